@@ -1,0 +1,42 @@
+# Two commands for users, `make demo` and `make test`; each sets up what it needs. The rest is for
+# developers (CONTRIBUTING.md).
+.PHONY: demo test build setup check-asan check-tsan bench format clean
+
+JOBS ?= $(shell nproc)
+
+build: setup
+	cmake --preset release
+	cmake --build --preset release -j $(JOBS)
+
+demo: build
+	scripts/demo.sh
+
+test: build
+	cmake --preset fuzz
+	cmake --build --preset fuzz -j $(JOBS)
+	ctest --test-dir build/release --output-on-failure -j $(JOBS)
+
+# Installs what is missing; asks nothing.
+setup:
+	scripts/setup.sh
+
+# The unit tests under sanitizers: memory and undefined behaviour, then threads.
+check-asan: setup
+	cmake --preset asan
+	cmake --build --preset asan -j $(JOBS)
+	ctest --test-dir build/asan --output-on-failure -j $(JOBS) -L unit
+
+check-tsan: setup
+	cmake --preset tsan
+	cmake --build --preset tsan -j $(JOBS)
+	ctest --test-dir build/tsan --output-on-failure -j $(JOBS) -L unit
+
+# Speed against the disk's own, at a tenth of papers100M; `bench/import.sh --help` for other sizes.
+bench: build
+	bench/import.sh
+
+format: setup
+	clang-format -i $$(git ls-files '*.h' '*.cc')
+
+clean:
+	rm -rf build demo

@@ -1,0 +1,47 @@
+// The one error type. Expected endings are values; an Error is a promise that cannot be kept, and
+// it travels to main (or to a thread's join), where its kind becomes the exit code.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace plimsoll {
+
+// Each kind has one exit code, documented in docs/errors.md.
+enum class ErrorKind {
+  internal,  // a bug of ours
+  usage,     // the command line
+  input,     // what the user's files hold
+  memory,    // the limit is too small for the work
+  disk,      // the disk has no room
+  io,        // the operating system refused: permission, missing file, read error
+  exists,    // the output is there already
+  store,     // a store of another version, a wrong size or a wrong checksum
+};
+
+int exit_code(ErrorKind kind);
+std::string_view name(ErrorKind kind);
+
+class Error : public std::runtime_error {
+ public:
+  Error(ErrorKind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
+  ErrorKind kind() const { return kind_; }
+
+ private:
+  ErrorKind kind_;
+};
+
+template <typename... Args>
+[[noreturn]] void fail(ErrorKind kind, fmt::format_string<Args...> format, Args&&... args) {
+  throw Error(kind, fmt::format(format, std::forward<Args>(args)...));
+}
+
+// Turns the errno of a failed system call on `path` into an Error: a full disk is kind disk, the
+// rest kind io. `what` reads as in "cannot {what} {path}".
+[[noreturn]] void fail_errno(std::string_view what, std::string_view path, int error_number);
+
+}  // namespace plimsoll

@@ -1,0 +1,25 @@
+// SIGINT and SIGTERM as a question that long work asks, not as a handler that runs in its middle.
+#pragma once
+
+#include <exception>
+
+namespace plimsoll {
+
+// Thrown where work notices that it should end; main turns it into exit code 128 + signal.
+class Interrupted : public std::exception {
+ public:
+  explicit Interrupted(int signal_number) : signal_number_(signal_number) {}
+  int signal_number() const { return signal_number_; }
+  const char* what() const noexcept override { return "interrupted"; }
+
+ private:
+  int signal_number_;
+};
+
+// Call once, before any thread starts: blocks both signals everywhere and waits for them on a
+// thread of its own. A second signal ends the process at once.
+void watch_for_interrupts();
+
+void throw_if_interrupted();
+
+}  // namespace plimsoll

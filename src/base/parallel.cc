@@ -1,0 +1,71 @@
+#include "base/parallel.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <exception>
+#include <thread>
+#include <vector>
+
+#include "base/interrupt.h"
+
+namespace plimsoll {
+
+unsigned available_threads() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
+  return std::max(1U, std::thread::hardware_concurrency());
+}
+
+bool Team::wait_for_turn(size_t turn) {
+  std::unique_lock lock(mutex_);
+  turned_.wait(lock, [&] { return turn_ == turn || stopping(); });
+  return !stopping();
+}
+
+void Team::end_turn() {
+  throw_if_interrupted();
+  const std::lock_guard lock(mutex_);
+  ++turn_;
+  turned_.notify_all();
+}
+
+void Team::stop() {
+  const std::lock_guard lock(mutex_);
+  stopping_ = true;
+  turned_.notify_all();
+}
+
+void run_team(unsigned threads, const std::function<void(Team&)>& member) {
+  Team team;
+  std::mutex mutex;
+  std::exception_ptr first_failure;
+  const auto guarded = [&] {
+    try {
+      member(team);
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      if (!first_failure) first_failure = std::current_exception();
+      team.stop();
+    }
+  };
+  {
+    std::vector<std::jthread> others;
+    for (unsigned i = 1; i < threads; ++i) others.emplace_back(guarded);
+    guarded();
+  }
+  if (first_failure) std::rethrow_exception(first_failure);
+}
+
+void parallel_for(unsigned threads, size_t count, const std::function<void(size_t)>& body) {
+  std::atomic<size_t> next = 0;
+  run_team(threads, [&](Team& team) {
+    for (size_t i = next++; i < count && !team.stopping(); i = next++) {
+      throw_if_interrupted();
+      body(i);
+    }
+  });
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,81 @@
+#include "cli/arguments.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <system_error>
+
+#include "base/error.h"
+#include "base/parallel.h"
+#include "base/units.h"
+
+namespace plimsoll::cli {
+namespace {
+
+constexpr unsigned kMostThreads = 4096;
+
+// What keeps `text` from being a size; empty when nothing does.
+std::string refuse_size(std::string& text) {
+  try {
+    parse_bytes(text);
+    return {};
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+}  // namespace
+
+CLI::Option* add_bytes(CLI::App& command, const std::string& name, std::optional<uint64_t>& bytes,
+                       const std::string& description) {
+  return command
+      .add_option_function<std::string>(
+          name, [&bytes](const std::string& text) { bytes = parse_bytes(text); }, description)
+      ->check(CLI::Validator(refuse_size, ""))
+      ->type_name("SIZE");
+}
+
+CLI::Option* add_memory(CLI::App& command, std::optional<uint64_t>& bytes) {
+  return add_bytes(command, "--memory", bytes, "memory to work in, as 8G or 512M")
+      ->default_str("half of what the machine, the cgroup or Slurm allows")
+      ->group(kResources);
+}
+
+CLI::Option* add_threads(CLI::App& command, unsigned& threads) {
+  threads = available_threads();
+  return command.add_option("--threads", threads, "threads to work with")
+      ->capture_default_str()
+      ->check(whole_number(1, kMostThreads))
+      ->type_name("N")
+      ->group(kResources);
+}
+
+CLI::Option* add_quiet(CLI::App& command, bool& quiet) {
+  return command.add_flag("-q,--quiet", quiet, "show no progress")->group(kOutput);
+}
+
+CLI::Option* add_json(CLI::App& command, bool& json) {
+  return command.add_flag("--json", json, "print one JSON object instead of text")->group(kOutput);
+}
+
+CLI::Validator whole_number(uint64_t lowest, uint64_t highest) {
+  const auto refuse = [lowest, highest](std::string& text) -> std::string {
+    uint64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    const bool plain = end == text.data() + text.size() && (text == "0" || !text.starts_with('0'));
+    if (error == std::errc() && plain && number >= lowest && number <= highest) return {};
+    return fmt::format("'{}' is not a whole number from {} to {}", text, lowest, highest);
+  };
+  return CLI::Validator(refuse, "");
+}
+
+std::vector<std::string> fixed_values(const CLI::Option& option) {
+  // CLI11 keeps the set only as text, at the end of the type's name: "TEXT:{bash,zsh,fish}".
+  const std::string type = option.get_type_name();
+  const size_t open = type.find('{');
+  const size_t close = type.find('}', open);
+  if (open == std::string::npos || close == std::string::npos) return {};
+  return CLI::detail::split(type.substr(open + 1, close - open - 1), ',');
+}
+
+}  // namespace plimsoll::cli

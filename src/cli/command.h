@@ -1,0 +1,28 @@
+// How a command joins the program: one function that installs a subcommand, declared here, called
+// in main.cc. It keeps its options in a struct shared with the callback, since both outlive the
+// function:
+//
+//   void add_inspect(CLI::App& app) {
+//     CLI::App* command = app.add_subcommand("inspect", "One line for the list of commands");
+//     auto options = std::make_shared<Options>();
+//     command->add_option("STORE", options->store, "folder of the store")->required();
+//     add_memory(*command, options->memory_bytes);
+//     command->footer("Examples:\n  plimsoll inspect papers.store");
+//     command->callback([options] { inspect(*options); });
+//   }
+//
+// The callback runs once the whole command line has been understood and may throw Error or
+// Interrupted. A command with subcommands of its own (import ogb) says require_subcommand(1) and
+// has no callback.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace plimsoll::cli {
+
+void add_import(CLI::App& app);
+void add_synth(CLI::App& app);
+void add_inspect(CLI::App& app);
+void add_completion(CLI::App& app);
+
+}  // namespace plimsoll::cli

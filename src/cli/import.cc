@@ -1,0 +1,151 @@
+// plimsoll import ogb|npz|csv: somebody's graph files -> a store.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/help.h"
+#include "cli/making.h"
+#include "ingest/file_sources.h"
+
+namespace plimsoll::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using ingest::Source;
+
+struct ImportOptions {
+  MakingOptions making;
+  DirectionFlags direction;
+  std::string feature_type = "f16";
+  std::string name;
+};
+
+// `type_option`: --features where the word is free; csv has a file of that name.
+void add_import_options(CLI::App& command, const char* type_option, ImportOptions& options) {
+  add_direction_flags(command, options.direction);
+  add_feature_type(command, type_option, options.feature_type);
+  command
+      .add_option("--name", options.name, "what the store calls its source (default: from --out)")
+      ->type_name("TEXT");
+  add_making_options(command, options.making);
+}
+
+std::string describe(graph::Direction direction, const DirectionFlags& flags, bool from_ogb) {
+  if (direction == graph::Direction::directed) {
+    return flags.directed
+               ? "directed, as listed"
+               : "directed, as listed (the default here; --undirected adds reverse edges)";
+  }
+  const std::string what = "undirected: reverse edges added, duplicates removed";
+  if (flags.undirected || !from_ogb) return what;
+  return what +
+         "\n            (the default for ogb: every published result on these sets adds them, and "
+         "as"
+         "\n            directed graphs they teach far less; --directed keeps the edges as they "
+         "are)";
+}
+
+void import(const std::string& input, Source& source, const ImportOptions& options, bool from_ogb) {
+  Making making(options.making);
+  const ingest::Shape& shape = source.shape();
+  making.headline(fmt::format("importing {}: {} nodes, {} edges, {} features{}", input,
+                              format_count(shape.nodes), format_count(shape.edges),
+                              shape.feature_columns, shape.has_labels ? "" : ", no labels"));
+  const graph::Direction direction = options.direction.or_else(
+      from_ogb ? graph::Direction::undirected : graph::Direction::directed);
+  making.say("edges", describe(direction, options.direction, from_ogb));
+  making.say("features", options.feature_type);
+  const fs::path out = options.making.out;
+  const std::string stem = (out.has_filename() ? out : out.parent_path()).stem().string();
+  making.build_store(source, {.direction = direction,
+                              .features = feature_type(options.feature_type),
+                              .source = {{"name", options.name.empty() ? stem : options.name}}});
+}
+
+void add_ogb(CLI::App& import_command) {
+  CLI::App* command = import_command.add_subcommand(
+      "ogb", "A data set folder of the Open Graph Benchmark, such as papers100M-bin/");
+  struct Options : ImportOptions {
+    ingest::OgbOptions input;
+  };
+  auto options = std::make_shared<Options>();
+  command->add_option("FOLDER", options->input.folder, "the folder that holds raw/ and split/")
+      ->required()
+      ->type_name("");
+  command->add_option("--split", options->input.split_name, "which folder of split/ to take")
+      ->type_name("NAME");
+  add_import_options(*command, "--features,--feature-type", *options);
+  command->footer(R"(Reads raw/data.npz, raw/*.csv.gz or plain .npy files, whichever is there.
+
+Examples:
+  plimsoll import ogb papers100M-bin/ --out papers.plim --memory 8G
+  plimsoll import ogb arxiv/ --out arxiv.plim --directed)");
+  command->callback([options] {
+    const auto source = ingest::open_ogb(options->input);
+    import(options->input.folder.string(), *source, *options, /*from_ogb=*/true);
+  });
+}
+
+void add_npz(CLI::App& import_command) {
+  CLI::App* command = import_command.add_subcommand("npz", "One NumPy archive");
+  struct Options : ImportOptions {
+    fs::path file;
+  };
+  auto options = std::make_shared<Options>();
+  command->add_option("FILE", options->file, "the .npz file")->required()->type_name("");
+  add_import_options(*command, "--features,--feature-type", *options);
+  command->footer(R"(Arrays: edge_index (2, E), node_feat (N, F) and, if there, node_label (N,),
+train_idx, valid_idx, test_idx. Edges are kept as listed unless --undirected.
+
+Example:
+  plimsoll import npz my.npz --out my.plim --undirected)");
+  command->callback([options] {
+    const auto source = ingest::open_npz(options->file);
+    import(options->file.string(), *source, *options, /*from_ogb=*/false);
+  });
+}
+
+void add_csv(CLI::App& import_command) {
+  CLI::App* command = import_command.add_subcommand("csv", "Text files, plain or gzip");
+  struct Options : ImportOptions {
+    ingest::CsvOptions input;
+  };
+  auto options = std::make_shared<Options>();
+  command->add_option("--edges", options->input.edges, "one edge a line: source,destination")
+      ->required()
+      ->type_name("FILE");
+  command->add_option("--features", options->input.features, "one node a line")
+      ->required()
+      ->type_name("FILE");
+  command->add_option("--labels", options->input.labels, "one label a line, nan = unlabelled")
+      ->type_name("FILE");
+  command->add_option("--split-dir", options->input.split_dir, "holds {train,valid,test}.csv[.gz]")
+      ->type_name("FOLDER");
+  add_import_options(*command, "--feature-type", *options);
+  command->footer(R"(Nodes are numbered from 0 in the order of their lines.
+
+Example:
+  plimsoll import csv --edges e.csv.gz --features x.csv.gz --labels y.csv --split-dir split/ \
+      --out my.plim)");
+  command->callback([options] {
+    const auto source = ingest::open_csv(options->input);
+    import(options->input.edges.string(), *source, *options, /*from_ogb=*/false);
+  });
+}
+
+}  // namespace
+
+void add_import(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("import", "Turn graph files into a store");
+  command->require_subcommand(1);
+  add_ogb(*command);
+  add_npz(*command);
+  add_csv(*command);
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,121 @@
+// The program: its commands, and what becomes of their errors. docs/errors.md lists the exit codes.
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <string>
+#include <system_error>
+
+#include "base/error.h"
+#include "base/interrupt.h"
+#include "cli/command.h"
+#include "cli/help.h"
+#include "cli/suggest.h"
+
+namespace plimsoll::cli {
+namespace {
+
+constexpr const char* kDescription =
+    "Trains graph neural networks on graphs larger than memory, and never crosses the memory limit "
+    "it "
+    "was given.";
+
+constexpr const char* kFooter = R"(Exit codes:
+  0  done                3  input data unusable       6  operating system refused
+  1  internal error      4  memory limit too small    7  output exists already
+  2  command line wrong  5  disk full                 8  store unusable
+  128 + N  ended by signal N
+docs/errors.md explains each of them and what to do.
+
+Examples:
+  plimsoll import ogb --help
+  plimsoll inspect papers.store
+  plimsoll completion bash)";
+
+constexpr int kReaderGone = 128 + SIGPIPE;  // as a shell reports a program that SIGPIPE ended
+
+void parse_and_run(CLI::App& app, int argc, char** argv) {
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    fmt::print("{}", app.help());
+  } catch (const CLI::CallForVersion& version) {
+    fmt::print("{}\n", version.what());
+  }
+  if (std::fflush(stdout) != 0) {
+    throw std::system_error(errno, std::generic_category(), "cannot write to standard output");
+  }
+}
+
+// Plain stdio: nothing may throw while an error is reported.
+int report(const CLI::App& app, const std::string& message, int code) {
+  std::fflush(stdout);
+  std::fputs(fmt::format("{}: {}\n", given_command(app), message).c_str(), stderr);
+  return code;
+}
+
+int report_bug(const CLI::App& app, const char* what) {
+  return report(
+      app,
+      fmt::format("internal error: {}\nThis is a bug: please report it with the command.", what),
+      exit_code(ErrorKind::internal));
+}
+
+int report_system_error(const CLI::App& app, const std::system_error& error) {
+  if (error.code() == std::errc::broken_pipe) return kReaderGone;
+  const bool full = error.code() == std::errc::no_space_on_device;
+  return report(app, error.what(), exit_code(full ? ErrorKind::disk : ErrorKind::io));
+}
+
+int run(CLI::App& app, int argc, char** argv) {
+  try {
+    parse_and_run(app, argc, argv);
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    return report(app, fmt::format("{}\nSee {} --help.", explain(app, error), given_command(app)),
+                  exit_code(ErrorKind::usage));
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::internal) return report_bug(app, error.what());
+    return report(app, error.what(), exit_code(error.kind()));
+  } catch (const Interrupted& interrupted) {
+    const int signal_number = interrupted.signal_number();
+    return report(app,
+                  fmt::format("ended by signal {} ({})", signal_number, strsignal(signal_number)),
+                  128 + signal_number);
+  } catch (const std::bad_alloc&) {
+    return report(app,
+                  "the operating system gives no more memory; lower --memory or end other programs",
+                  exit_code(ErrorKind::memory));
+  } catch (const std::system_error& error) {
+    return report_system_error(app, error);
+  } catch (const std::exception& error) {
+    return report_bug(app, error.what());
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll::cli
+
+int main(int argc, char** argv) {
+  using namespace plimsoll;
+  // A reader that goes away, as in `plimsoll inspect x | head`, is then a failed write, which ends
+  // the program through its destructors.
+  std::signal(SIGPIPE, SIG_IGN);
+  watch_for_interrupts();
+
+  CLI::App app(cli::kDescription, "plimsoll");
+  cli::set_help(app);
+  app.set_version_flag("--version", "plimsoll " PLIMSOLL_VERSION, "show the version")
+      ->group("Help");
+  app.require_subcommand(1);
+  cli::add_import(app);
+  cli::add_synth(app);
+  cli::add_inspect(app);
+  cli::add_completion(app);
+  app.footer(cli::kFooter);
+  return cli::run(app, argc, argv);
+}

@@ -1,0 +1,129 @@
+#include "cli/making.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/units.h"
+#include "cli/arguments.h"
+#include "memory/usage.h"
+
+namespace plimsoll::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+uint64_t folder_bytes(const fs::path& folder) {
+  uint64_t sum = 0;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file()) sum += entry.file_size();
+  }
+  return sum;
+}
+
+}  // namespace
+
+void add_making_options(CLI::App& command, MakingOptions& options) {
+  command.add_option("--out", options.out, "the folder to write, such as papers.plim")
+      ->required()
+      ->type_name("FOLDER")
+      ->group(kOutput);
+  command.add_flag("--force", options.force, "replace it where it exists")->group(kOutput);
+  add_memory(command, options.memory_bytes);
+  add_threads(command, options.threads);
+  command
+      .add_option("--temp-dir", options.temp_folder,
+                  "where temporary files go (default: beside the output)")
+      ->type_name("FOLDER")
+      ->group(kResources);
+  add_json(command, options.json);
+  add_quiet(command, options.quiet);
+}
+
+void add_direction_flags(CLI::App& command, DirectionFlags& flags) {
+  CLI::Option* undirected = command.add_flag("--undirected", flags.undirected,
+                                             "add every edge's reverse and remove duplicates");
+  command.add_flag("--directed", flags.directed, "keep the edges as they are")
+      ->excludes(undirected);
+}
+
+graph::Direction DirectionFlags::or_else(graph::Direction fallback) const {
+  if (directed) return graph::Direction::directed;
+  return undirected ? graph::Direction::undirected : fallback;
+}
+
+void add_feature_type(CLI::App& command, const char* names, std::string& type) {
+  command
+      .add_option(names, type,
+                  "how feature values are kept: f16 (half the disk, no measurable loss) or f32")
+      ->check(CLI::IsMember({"f16", "f32"}))
+      ->capture_default_str();
+}
+
+graph::FeatureType feature_type(const std::string& name) {
+  return name == "f32" ? graph::FeatureType::f32 : graph::FeatureType::f16;
+}
+
+Making::Making(const MakingOptions& options)
+    : options_(options),
+      start_(std::chrono::steady_clock::now()),
+      limit_(memory::choose_limit(options.memory_bytes, memory::detect_limit())),
+      ledger_(limit_.bytes),
+      progress_(Progress::detect(options.quiet)) {}
+
+void Making::headline(const std::string& text) const {
+  if (!options_.quiet && !options_.json) fmt::print("{}\n", text);
+}
+
+void Making::say(const std::string& topic, const std::string& text) const {
+  headline(fmt::format("  {:<9} {}", topic, text));
+}
+
+void Making::build_store(ingest::Source& source, ingest::BuildOptions build) {
+  build.out = options_.out;
+  build.replace = options_.force;
+  build.temp_folder = options_.temp_folder;
+  build.threads = options_.threads;
+  say("memory", describe(limit_));
+  std::fflush(stdout);
+  const ingest::BuildResult result = ingest::build(source, build, ledger_, progress_);
+  progress_.finish_step();
+  if (result.removed_remains) say("note", "removed what an interrupted run had left");
+  if (result.dropped.self_loops > 0) {
+    say("note", fmt::format("{} self-loops dropped (models add their own)",
+                            format_count(result.dropped.self_loops)));
+  }
+  if (result.dropped.duplicates > 0) {
+    say("note", fmt::format("{} duplicate edges dropped", format_count(result.dropped.duplicates)));
+  }
+  const graph::Meta& meta = result.meta;
+  summarize(fmt::format("{} nodes, {} edges", format_count(meta.nodes), format_count(meta.edges)),
+            {{"nodes", meta.nodes},
+             {"edges", meta.edges},
+             {"direction", name(meta.direction)},
+             {"self_loops_dropped", result.dropped.self_loops},
+             {"duplicates_dropped", result.dropped.duplicates}});
+}
+
+void Making::summarize(const std::string& what, nlohmann::ordered_json details) {
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  const uint64_t bytes = folder_bytes(options_.out);
+  const uint64_t peak_bytes = memory::process_usage().peak_resident_bytes;
+  if (options_.json) {
+    details["out"] = options_.out.string();
+    details["bytes"] = bytes;
+    details["seconds"] = seconds;
+    details["peak_memory_bytes"] = peak_bytes;
+    details["ledger_peak_bytes"] = ledger_.peak_bytes();
+    details["memory_limit_bytes"] = limit_.bytes;
+    details["memory_limit_from"] = limit_.winner;
+    fmt::print("{}\n", details.dump(2));
+    return;
+  }
+  headline(fmt::format("wrote {}: {}, {} in {}; peak memory {} of {}", options_.out.string(), what,
+                       format_bytes(bytes), format_seconds(seconds), format_bytes(peak_bytes),
+                       format_bytes(limit_.bytes)));
+}
+
+}  // namespace plimsoll::cli

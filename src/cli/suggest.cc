@@ -1,0 +1,161 @@
+#include "cli/suggest.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "cli/arguments.h"
+
+namespace plimsoll::cli {
+namespace {
+
+const CLI::App& innermost_command(const CLI::App& root) {
+  const CLI::App* app = &root;
+  while (!app->get_subcommands().empty()) app = app->get_subcommands().back();
+  return *app;
+}
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) {
+    if (!command->get_group().empty()) names.push_back(command->get_name());
+  }
+  return names;
+}
+
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_group().empty()) continue;
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+  }
+  return names;
+}
+
+std::string did_you_mean(const std::string& word, const std::vector<std::string>& candidates) {
+  const auto meant = nearest(word, candidates);
+  return meant ? fmt::format("; did you mean {}?", *meant) : "";
+}
+
+std::string explain_leftover(const CLI::App& app, const std::string& leftover) {
+  if (leftover.starts_with("-")) {
+    const std::string option = leftover.substr(0, leftover.find('='));
+    return fmt::format("unknown option {}{}", option, did_you_mean(option, option_names(app)));
+  }
+  const auto commands = command_names(app);
+  if (commands.empty()) return fmt::format("unexpected argument '{}'", leftover);
+  const std::string meant = did_you_mean(leftover, commands);
+  return fmt::format(
+      "unknown command {}{}", leftover,
+      meant.empty() ? fmt::format("; there are {}", fmt::join(commands, ", ")) : meant);
+}
+
+// CLI11 names the option at the beginning of its messages, or after "Could not convert: ".
+const CLI::Option* option_of(const CLI::App& app, const std::string& message) {
+  for (const CLI::Option* option : app.get_options()) {
+    const std::string name = option->get_name();
+    if (!name.empty() && (message.starts_with(name + ":") || message.starts_with(name + " is") ||
+                          message.find(": " + name + " = ") != std::string::npos)) {
+      return option;
+    }
+  }
+  return nullptr;
+}
+
+std::string explain_value(const CLI::Option& option, const CLI::ParseError& error) {
+  const std::string name = option.get_name();
+  const std::string value = option.results().empty() ? "" : option.results().back();
+  if (const auto values = fixed_values(option); !values.empty()) {
+    const std::string meant = did_you_mean(value, values);
+    return fmt::format(
+        "{} cannot be '{}'{}", name, value,
+        meant.empty() ? fmt::format("; choose from {}", fmt::join(values, ", ")) : meant);
+  }
+  if (option.get_expected_max() == 0) return fmt::format("{} takes no value", name);
+  if (error.get_name() == "ConversionError") {
+    // A number that could not be converted is one with a sign or a fraction too much.
+    double number = 0;
+    const bool is_number = CLI::detail::lexical_cast(value, number);
+    return fmt::format("{} cannot be '{}'; write a {}", name, value,
+                       is_number ? "whole number, from 0 up" : "number");
+  }
+  return error.what();
+}
+
+}  // namespace
+
+size_t edit_distance(std::string_view a, std::string_view b) {
+  // Optimal string alignment: three rows of the table are enough, a swap looks back two.
+  std::vector<size_t> before(b.size() + 1);
+  std::vector<size_t> above(b.size() + 1);
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    std::swap(before, above);
+    std::swap(above, row);
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t replaced = above[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      row[j] = std::min({above[j] + 1, row[j - 1] + 1, replaced});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        row[j] = std::min(row[j], before[j - 2] + 1);
+      }
+    }
+  }
+  return row[b.size()];
+}
+
+std::optional<std::string> nearest(std::string_view word,
+                                   const std::vector<std::string>& candidates) {
+  const auto begins = [&](const std::string& candidate) { return candidate.starts_with(word); };
+  const bool a_letter = word.find_first_not_of('-') != std::string_view::npos;
+  if (a_letter && std::count_if(candidates.begin(), candidates.end(), begins) == 1) {
+    return *std::find_if(candidates.begin(), candidates.end(), begins);
+  }
+  std::optional<std::string> best;
+  size_t best_distance = word.size() / 3 + 1;
+  for (const std::string& candidate : candidates) {
+    const size_t distance = edit_distance(word, candidate);
+    if (distance >= best_distance) continue;
+    best_distance = distance;
+    best = candidate;
+  }
+  return best;
+}
+
+std::string given_command(const CLI::App& root) {
+  std::string path = root.get_name();
+  for (const CLI::App* app = &root; !app->get_subcommands().empty();) {
+    app = app->get_subcommands().back();
+    path += " " + app->get_name();
+  }
+  return path;
+}
+
+std::string explain(const CLI::App& root, const CLI::ParseError& error) {
+  // An unknown word comes first: what CLI11 complains about is often only its consequence.
+  for (const CLI::App* app = &root;; app = app->get_subcommands().back()) {
+    if (const auto leftover = app->remaining(); !leftover.empty()) {
+      return explain_leftover(*app, leftover.front());
+    }
+    if (app->get_subcommands().empty()) break;
+  }
+  const CLI::App& app = innermost_command(root);
+  const std::string message = error.what();
+  if (message.starts_with("A subcommand")) {
+    return fmt::format("a command is missing; there are {}", fmt::join(command_names(app), ", "));
+  }
+  const CLI::Option* option = option_of(app, message);
+  if (option == nullptr) return message;
+  if (error.get_name() == "RequiredError") return fmt::format("{} is missing", option->get_name());
+  if (error.get_name() == "ArgumentMismatch") {
+    return fmt::format("{} {}", option->get_name(),
+                       option->count() > 1 ? "is given more than once" : "needs a value");
+  }
+  return explain_value(*option, error);
+}
+
+}  // namespace plimsoll::cli

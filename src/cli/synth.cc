@@ -1,0 +1,183 @@
+// plimsoll synth: a synthetic citation graph of any size -> a store, or the files it would be
+// imported from.
+#include "ingest/synth.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "cli/arguments.h"
+#include "cli/command.h"
+#include "cli/making.h"
+#include "ingest/ogb_folder.h"
+
+namespace plimsoll::cli {
+namespace {
+
+using ingest::SynthOptions;
+using ingest::SynthPreset;
+
+// What the user gave; whatever is empty comes from the preset, or from plain defaults.
+struct Options {
+  MakingOptions making;
+  DirectionFlags direction;
+  std::string preset;
+  double scale = 1;
+  std::optional<uint64_t> nodes;
+  std::optional<uint64_t> edges;
+  std::optional<uint32_t> classes;
+  std::optional<uint32_t> features;
+  std::optional<double> homophily;
+  std::optional<double> signal;
+  uint64_t seed = 0;
+  std::string feature_type = "f16";
+  std::string format = "store";
+  bool stored = false;
+};
+
+const SynthPreset* find_preset(const std::string& name) {
+  for (const SynthPreset& preset : ingest::synth_presets()) {
+    if (preset.name == name) return &preset;
+  }
+  return nullptr;
+}
+
+// A graph of the user's own: all nodes labelled, cut 60 : 20 : 20.
+SynthOptions own_shape(const Options& options) {
+  if (!options.nodes || !options.edges) {
+    fail(ErrorKind::usage, "give a preset (papers100M, arxiv, products), or --nodes and --edges");
+  }
+  const uint64_t nodes = *options.nodes;
+  return {.nodes = nodes,
+          .classes = 16,
+          .feature_columns = 128,
+          .train = nodes - nodes / 5 * 2,
+          .valid = nodes / 5,
+          .test = nodes / 5,
+          .homophily = 0.3,
+          .signal = 2.5};
+}
+
+SynthOptions choose(const Options& options, const SynthPreset* preset) {
+  if (!(options.scale > 0 && options.scale <= 1000)) {
+    fail(ErrorKind::usage, "--scale {}: more than 0 and at most 1000", options.scale);
+  }
+  SynthOptions shape = preset == nullptr ? own_shape(options) : preset->options;
+  shape.nodes = options.nodes.value_or(shape.nodes);
+  shape.edges = options.edges.value_or(shape.edges);
+  shape.classes = options.classes.value_or(shape.classes);
+  shape.feature_columns = options.features.value_or(shape.feature_columns);
+  shape.homophily = options.homophily.value_or(shape.homophily);
+  shape.signal = options.signal.value_or(shape.signal);
+  shape.seed = options.seed;
+  shape = scaled(shape, options.scale);
+  check(shape);
+  return shape;
+}
+
+nlohmann::json describe_generator(const Options& options, const SynthOptions& shape) {
+  return {{"preset", options.preset.empty() ? "none" : options.preset},
+          {"scale", options.scale},
+          {"seed", shape.seed},
+          {"homophily", shape.homophily},
+          {"signal", shape.signal},
+          {"edges", shape.edges}};
+}
+
+void synth(const Options& options) {
+  const SynthPreset* preset = find_preset(options.preset);
+  const SynthOptions shape = choose(options, preset);
+  ingest::SynthSource source(shape);
+  Making making(options.making);
+  making.headline(fmt::format("generating {}: {} nodes, {} edges, {} classes, {} features",
+                              preset == nullptr ? "a graph" : options.preset,
+                              format_count(shape.nodes), format_count(shape.edges), shape.classes,
+                              shape.feature_columns));
+  making.say("chosen", fmt::format("homophily {}, signal {}, seed {}", shape.homophily,
+                                   shape.signal, shape.seed));
+  making.say("split", fmt::format("train {}, valid {}, test {}", format_count(shape.train),
+                                  format_count(shape.valid), format_count(shape.test)));
+  if (options.format == "ogb") {
+    const bool csv = preset != nullptr && preset->layout == "csv";
+    write_ogb_folder(source,
+                     {.out = options.making.out,
+                      .replace = options.making.force,
+                      .layout = csv ? ingest::OgbLayout::csv : ingest::OgbLayout::npz,
+                      .deflate = !options.stored,
+                      .split_name = options.preset == "products" ? "sales_ranking" : "time",
+                      .temp_dir = options.making.temp_folder},
+                     making.ledger(), making.progress());
+    making.progress().finish_step();
+    making.summarize(fmt::format("{} nodes, {} edges as OGB ships them", format_count(shape.nodes),
+                                 format_count(shape.edges)),
+                     {{"nodes", shape.nodes}, {"edges", shape.edges}});
+    return;
+  }
+  const graph::Direction direction = options.direction.or_else(graph::Direction::undirected);
+  making.say("edges", direction == graph::Direction::undirected
+                          ? "undirected: reverse edges added, duplicates removed (--directed: not)"
+                          : "directed, as generated");
+  making.build_store(source,
+                     {.direction = direction,
+                      .features = feature_type(options.feature_type),
+                      .source = {{"name", options.preset.empty() ? "synth" : options.preset},
+                                 {"generator", describe_generator(options, shape)}}});
+}
+
+}  // namespace
+
+void add_synth(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("synth", "Generate a graph to try and measure with");
+  auto options = std::make_shared<Options>();
+  std::vector<std::string> presets;
+  for (const SynthPreset& preset : ingest::synth_presets()) presets.emplace_back(preset.name);
+  command->add_option("PRESET", options->preset, "a data set to imitate")
+      ->check(CLI::IsMember(presets));
+  command->add_option("--scale", options->scale, "shrink nodes, edges and splits to this share")
+      ->capture_default_str();
+  command->add_option("--seed", options->seed, "another seed, another graph")
+      ->capture_default_str();
+  constexpr const char* kShape = "Shape (default: the preset's)";
+  command->add_option("--nodes", options->nodes, "number of nodes")->type_name("N")->group(kShape);
+  command->add_option("--edges", options->edges, "number of directed edges")
+      ->type_name("N")
+      ->group(kShape);
+  command->add_option("--classes", options->classes, "number of classes")
+      ->type_name("N")
+      ->group(kShape);
+  command->add_option("--features", options->features, "number of feature columns")
+      ->type_name("N")
+      ->group(kShape);
+  command
+      ->add_option("--homophily", options->homophily, "share of edges kept within a class, 0 to 1")
+      ->type_name("SHARE")
+      ->group(kShape);
+  command->add_option("--signal", options->signal, "how far a class's features stand off the noise")
+      ->type_name("X")
+      ->group(kShape);
+  command->add_option("--format", options->format, "store, or ogb: the raw folder as OGB ships it")
+      ->check(CLI::IsMember({"store", "ogb"}))
+      ->capture_default_str()
+      ->group(kOutput);
+  command
+      ->add_flag("--stored", options->stored, "with --format ogb: do not compress (faster, larger)")
+      ->group(kOutput);
+  add_direction_flags(*command, options->direction);
+  add_feature_type(*command, "--feature-type", options->feature_type);
+  add_making_options(*command, options->making);
+  command->footer(R"(The same seed gives the same bytes on any number of threads.
+
+Examples:
+  plimsoll synth papers100M --scale 0.01 --out mini.plim --seed 1
+  plimsoll synth --nodes 50000 --edges 400000 --classes 8 --features 32 --out own.plim
+  plimsoll synth papers100M --scale 0.001 --format ogb --out raw/)");
+  command->callback([options] { synth(*options); });
+}
+
+}  // namespace plimsoll::cli

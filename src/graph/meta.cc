@@ -1,0 +1,157 @@
+#include "graph/meta.h"
+
+#include <bit>
+#include <limits>
+
+#include "base/error.h"
+
+namespace plimsoll::graph {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kFormatName = "plimsoll store";
+constexpr uint64_t kSectorBytes = 512;
+constexpr uint64_t kMostNodes = std::numeric_limits<uint32_t>::max();
+constexpr uint64_t kMostColumns = uint64_t{1} << 24;
+constexpr uint64_t kMostEdges = uint64_t{1} << 58;
+
+// Reads fields of one file and says which one is missing or of the wrong kind.
+class FieldReader {
+ public:
+  FieldReader(const json& object, std::string_view path) : object_(object), path_(path) {}
+
+  const json& at(const char* key) const {
+    const auto found = object_.is_object() ? object_.find(key) : object_.end();
+    if (!object_.is_object() || found == object_.end()) refuse(key, "is missing");
+    return *found;
+  }
+  uint64_t number(const char* key, uint64_t most) const {
+    const json& value = at(key);
+    if (!value.is_number_unsigned() || value.get<uint64_t>() > most) {
+      refuse(key, fmt::format("is {}, a whole number up to {} expected", value.dump(), most));
+    }
+    return value.get<uint64_t>();
+  }
+  std::string text(const char* key) const {
+    const json& value = at(key);
+    if (!value.is_string()) refuse(key, fmt::format("is {}, a text expected", value.dump()));
+    return value.get<std::string>();
+  }
+  template <typename Enum>
+  Enum choice(const char* key, std::initializer_list<Enum> choices) const {
+    const std::string word = text(key);
+    for (const Enum choice : choices) {
+      if (name(choice) == word) return choice;
+    }
+    refuse(key, fmt::format("is \"{}\", which this version does not know", word));
+  }
+
+  [[noreturn]] void refuse(std::string_view key, std::string_view why) const {
+    fail(ErrorKind::store, "{}: \"{}\" {}; import the graph again", path_, key, why);
+  }
+
+ private:
+  const json& object_;
+  std::string_view path_;
+};
+
+}  // namespace
+
+std::string_view name(FeatureType type) { return type == FeatureType::f16 ? "f16" : "f32"; }
+std::string_view name(Direction direction) {
+  return direction == Direction::undirected ? "undirected" : "directed";
+}
+std::string_view name(Order order) { return order == Order::visits ? "visits" : "degree"; }
+uint64_t value_bytes(FeatureType type) { return type == FeatureType::f16 ? 2 : 4; }
+
+uint64_t padded_row_bytes(FeatureType type, uint64_t columns) {
+  const uint64_t bytes = columns * value_bytes(type);
+  if (bytes <= kSectorBytes) return std::bit_ceil(bytes);
+  return (bytes + kSectorBytes - 1) / kSectorBytes * kSectorBytes;
+}
+
+std::map<std::string, uint64_t> expected_files(const Meta& meta) {
+  return {
+      {"offsets.u64", (meta.nodes + 1) * 8},
+      {"neighbors.u32", meta.edges * 4},
+      {fmt::format("features.{}", name(meta.feature_type)), meta.nodes * meta.row_bytes},
+      {"labels.i32", meta.nodes * 4},
+      {"split.train.u32", meta.split_sizes[0] * 4},
+      {"split.valid.u32", meta.split_sizes[1] * 4},
+      {"split.test.u32", meta.split_sizes[2] * 4},
+      {"ids.u32", meta.nodes * 4},
+      {"hotness.f32", meta.nodes * 4},
+  };
+}
+
+std::string to_text(const Meta& meta) {
+  json files = json::object();
+  for (const auto& [file, about] : meta.files) {
+    files[file] = {{"bytes", about.bytes}, {"xxh3", about.checksum}};
+  }
+  const json text = {
+      {"format", kFormatName},
+      {"version", kStoreVersion},
+      {"source", meta.source},
+      {"nodes", meta.nodes},
+      {"edges", meta.edges},
+      {"direction", name(meta.direction)},
+      {"classes", meta.classes},
+      {"labelled", meta.labelled},
+      {"features",
+       {{"columns", meta.feature_columns},
+        {"type", name(meta.feature_type)},
+        {"row_bytes", meta.row_bytes}}},
+      {"order", name(meta.order)},
+      {"splits",
+       {{"train", meta.split_sizes[0]},
+        {"valid", meta.split_sizes[1]},
+        {"test", meta.split_sizes[2]}}},
+      {"files", files},
+  };
+  return text.dump(2) + "\n";
+}
+
+Meta parse_meta(std::string_view text, std::string_view path) {
+  const json root = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const FieldReader fields(root, path);
+  if (!root.is_object() || !root.contains("format") || root["format"] != kFormatName) {
+    fail(ErrorKind::store, "{} does not describe a Plimsoll store", path);
+  }
+  if (const auto version = fields.number("version", kMostNodes); version != kStoreVersion) {
+    fail(ErrorKind::store, "{}: the store has version {}, this program reads {}; import it again",
+         path, version, kStoreVersion);
+  }
+  Meta meta;
+  meta.source = fields.at("source");
+  meta.nodes = fields.number("nodes", kMostNodes);
+  meta.edges = fields.number("edges", kMostEdges);
+  meta.direction = fields.choice("direction", {Direction::undirected, Direction::directed});
+  meta.classes = fields.number("classes", std::numeric_limits<int32_t>::max());
+  meta.labelled = fields.number("labelled", meta.nodes);
+  const FieldReader features(fields.at("features"), path);
+  meta.feature_columns = features.number("columns", kMostColumns);
+  meta.feature_type = features.choice("type", {FeatureType::f16, FeatureType::f32});
+  meta.row_bytes = features.number("row_bytes", kMostColumns * 8);
+  if (meta.row_bytes < meta.feature_columns * value_bytes(meta.feature_type)) {
+    features.refuse("row_bytes", "is too small for the columns");
+  }
+  meta.order = fields.choice("order", {Order::visits, Order::degree});
+  const FieldReader splits(fields.at("splits"), path);
+  meta.split_sizes = {splits.number("train", meta.nodes), splits.number("valid", meta.nodes),
+                      splits.number("test", meta.nodes)};
+  const FieldReader files(fields.at("files"), path);
+  for (const auto& [file, expected_bytes] : expected_files(meta)) {
+    const FieldReader about(files.at(file.c_str()), path);
+    meta.files[file] = {about.number("bytes", std::numeric_limits<uint64_t>::max()),
+                        about.text("xxh3")};
+    if (meta.files[file].bytes != expected_bytes) {
+      fail(ErrorKind::store, "{}: {} is said to have {} bytes, the shape demands {}", path, file,
+           meta.files[file].bytes, expected_bytes);
+    }
+  }
+  return meta;
+}
+
+}  // namespace plimsoll::graph

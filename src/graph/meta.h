@@ -1,0 +1,56 @@
+// meta.json: what a store says of itself. docs/store-format.md is its description for people.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+namespace plimsoll::graph {
+
+constexpr int kStoreVersion = 1;
+
+enum class FeatureType { f16, f32 };
+enum class Direction { undirected, directed };
+enum class Order { visits, degree };
+
+std::string_view name(FeatureType type);
+std::string_view name(Direction direction);
+std::string_view name(Order order);
+uint64_t value_bytes(FeatureType type);
+
+// Bytes from one feature row to the next: the values, padded so that a row never straddles more
+// disk sectors than it must (a power of two up to a 512-byte sector, whole sectors beyond).
+uint64_t padded_row_bytes(FeatureType type, uint64_t columns);
+
+struct FileMeta {
+  uint64_t bytes = 0;
+  std::string checksum;  // XXH3-64 of the content, 16 hexadecimal digits
+};
+
+struct Meta {
+  uint64_t nodes = 0;
+  uint64_t edges = 0;
+  uint64_t classes = 0;  // labels are below this; 0 without labels
+  uint64_t labelled = 0;
+  Direction direction = Direction::undirected;
+  FeatureType feature_type = FeatureType::f16;
+  uint64_t feature_columns = 0;
+  uint64_t row_bytes = 0;
+  Order order = Order::visits;
+  std::array<uint64_t, 3> split_sizes = {};  // train, valid, test
+  nlohmann::json source;                     // free-form: its name, a generator's parameters
+  std::map<std::string, FileMeta> files;
+};
+
+// The files of a store with the sizes that the shape demands.
+std::map<std::string, uint64_t> expected_files(const Meta& meta);
+
+std::string to_text(const Meta& meta);
+
+// Throws Error{store} that names `path` and the field; the text may be anything.
+Meta parse_meta(std::string_view text, std::string_view path);
+
+}  // namespace plimsoll::graph

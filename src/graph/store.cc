@@ -1,0 +1,85 @@
+#include "graph/store.h"
+
+#include <cerrno>
+#include <fstream>
+#include <sstream>
+#include <system_error>
+
+#include "base/error.h"
+#include "base/interrupt.h"
+#include "io/file.h"
+
+namespace plimsoll::graph {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string read_text(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (!file || !(text << file.rdbuf())) fail_errno("read", path.string(), errno);
+  return text.str();
+}
+
+}  // namespace
+
+fs::path Store::features_file() const {
+  return file(fmt::format("features.{}", name(meta_.feature_type)));
+}
+
+uint64_t Store::size_bytes() const {
+  uint64_t sum = meta_bytes_;
+  for (const auto& [file, about] : meta_.files) sum += about.bytes;
+  return sum;
+}
+
+Store open(const fs::path& folder) {
+  const fs::path meta_path = folder / "meta.json";
+  if (!fs::exists(folder)) {
+    fail(ErrorKind::io, "there is no store {}; make one with plimsoll import or synth",
+         folder.string());
+  }
+  if (!fs::exists(meta_path)) {
+    fail(ErrorKind::store, "{} is not a store: it has no meta.json", folder.string());
+  }
+  Store store;
+  store.folder_ = folder;
+  const std::string text = read_text(meta_path);
+  store.meta_bytes_ = text.size();
+  store.meta_ = parse_meta(text, meta_path.string());
+  for (const auto& [name, about] : store.meta_.files) {
+    const fs::path path = store.file(name);
+    std::error_code error;
+    const uint64_t bytes = fs::file_size(path, error);
+    if (error) {
+      fail(ErrorKind::store, "{} cannot be read ({}); import the graph again", path.string(),
+           error.message());
+    }
+    if (bytes != about.bytes) {
+      fail(ErrorKind::store, "{} has {} bytes, meta.json says {}; import the graph again",
+           path.string(), bytes, about.bytes);
+    }
+  }
+  return store;
+}
+
+void verify(const Store& store, memory::Ledger& ledger,
+            const std::function<void(uint64_t bytes)>& on_bytes) {
+  memory::Buffer<std::byte> piece(ledger, "verify", io::kStreamBytes);
+  for (const auto& [name, about] : store.meta().files) {
+    io::FileReader reader(ledger, store.file(name));
+    io::Checksum checksum;
+    while (const size_t count = reader.read_some(piece.span())) {
+      throw_if_interrupted();
+      checksum.update(piece.first(count));
+      on_bytes(count);
+    }
+    if (checksum.hex() != about.checksum) {
+      fail(ErrorKind::store,
+           "{} has checksum {}, meta.json says {}; the file was damaged or changed",
+           store.file(name).string(), checksum.hex(), about.checksum);
+    }
+  }
+}
+
+}  // namespace plimsoll::graph

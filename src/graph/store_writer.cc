@@ -1,0 +1,35 @@
+#include "graph/store_writer.h"
+
+#include <span>
+
+#include "base/error.h"
+
+namespace plimsoll::graph {
+
+io::FileWriter& StoreWriter::open_file(const std::string& name) {
+  name_ = name;
+  return writer_.emplace(ledger_, folder_.path() / name);
+}
+
+void StoreWriter::close_file() {
+  const io::WrittenFile written = writer_->finish();
+  files_[name_] = {written.bytes, written.checksum};
+  writer_.reset();
+}
+
+void StoreWriter::commit(Meta meta) {
+  meta.files = files_;
+  for (const auto& [file, expected_bytes] : expected_files(meta)) {
+    if (!files_.contains(file) || files_[file].bytes != expected_bytes) {
+      fail(ErrorKind::internal, "{} was written with {} bytes, the shape demands {}", file,
+           files_[file].bytes, expected_bytes);
+    }
+  }
+  const std::string text = to_text(meta);
+  io::FileWriter writer(ledger_, folder_.path() / "meta.json");
+  writer.append(std::as_bytes(std::span(text)));
+  writer.finish();
+  folder_.commit();
+}
+
+}  // namespace plimsoll::graph

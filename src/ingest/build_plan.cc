@@ -1,0 +1,96 @@
+#include "ingest/build_plan.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/units.h"
+#include "ingest/key_sort.h"
+#include "ingest/spill.h"
+
+namespace plimsoll::ingest {
+namespace {
+
+constexpr uint64_t kBucketTargetBytes = 8 * kMiB;  // sorts within a core's share of the cache
+constexpr uint64_t kLeastChunkBytes = 64 * kKiB;
+constexpr uint64_t kMostChunkBytes = 256 * kKiB;  // from here on the disk writes at full speed
+constexpr uint64_t kLeastWorkspaceBytes = kMiB;
+constexpr uint64_t kBytesPerThread = 2 * kMiB;  // blocks of edges or rows on their way
+
+uint64_t least_chunk_bytes(uint64_t record_bytes) {
+  return std::max(kLeastChunkBytes, io::round_up_to_block(record_bytes));
+}
+
+}  // namespace
+
+BuildShape build_shape(const Shape& source, graph::Direction direction, graph::FeatureType type,
+                       bool rows_on_demand) {
+  return {.nodes = source.nodes,
+          .most_edges = source.edges * (direction == graph::Direction::undirected ? 2 : 1),
+          .row_bytes = graph::padded_row_bytes(type, source.feature_columns),
+          .rows_on_demand = rows_on_demand};
+}
+
+uint64_t least_memory_bytes(const BuildShape& shape) {
+  const uint64_t arrays = shape.nodes * kBytesPerNode;
+  // Permuting rows divides its memory between the buckets' chunks and one bucket: with less than
+  // the root of the product there would be more chunks, or larger buckets, than fit. Sorting keys
+  // has no such bound, as a bucket too large is distributed again.
+  const uint64_t chunk = least_chunk_bytes(shape.row_bytes + sizeof(uint32_t));
+  const double rows = static_cast<double>(shape.rows_on_demand ? 0 : shape.nodes) *
+                      static_cast<double>(shape.row_bytes + sizeof(uint32_t));
+  const auto permuting = static_cast<uint64_t>(std::sqrt(8 * rows * static_cast<double>(chunk)));
+  const uint64_t positions = shape.nodes * sizeof(uint32_t);
+  return kRuntimeBytes + std::max(arrays + kLeastWorkingBytes,
+                                  positions + kLeastWorkingBytes + permuting + 16 * chunk);
+}
+
+DiskNeed disk_need(const BuildShape& shape, bool release_early) {
+  const uint64_t keys = shape.most_edges * 8;
+  const uint64_t lists = shape.most_edges * 4;
+  const uint64_t features = shape.nodes * shape.row_bytes;
+  const uint64_t rows = shape.rows_on_demand ? 0 : features + shape.nodes * 4;
+  const uint64_t small_files = shape.nodes * (8 + 4 + 4 + 4 + 4) + kMiB;
+  // Chunks are written whole: what many buckets leave empty at their ends, and blocks being copied.
+  const uint64_t slack = (keys + rows) / 50 + 64 * kMiB;
+
+  DiskNeed need;
+  need.store_bytes = small_files + lists + features;
+  // Sorting turns keys into lists; renumbering turns lists into keys; each gives back what it has
+  // read.
+  const uint64_t sorting = release_early ? keys : keys + lists;
+  need.temp_bytes = std::max(sorting, rows) + slack;
+  const uint64_t while_sorting = small_files + (release_early ? keys : keys + lists * 2);
+  const uint64_t while_permuting =
+      small_files + lists + (release_early ? std::max(rows, features) : rows + features);
+  need.together_bytes = std::max(while_sorting, while_permuting) + slack;
+  return need;
+}
+
+Distribution plan_distribution(const DistributionNeed& need) {
+  const uint64_t least_chunk = least_chunk_bytes(need.record_bytes);
+  const uint64_t staging = need.memory_bytes / 3;
+  Distribution plan;
+  plan.buckets = std::clamp<uint64_t>(need.total_bytes / kBucketTargetBytes, 1,
+                                      std::max<uint64_t>(1, staging / least_chunk));
+  const uint64_t chunk_share = staging / plan.buckets / io::kBlockBytes * io::kBlockBytes;
+  plan.chunk_bytes = std::max(least_chunk, std::min(chunk_share, kMostChunkBytes));
+
+  const uint64_t left =
+      need.memory_bytes - std::min(need.memory_bytes, plan.buckets * plan.chunk_bytes);
+  const uint64_t per_thread = kBytesPerThread + KeyScatter::bytes_needed(plan.buckets);
+  // Later, with the staging given back: a workspace and a chunk a thread, and room to sort one
+  // oversized bucket again, a few levels down.
+  const uint64_t expected = need.total_bytes / plan.buckets + kLeastWorkspaceBytes;
+  const uint64_t for_workspaces =
+      need.memory_bytes - std::min(need.memory_bytes / 3, 3 * kResortBytes);
+  plan.threads = static_cast<unsigned>(std::clamp<uint64_t>(
+      std::min(left / per_thread, for_workspaces / (expected + plan.chunk_bytes)), 1,
+      need.threads));
+  const uint64_t share = for_workspaces / plan.threads;
+  // Buckets are rarely four times the average.
+  plan.workspace_bytes = std::max(
+      kLeastWorkspaceBytes, std::min(4 * expected, share - std::min(share, plan.chunk_bytes)));
+  return plan;
+}
+
+}  // namespace plimsoll::ingest

@@ -1,0 +1,32 @@
+// First half of an import: edges in any order become in-neighbour lists (an external distribution
+// sort, with no permutation array). Reverse edges are added and duplicates dropped here; self-loops
+// go.
+#pragma once
+
+#include "base/progress.h"
+#include "graph/meta.h"
+#include "ingest/lists.h"
+#include "ingest/source.h"
+#include "io/temp_file.h"
+#include "memory/ledger.h"
+
+namespace plimsoll::ingest {
+
+// What every pass of a build works with.
+struct BuildContext {
+  memory::Ledger& ledger;
+  Progress& progress;
+  io::TempPlace temp;
+  unsigned threads = 1;
+};
+
+struct DroppedEdges {
+  uint64_t self_loops = 0;
+  uint64_t duplicates = 0;
+};
+
+// Fills `lists`, which must be empty.
+DroppedEdges collect_lists(Source& source, graph::Direction direction, const BuildContext& context,
+                           Lists& lists);
+
+}  // namespace plimsoll::ingest

@@ -1,0 +1,51 @@
+// Sorting the buckets of a Spill of 64-bit keys. A bucket that does not fit its workspace (a hub's
+// list, a skewed numbering) is distributed again over finer key ranges, so any input sorts in any
+// memory.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+
+#include "ingest/spill.h"
+#include "memory/buffer.h"
+
+namespace plimsoll::ingest {
+
+// One thread's memory for sorting: `keys` holds a bucket, `chunk` one transfer from disk.
+struct SortWorkspace {
+  SortWorkspace(memory::Ledger& ledger, uint64_t keys_bytes, uint64_t chunk_bytes)
+      : keys(ledger, "sort workspaces", keys_bytes / sizeof(uint64_t)),
+        chunk(ledger, "sort workspaces", chunk_bytes) {}
+  memory::Buffer<uint64_t> keys;
+  memory::Buffer<std::byte> chunk;
+};
+
+inline bool fits(const Spill& spill, size_t bucket, const SortWorkspace& workspace) {
+  return spill.bytes(bucket) <= workspace.keys.size() * sizeof(uint64_t);
+}
+
+// Reads a bucket that fits and sorts it in place.
+std::span<uint64_t> load_sorted(Spill& spill, size_t bucket, SortWorkspace& workspace);
+
+// The keys that a bucket may hold, both ends included.
+struct KeyRange {
+  uint64_t first = 0;
+  uint64_t last = 0;
+};
+
+// Any bucket: calls sink with ascending pieces, each in workspace memory and free to be changed.
+// Takes kResortBytes more from the ledger for every level it has to go down.
+constexpr size_t kResortBuckets = 32;
+constexpr uint64_t kResortChunkBytes = 64 * 1024;
+constexpr uint64_t kResortBytes = kResortBuckets * kResortChunkBytes;
+using SortedSink = std::function<void(std::span<uint64_t> keys)>;
+struct SortJob {
+  memory::Ledger& ledger;
+  io::TempPlace temp;
+  SortWorkspace& workspace;
+  const SortedSink& sink;
+};
+void stream_sorted(Spill& spill, size_t bucket, KeyRange range, const SortJob& job);
+
+}  // namespace plimsoll::ingest

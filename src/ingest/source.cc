@@ -1,0 +1,11 @@
+#include "ingest/source.h"
+
+#include "base/error.h"
+
+namespace plimsoll::ingest {
+
+void Source::rows_of(std::span<const uint32_t>, std::span<float>) const {
+  fail(ErrorKind::internal, "this source reads its rows in order only");
+}
+
+}  // namespace plimsoll::ingest

@@ -1,0 +1,77 @@
+// A graph as its owner keeps it: original ids, original order. The builder reads any Source; csv,
+// npy, npz and the generator each are one.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace plimsoll::ingest {
+
+struct Shape {
+  uint64_t nodes = 0;
+  uint64_t edges = 0;  // as listed, before reverse edges, duplicates and self-loops are dealt with
+  uint32_t feature_columns = 0;
+  bool has_labels = false;
+};
+
+enum class Split : uint8_t { train, valid, test };
+inline constexpr std::array kSplits = {Split::train, Split::valid, Split::test};
+constexpr std::string_view name(Split split) {
+  constexpr std::array<std::string_view, 3> kNames = {"train", "valid", "test"};
+  return kNames.at(static_cast<size_t>(split));
+}
+
+// The files that an error can point into.
+enum class Part { edges, features, labels, train, valid, test };
+constexpr Part part_of(Split split) {
+  return static_cast<Part>(static_cast<int>(Part::train) + static_cast<int>(split));
+}
+
+// Every value a Source hands out is of the right type and every id is below shape().nodes: whoever
+// reads foreign bytes checks them there, and throws Error{input} that names the file, the place and
+// the remedy. What only the whole graph can tell (a node in two splits, a feature too large for
+// f16) the builder checks, and asks place() for the words.
+class Source {
+ public:
+  Source() = default;
+  Source(const Source&) = delete;
+  Source& operator=(const Source&) = delete;
+  virtual ~Source() = default;
+
+  virtual const Shape& shape() const = 0;
+
+  // Takes the next edges, at most sources.size() (== destinations.size()), and returns how many; 0
+  // at the end. Several threads call it at once; together they get every edge once.
+  virtual size_t next_edges(std::span<uint32_t> sources, std::span<uint32_t> destinations) = 0;
+
+  // Takes the next rows, as many whole ones as fit; count 0 at the end. Several threads call it at
+  // once.
+  struct Rows {
+    uint64_t first_node = 0;
+    uint64_t count = 0;
+  };
+  virtual Rows next_rows(std::span<float> values) = 0;
+
+  // A Source that can make any row at any time says so and fills `values` with the rows of `nodes`.
+  virtual bool has_random_rows() const { return false; }
+  virtual void rows_of(std::span<const uint32_t> nodes, std::span<float> values) const;
+
+  // One label a node, in order of node, a piece at a time; -1 = unlabelled. May be read again.
+  // Called only where shape().has_labels.
+  using LabelSink = std::function<void(std::span<const int32_t> labels)>;
+  virtual void read_labels(const LabelSink& sink) = 0;
+
+  // The nodes of each split, with the row (from 0) that lists them. Nothing is called for a graph
+  // without splits.
+  using SplitSink = std::function<void(Split split, uint64_t row, uint32_t node)>;
+  virtual void read_splits(const SplitSink& sink) = 0;
+
+  // "papers/raw/data.npz, member node_feat.npy, row 12" (rows from 0, as Python users count).
+  virtual std::string place(Part part, uint64_t row) const = 0;
+};
+
+}  // namespace plimsoll::ingest

@@ -1,0 +1,102 @@
+// A synthetic citation graph of any size, as a Source. Everything is a function of (seed, index):
+// nothing is kept, any thread makes any part, and the same seed gives the same graph on any number
+// of threads.
+//
+// Nodes. Classes have sizes in proportion to 1 / (c + 4). Inside, class c is a contiguous block of
+// internal indices whose offset is the node's rank of popularity; an affine permutation makes the
+// public id. Edges. The source is the public id floor(N * u^1.5): some papers cite more than
+// others. With probability `homophily` the cited class is the citing paper's own, else one drawn by
+// size. Within its class the cited paper has rank floor(0.6 * size * u^3): 40 % are never cited,
+// in-degrees have a power-law tail. Features. signal * g_class + z, with g_class ~ N(0, 1/columns)
+// and z ~ N(0, 1), times 0.25. Labels. A random subset of the nodes, cut into train, valid and
+// test.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/random.h"
+#include "ingest/source.h"
+
+namespace plimsoll::ingest {
+
+struct SynthOptions {
+  uint64_t nodes = 0;
+  uint64_t edges = 0;
+  uint32_t classes = 0;
+  uint32_t feature_columns = 0;
+  uint64_t train = 0;
+  uint64_t valid = 0;
+  uint64_t test = 0;
+  double homophily = 0;  // share of edges that stay within their class on purpose
+  double signal = 0;     // distance of a class's features from the mean, in units of the noise
+  uint64_t seed = 0;
+};
+
+// A data set to imitate, and what is known of it.
+struct SynthPreset {
+  std::string_view name;
+  SynthOptions options;     // at full size
+  std::string_view layout;  // how OGB ships it: "npz" or "csv"
+};
+const std::vector<SynthPreset>& synth_presets();
+
+// Every count but classes and columns times `scale`, at least enough to be a graph.
+SynthOptions scaled(const SynthOptions& options, double scale);
+
+// Throws Error{usage} that names the option.
+void check(const SynthOptions& options);
+
+class SynthSource final : public Source {
+ public:
+  explicit SynthSource(const SynthOptions& options);
+
+  const Shape& shape() const override { return shape_; }
+  size_t next_edges(std::span<uint32_t> sources, std::span<uint32_t> destinations) override;
+  Rows next_rows(std::span<float> values) override;
+  bool has_random_rows() const override { return true; }
+  void rows_of(std::span<const uint32_t> nodes, std::span<float> values) const override;
+  void read_labels(const LabelSink& sink) override;
+  void read_splits(const SplitSink& sink) override;
+  std::string place(Part part, uint64_t row) const override;
+
+ private:
+  // A bijection of [0, N): i -> (i * multiplier + shift) mod N.
+  struct Permutation {
+    uint64_t modulus = 1;
+    uint64_t multiplier = 1;
+    uint64_t inverse = 1;
+    uint64_t shift = 0;
+    Permutation(uint64_t modulus, uint64_t bits);
+    uint64_t forward(uint64_t i) const { return (i * multiplier + shift) % modulus; }
+    uint64_t backward(uint64_t id) const {
+      return (id + modulus - shift) % modulus * inverse % modulus;
+    }
+  };
+  struct Edge {
+    uint32_t source;
+    uint32_t destination;
+  };
+  Edge edge(uint64_t index) const;
+  uint32_t class_of_index(uint64_t internal) const;
+  void make_row(uint32_t node, std::span<float> values) const;
+
+  const SynthOptions options_;
+  Shape shape_;
+  RandomStream edge_stream_;
+  RandomStream feature_stream_;
+  Permutation ids_;                    // internal index -> public id
+  Permutation labels_;                 // place among the labelled -> public id
+  std::vector<uint64_t> class_begin_;  // internal index where each class begins, and N
+  std::vector<uint32_t> class_hint_;   // first class of each 2^hint_shift_ internal indices
+  int hint_shift_ = 0;
+  std::vector<float> centers_;  // classes x columns
+  std::vector<float> normal_;   // quantiles of the normal distribution, scaled
+  std::atomic<uint64_t> next_edge_ = 0;
+  std::atomic<uint64_t> next_row_ = 0;
+};
+
+}  // namespace plimsoll::ingest

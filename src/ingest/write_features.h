@@ -1,0 +1,24 @@
+// Feature rows into hot-first order: made in that order where the source can, else distributed on
+// disk by position and gathered a bucket at a time.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "graph/meta.h"
+#include "graph/store_writer.h"
+#include "ingest/collect_lists.h"
+#include "ingest/source.h"
+
+namespace plimsoll::ingest {
+
+// Writes features.f16 or .f32. Throws Error{input} for a value that is not finite, or that f16
+// cannot hold.
+void write_rows_on_demand(const Source& source, std::span<const uint32_t> ids,
+                          graph::FeatureType type, const BuildContext& context,
+                          graph::StoreWriter& writer);
+void write_rows_permuted(Source& source, std::span<const uint32_t> positions,
+                         graph::FeatureType type, const BuildContext& context,
+                         graph::StoreWriter& writer);
+
+}  // namespace plimsoll::ingest

@@ -1,0 +1,127 @@
+#include "io/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/error.h"
+
+namespace plimsoll::io {
+
+OpenFile open_uncached(const std::filesystem::path& path, int flags) {
+  OpenFile file{Fd(::open(path.c_str(), flags | O_CLOEXEC | O_DIRECT, 0666)), path.string(), true};
+  if (!file.fd && errno == EINVAL) {
+    file.fd = Fd(::open(path.c_str(), flags | O_CLOEXEC, 0666));
+    file.direct = false;
+  }
+  if (!file.fd) fail_errno("open", file.path, errno);
+  return file;
+}
+
+void write_fully(const OpenFile& file, std::span<const std::byte> bytes, uint64_t offset) {
+  while (!bytes.empty()) {
+    const ssize_t count =
+        ::pwrite(file.fd.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail_errno("write", file.path, errno);
+    bytes = bytes.subspan(static_cast<size_t>(count));
+    offset += static_cast<uint64_t>(count);
+  }
+}
+
+void read_fully(const OpenFile& file, std::span<std::byte> bytes, uint64_t offset) {
+  while (!bytes.empty()) {
+    const ssize_t count =
+        ::pread(file.fd.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail_errno("read", file.path, errno);
+    if (count == 0) {
+      fail(ErrorKind::io, "{} ends at byte {}, {} more expected", file.path, offset, bytes.size());
+    }
+    bytes = bytes.subspan(static_cast<size_t>(count));
+    offset += static_cast<uint64_t>(count);
+  }
+}
+
+FileWriter::FileWriter(memory::Ledger& ledger, const std::filesystem::path& path)
+    : file_(open_uncached(path, O_WRONLY | O_CREAT | O_TRUNC)),
+      buffer_(ledger, "file buffers", kStreamBytes) {}
+
+void FileWriter::append(std::span<const std::byte> bytes) {
+  checksum_.update(bytes);
+  while (!bytes.empty()) {
+    const size_t take = std::min<size_t>(bytes.size(), buffer_.size() - filled_bytes_);
+    std::memcpy(buffer_.data() + filled_bytes_, bytes.data(), take);
+    bytes = bytes.subspan(take);
+    filled_bytes_ += take;
+    if (filled_bytes_ == buffer_.size()) write_buffer(filled_bytes_);
+  }
+}
+
+void FileWriter::write_buffer(uint64_t bytes) {
+  write_fully(file_, buffer_.first(bytes), written_bytes_);
+  if (!file_.direct) {
+    // Start writing this round out and drop the ones before, so that the cache holds two at most.
+    ::sync_file_range(file_.fd.get(), static_cast<off_t>(written_bytes_), static_cast<off_t>(bytes),
+                      SYNC_FILE_RANGE_WRITE);
+    ::posix_fadvise(file_.fd.get(), 0, static_cast<off_t>(written_bytes_), POSIX_FADV_DONTNEED);
+  }
+  written_bytes_ += filled_bytes_;
+  filled_bytes_ = 0;
+}
+
+WrittenFile FileWriter::finish() {
+  const uint64_t total = written_bytes_ + filled_bytes_;
+  if (filled_bytes_ > 0) {
+    const uint64_t padded = round_up_to_block(filled_bytes_);
+    std::memset(buffer_.data() + filled_bytes_, 0, padded - filled_bytes_);
+    write_buffer(padded);
+  }
+  if (::ftruncate(file_.fd.get(), static_cast<off_t>(total)) != 0 || ::fsync(file_.fd.get()) != 0) {
+    fail_errno("finish", file_.path, errno);
+  }
+  if (!file_.direct) ::posix_fadvise(file_.fd.get(), 0, 0, POSIX_FADV_DONTNEED);
+  return {total, checksum_.hex()};
+}
+
+FileReader::FileReader(memory::Ledger& ledger, const std::filesystem::path& path)
+    : file_(open_uncached(path, O_RDONLY)), buffer_(ledger, "file buffers", kStreamBytes) {
+  struct stat status = {};
+  if (::fstat(file_.fd.get(), &status) != 0) fail_errno("read", file_.path, errno);
+  size_bytes_ = static_cast<uint64_t>(status.st_size);
+}
+
+size_t FileReader::read_some(std::span<std::byte> out) {
+  size_t done = 0;
+  while (done < out.size() && position_ < size_bytes_) {
+    if (position_ == buffer_offset_ + buffered_bytes_) {
+      buffer_offset_ = position_;
+      buffered_bytes_ = std::min<uint64_t>(buffer_.size(), size_bytes_ - buffer_offset_);
+      // The last read asks for a whole block, as O_DIRECT wants, and gets what is there.
+      ssize_t count = 0;
+      do {
+        count = ::pread(file_.fd.get(), buffer_.data(), round_up_to_block(buffered_bytes_),
+                        static_cast<off_t>(buffer_offset_));
+      } while (count < 0 && errno == EINTR);
+      if (count < 0) fail_errno("read", file_.path, errno);
+      if (static_cast<uint64_t>(count) < buffered_bytes_) {
+        fail(ErrorKind::io, "{} shrank to {} bytes while it was read", file_.path,
+             buffer_offset_ + static_cast<uint64_t>(count));
+      }
+      if (!file_.direct) {
+        ::posix_fadvise(file_.fd.get(), 0, static_cast<off_t>(position_), POSIX_FADV_DONTNEED);
+      }
+    }
+    const uint64_t begin = position_ - buffer_offset_;
+    const size_t take = std::min<size_t>(out.size() - done, buffered_bytes_ - begin);
+    std::memcpy(out.data() + done, buffer_.data() + begin, take);
+    done += take;
+    position_ += take;
+  }
+  return done;
+}
+
+}  // namespace plimsoll::io

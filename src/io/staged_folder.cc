@@ -1,0 +1,84 @@
+#include "io/staged_folder.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+
+#include "base/error.h"
+
+namespace plimsoll::io {
+namespace {
+
+namespace fs = std::filesystem;
+
+Fd open_folder(const fs::path& path) {
+  return Fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+}
+
+void sync_folder(const fs::path& path) {
+  const Fd folder = open_folder(path);
+  if (!folder || ::fsync(folder.get()) != 0) fail_errno("sync", path.string(), errno);
+}
+
+fs::path without_trailing_slash(const fs::path& path) {
+  return path.has_filename() ? path : path.parent_path();
+}
+
+}  // namespace
+
+StagedFolder::StagedFolder(fs::path target, bool replace)
+    : target_(without_trailing_slash(target)), replace_(replace) {
+  staging_ = target_;
+  staging_ += ".partial";
+  if (fs::exists(fs::symlink_status(target_)) && !replace_) {
+    fail(ErrorKind::exists, "{} exists; give --force to replace it, or another --out",
+         target_.string());
+  }
+  // A rename cannot leave its file system: the parent must be there now, not after hours of work.
+  const fs::path parent = target_.has_parent_path() ? target_.parent_path() : fs::path(".");
+  if (!fs::is_directory(parent)) {
+    fail(ErrorKind::io, "cannot write {}: the folder {} does not exist", target_.string(),
+         parent.string());
+  }
+  if (::mkdir(staging_.c_str(), 0777) != 0 && errno != EEXIST) {
+    fail_errno("make the folder", staging_.string(), errno);
+  }
+  lock_ = open_folder(staging_);
+  if (!lock_) fail_errno("open", staging_.string(), errno);
+  if (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
+    fail(ErrorKind::exists, "another run is writing {} now; wait for it or choose another --out",
+         staging_.string());
+  }
+  for (const fs::directory_entry& left_over : fs::directory_iterator(staging_)) {
+    fs::remove_all(left_over.path());
+    removed_remains_ = true;
+  }
+}
+
+StagedFolder::~StagedFolder() {
+  if (committed_ || !lock_) return;
+  std::error_code ignored;  // in a destructor there is nobody to tell
+  fs::remove_all(staging_, ignored);
+}
+
+void StagedFolder::commit() {
+  sync_folder(staging_);
+  const bool replacing = fs::exists(fs::symlink_status(target_));
+  if (replacing && !replace_) {
+    fail(ErrorKind::exists, "{} appeared while this run was working; give --force to replace it",
+         target_.string());
+  }
+  const unsigned flags = replacing ? RENAME_EXCHANGE : 0;
+  if (::renameat2(AT_FDCWD, staging_.c_str(), AT_FDCWD, target_.c_str(), flags) != 0) {
+    fail_errno("rename to", target_.string(), errno);
+  }
+  committed_ = true;
+  if (replacing) fs::remove_all(staging_);  // the older folder carries this name now
+  sync_folder(target_.has_parent_path() ? target_.parent_path() : fs::path("."));
+}
+
+}  // namespace plimsoll::io

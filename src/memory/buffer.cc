@@ -1,0 +1,34 @@
+#include "memory/buffer.h"
+
+#include <sys/mman.h>
+
+#include <cerrno>
+
+#include "base/error.h"
+#include "base/units.h"
+
+namespace plimsoll::memory {
+namespace {
+
+constexpr uint64_t kPageBytes = 4 * kKiB;
+constexpr uint64_t kHugePageBytes = 2 * kMiB;
+
+}  // namespace
+
+Pages::Pages(Ledger& ledger, std::string_view tag, uint64_t bytes)
+    : bytes_((bytes + kPageBytes - 1) / kPageBytes * kPageBytes) {
+  if (bytes_ == 0) return;
+  lease_ = ledger.lease(tag, bytes_);
+  void* mapped = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) fail_errno("allocate", tag, errno);
+  data_ = mapped;
+  // Arrays as long as the graph are reached at random: with large pages one TLB entry covers 512
+  // times as much. Advice only; the mapping never grows by it.
+  if (bytes_ >= kHugePageBytes) madvise(data_, bytes_, MADV_HUGEPAGE);
+}
+
+Pages::~Pages() {
+  if (data_ != nullptr) munmap(data_, bytes_);
+}
+
+}  // namespace plimsoll::memory

@@ -1,0 +1,43 @@
+// How much memory this process may use: the smallest of what the user, the cgroups (v1 and v2,
+// every level up the tree), Slurm and the machine allow. Pure but for the files and variables it
+// reads, which a test replaces through Host.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace plimsoll::memory {
+
+// Where the facts come from. `root` holds /proc and /sys; `variable` looks up the environment.
+struct Host {
+  std::filesystem::path root = "/";
+  std::function<std::optional<std::string>(const std::string&)> variable;
+  static Host real();
+};
+
+struct LimitSource {
+  std::string name;  // "RAM", "cgroup v2 /user.slice", "SLURM_MEM_PER_NODE"
+  uint64_t bytes = 0;
+};
+
+struct Limit {
+  uint64_t bytes = 0;
+  std::string winner;                // which source set it, in words
+  std::vector<LimitSource> sources;  // everything that was found, smallest first
+};
+
+// What the surroundings allow, before the user's own wish.
+Limit detect_limit(const Host& host = Host::real());
+
+// The limit a command works under: the flag where it is smaller than what was detected, else what
+// was detected; with no flag, half of what was detected.
+Limit choose_limit(std::optional<uint64_t> flag_bytes, const Limit& detected);
+
+// "8.0 GiB (--memory; RAM 23.5 GiB)"
+std::string describe(const Limit& limit);
+
+}  // namespace plimsoll::memory

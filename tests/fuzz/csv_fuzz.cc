@@ -1,0 +1,45 @@
+// Lines and fields of csv, read as everything they can be read as: whatever the bytes, only Error
+// may come out.
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/error.h"
+#include "ingest/csv.h"
+
+namespace {
+
+using plimsoll::ingest::CsvHeader;
+using plimsoll::ingest::CsvLine;
+using plimsoll::ingest::CsvReader;
+
+template <typename Action>
+void expect_only_input_errors(Action action) {
+  try {
+    action();
+  } catch (const plimsoll::Error& error) {
+    if (error.kind() != plimsoll::ErrorKind::input) __builtin_trap();
+  }
+}
+
+void parse_every_way(const CsvLine& line) {
+  std::vector<float> features(plimsoll::ingest::count_fields(line.text));
+  std::array<uint32_t, 2> ids = {};
+  expect_only_input_errors([&] { plimsoll::ingest::parse_features("fuzz.csv", line, features); });
+  expect_only_input_errors([&] { plimsoll::ingest::parse_ids("fuzz.csv", line, ids, 1000); });
+  expect_only_input_errors([&] { plimsoll::ingest::parse_label("fuzz.csv", line); });
+  expect_only_input_errors([&] { plimsoll::ingest::parse_count("fuzz.csv", line); });
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const auto bytes = std::as_bytes(std::span(data, size));
+  for (const CsvHeader header : {CsvHeader::none, CsvHeader::allowed}) {
+    expect_only_input_errors([&] {
+      CsvReader reader(plimsoll::ingest::open_memory(bytes, "fuzz.csv"), header);
+      while (const auto line = reader.next()) parse_every_way(*line);
+    });
+  }
+  return 0;
+}

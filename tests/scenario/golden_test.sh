@@ -1,0 +1,23 @@
+#!/bin/sh
+# One tiny graph in every input format gives byte-identical stores, equal to the golden one.
+. "$(dirname "$0")/lib.sh"
+golden=$TESTS/golden
+
+run plimsoll import ogb "$golden/ogb_npz" --out ogb_npz/tiny.plim
+[ "$code" -eq 6 ] || fail "an output folder whose parent is missing: exit $code"
+
+for layout in ogb_npz ogb_npz_stored ogb_npy ogb_csv; do
+  mkdir -p "$layout"
+  run plimsoll import ogb "$golden/$layout" --out "$layout/tiny.plim" --threads 2
+  expect 0 "the default for ogb" "1 self-loops dropped" "wrote $layout/tiny.plim: 6 nodes, 12 edges"
+done
+mkdir npz csv
+run plimsoll import npz "$golden/tiny.npz" --out npz/tiny.plim --undirected
+expect 0 "wrote npz/tiny.plim"
+run plimsoll import csv --edges "$golden/csv/edges.csv" --features "$golden/csv/features.csv.gz" \
+  --labels "$golden/csv/labels.csv" --split-dir "$golden/csv/split" --out csv/tiny.plim --undirected
+expect 0 "wrote csv/tiny.plim"
+
+for store in ogb_npz ogb_npz_stored ogb_npy ogb_csv npz csv; do
+  diff -r "$golden/tiny.plim" "$store/tiny.plim" || fail "$store differs from the golden store"
+done

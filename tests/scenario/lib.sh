@@ -1,0 +1,42 @@
+# Shared by the scenario scripts: `. lib.sh "$@"` first. Each runs in a fresh folder that goes at the end.
+# shellcheck shell=sh
+set -eu
+PLIMSOLL=$(realpath "$1")
+TESTS=$(dirname "$(realpath "$0")")/..
+DATA=${PLIMSOLL_DATA:-$TESTS/../../shared/data}
+WORK=$(mktemp -d)
+cleanup() {
+  rm -rf "$WORK"
+}
+trap cleanup EXIT
+cd "$WORK"
+
+fail() {
+  echo "FAILED: $*" >&2
+  [ -f output ] && sed 's/^/  | /' output >&2
+  exit 1
+}
+
+skip() {
+  echo "skipped: $*"
+  exit 77
+}
+
+# run COMMAND...: output (both streams) goes to the file `output`, the exit code to $code.
+run() {
+  code=0
+  "$@" >output 2>&1 || code=$?
+}
+
+# expect CODE TEXT...: what the last run must have ended with and printed.
+expect() {
+  [ "$code" -eq "$1" ] || fail "exit code $code, $1 expected"
+  shift
+  for text in "$@"; do
+    grep -qF -- "$text" output || fail "nothing says: $text"
+  done
+}
+
+plimsoll() {
+  "$PLIMSOLL" "$@"
+}

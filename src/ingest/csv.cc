@@ -108,8 +108,9 @@ struct Place {
   }
   double number = 0;
   if (parse_whole(field, number) == std::errc()) {
-    fail(ErrorKind::input, "{}: {} is not a whole number; write it without sign, point and exponent",
-         place.words(), quoted(field));
+    fail(ErrorKind::input,
+         "{}: {} is not a whole number; write it without sign, point and exponent", place.words(),
+         quoted(field));
   }
   fail(ErrorKind::input, "{}: {} is not a number", place.words(), quoted(field));
 }

@@ -44,8 +44,9 @@ StagedFolder::StagedFolder(fs::path target, bool replace)
     fail(ErrorKind::io, "cannot write {}: the folder {} does not exist", target_.string(),
          parent.string());
   }
-  if (::mkdir(staging_.c_str(), 0777) != 0 && errno != EEXIST) {
-    fail_errno("make the folder", staging_.string(), errno);
+  if (::mkdir(staging_.c_str(), 0777) != 0) {
+    if (errno != EEXIST) fail_errno("make the folder", staging_.string(), errno);
+    removed_remains_ = true;
   }
   lock_ = open_folder(staging_);
   if (!lock_) fail_errno("open", staging_.string(), errno);
@@ -55,7 +56,6 @@ StagedFolder::StagedFolder(fs::path target, bool replace)
   }
   for (const fs::directory_entry& left_over : fs::directory_iterator(staging_)) {
     fs::remove_all(left_over.path());
-    removed_remains_ = true;
   }
 }
 

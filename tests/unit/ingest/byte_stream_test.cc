@@ -4,8 +4,8 @@
 
 #include <array>
 
+#include "ingest/test_files.h"
 #include "ingest/zip_stream.h"
-#include "test_files.h"
 
 namespace plimsoll::ingest {
 namespace {
@@ -143,7 +143,7 @@ TEST_P(ZipStream, NamesTheMembersThereAreWhenOneIsMissing) {
 }
 
 TEST_P(ZipStream, NamesMemberAndByteOfCorruptData) {
-  std::string bytes = read_whole(file_);
+  std::string bytes = read_file(file_);
   bytes[bytes.size() / 2] ^= 0x55;
   write_file(file_, bytes);
   expect_error(ErrorKind::input, {"data.npz, member b.npy, byte "},
@@ -151,7 +151,7 @@ TEST_P(ZipStream, NamesMemberAndByteOfCorruptData) {
 }
 
 TEST_P(ZipStream, RefusesATruncatedArchive) {
-  const std::string bytes = read_whole(file_);
+  const std::string bytes = read_file(file_);
   write_file(file_, bytes.substr(0, bytes.size() / 2));
   expect_error(ErrorKind::input, {"data.npz", "zip archive"}, [&] { zip_members(file_); });
   expect_error(ErrorKind::input, {"data.npz", "zip archive"},

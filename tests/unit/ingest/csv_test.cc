@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include "test_files.h"
+#include "ingest/test_files.h"
 
 namespace plimsoll::ingest {
 namespace {

@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "ingest/npy_column_features.h"
-#include "test_files.h"
+#include "ingest/test_files.h"
 
 namespace plimsoll::ingest {
 namespace {
@@ -431,7 +431,7 @@ TEST(NpzSource, ChecksTheChecksumsOfWhatItHasRead) {
     write_zip(file, {{"edge_index.npy", edge_index_npy()}, {"node_feat.npy", node_feat_npy()}},
               ZIP_CM_STORE);
     // Node 1 becomes node 0, feature 0 becomes another float: valid values, but not those written.
-    std::string bytes = read_whole(file);
+    std::string bytes = read_file(file);
     const size_t data = bytes.find(member) + member.size() + 128;
     bytes[data + (member == "edge_index.npy" ? 8 : 0)] ^= 1;
     write_file(file, bytes);

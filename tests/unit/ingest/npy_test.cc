@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "ingest/npy_reader.h"
-#include "test_files.h"
+#include "ingest/test_files.h"
 
 namespace plimsoll::ingest {
 namespace {

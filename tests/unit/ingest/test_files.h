@@ -5,55 +5,18 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 #include <zip.h>
 #include <zlib.h>
 
-#include <cstring>
+#include <cstdint>
 #include <filesystem>
-#include <fstream>
-#include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-#include "base/error.h"
+#include "temp_folder.h"
 
 namespace plimsoll::ingest {
-
-// A folder of its own for a test, removed with all it holds.
-class TempFolder {
- public:
-  TempFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "plimsoll-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    path_ = name;
-  }
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-  ~TempFolder() { std::filesystem::remove_all(path_); }
-
-  // The full path of a file in it; its folders are made.
-  std::filesystem::path operator/(const std::string& name) const {
-    const std::filesystem::path file = path_ / name;
-    std::filesystem::create_directories(file.parent_path());
-    return file;
-  }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
-
-inline void write_file(const std::filesystem::path& path, std::string_view bytes) {
-  std::ofstream(path, std::ios::binary) << bytes;
-}
-
-inline std::string read_whole(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 inline std::string gzipped(std::string_view text) {
   z_stream deflater = {};
@@ -78,6 +41,7 @@ struct ZipMember {
 // `method` is ZIP_CM_STORE or ZIP_CM_DEFLATE; members are encrypted where there is a password.
 inline void write_zip(const std::filesystem::path& path, const std::vector<ZipMember>& members,
                       int method = ZIP_CM_DEFLATE, const char* password = nullptr) {
+  std::filesystem::create_directories(path.parent_path());
   zip_t* archive = ::zip_open(path.c_str(), ZIP_CREATE | ZIP_TRUNCATE, nullptr);
   ASSERT_NE(archive, nullptr);
   for (const ZipMember& member : members) {
@@ -120,21 +84,6 @@ std::string npy(std::string_view descr, const std::vector<uint64_t>& shape,
   const std::string_view data(reinterpret_cast<const char*>(values.data()),
                               values.size() * sizeof(T));
   return npy_around(npy_dict(descr, shape), data);
-}
-
-template <typename Action>
-void expect_error(ErrorKind kind, const std::vector<std::string>& parts, Action action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    EXPECT_EQ(name(error.kind()), name(kind)) << error.what();
-    for (const std::string& part : parts) {
-      EXPECT_NE(std::string_view(error.what()).find(part), std::string_view::npos)
-          << "the message: " << error.what() << "\nlacks: " << part;
-    }
-    return;
-  }
-  ADD_FAILURE() << "nothing was thrown";
 }
 
 }  // namespace plimsoll::ingest

@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <exception>
 #include <filesystem>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -184,6 +186,42 @@ TEST_F(StagedFolderTest, RefusesWhatALiveRunIsWriting) {
   EXPECT_EQ(read_file(target_ / "edges"), "second");
 }
 
+// Each thread stands for a run: locks belong to open files, not to processes.
+TEST_F(StagedFolderTest, LetsRunsThatCompeteCommitOneAfterTheOther) {
+  constexpr int kRunsEach = 15;
+  std::mutex mutex;
+  std::vector<std::string> failures;
+  const auto fail_with = [&](const std::string& what) {
+    const std::lock_guard lock(mutex);
+    failures.push_back(what);
+  };
+  const auto run_until_committed = [&] {
+    for (int run = 0; run < kRunsEach;) {
+      try {
+        StagedFolder staged(target_, true);
+        for (const char* name : {"edges", "rows", "labels"}) write_file(staged.path() / name, "x");
+        if (names_in(staged.path()).size() != 3) fail_with("files of a live run are gone");
+        staged.commit();
+        ++run;
+      } catch (const Error& error) {
+        if (error.kind() == ErrorKind::exists) continue;  // another run is writing
+        fail_with(error.what());
+        ++run;
+      } catch (const std::exception& error) {
+        fail_with(error.what());
+        ++run;
+      }
+    }
+  };
+  {
+    std::vector<std::jthread> runs;
+    for (int i = 0; i < 4; ++i) runs.emplace_back(run_until_committed);
+  }
+  EXPECT_EQ(failures, Names{});
+  EXPECT_EQ(names_in(target_), (Names{"edges", "labels", "rows"}));
+  EXPECT_EQ(names_in(folder_.path()), Names{"store"});
+}
+
 TEST_F(StagedFolderTest, TakesATrailingSlash) {
   StagedFolder staged(target_.string() + "/", false);
   EXPECT_EQ(staged.path(), folder_ / "store.partial");
@@ -205,6 +243,22 @@ TEST_F(StagedFolderTest, RefusesAFileInItsWay) {
   expect_error(ErrorKind::io, {"store.partial", "Not a directory"},
                [&] { const StagedFolder staged(target_, false); });
   EXPECT_EQ(read_file(folder_ / "store.partial"), "a file of the user");
+}
+
+TEST_F(StagedFolderTest, RefusesALinkInItsWayAndLeavesWhatItPointsTo) {
+  write_file(folder_ / "elsewhere/rows", "precious");
+  fs::create_symlink("elsewhere", folder_ / "store.partial");
+  expect_error(ErrorKind::io, {"store.partial"},
+               [&] { const StagedFolder staged(target_, false); });
+  EXPECT_EQ(read_file(folder_ / "elsewhere/rows"), "precious");
+}
+
+TEST_F(StagedFolderTest, TakesALinkAsAParent) {
+  fs::create_directory(folder_ / "disk");
+  fs::create_directory_symlink("disk", folder_ / "link");
+  StagedFolder staged(folder_ / "link/store", false);
+  staged.commit();
+  EXPECT_EQ(names_in(folder_ / "disk"), Names{"store"});
 }
 
 TEST_F(StagedFolderTest, RefusesAReadOnlyParent) {

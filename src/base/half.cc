@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <immintrin.h>
 #endif
 
@@ -12,7 +13,15 @@ namespace {
 
 #if defined(__x86_64__)
 bool cpu_has_f16c() {
-  static const bool has = __builtin_cpu_supports("avx") && __builtin_cpu_supports("f16c");
+  static const bool has = [] {
+    unsigned a = 0;
+    unsigned b = 0;
+    unsigned c = 0;
+    unsigned d = 0;
+    constexpr unsigned kF16cBit = 1U << 29;  // clang's __builtin_cpu_supports does not know f16c
+    return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & kF16cBit) != 0 &&
+           __builtin_cpu_supports("avx") != 0;
+  }();
   return has;
 }
 

@@ -71,6 +71,7 @@ void Progress::finish_step() {
   const std::lock_guard lock(mutex_);
   if (!active_) return;
   active_ = false;
+  next_show_ms_ = kNever;
   if (shown_) show(std::chrono::duration<double>(Clock::now() - start_).count(), true);
 }
 

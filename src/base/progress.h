@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -32,6 +33,7 @@ class Progress {
 
  private:
   using Clock = std::chrono::steady_clock;
+  static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();  // outside of a step
   void show(double elapsed_seconds, bool final);
 
   const ProgressStyle style_;
@@ -43,7 +45,7 @@ class Progress {
   bool active_ = false;
   bool shown_ = false;
   std::atomic<uint64_t> done_ = 0;
-  std::atomic<int64_t> next_show_ms_ = 0;
+  std::atomic<int64_t> next_show_ms_ = kNever;
 };
 
 // "[########------]": `share` of `width` cells filled, in eighths.

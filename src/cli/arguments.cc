@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <system_error>
+#include <utility>
 
 #include "base/error.h"
 #include "base/parallel.h"
@@ -59,14 +60,14 @@ CLI::Option* add_json(CLI::App& command, bool& json) {
 }
 
 CLI::Validator whole_number(uint64_t lowest, uint64_t highest) {
-  const auto refuse = [lowest, highest](std::string& text) -> std::string {
+  auto refuse = [lowest, highest](std::string& text) -> std::string {
     uint64_t number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     const bool plain = end == text.data() + text.size() && (text == "0" || !text.starts_with('0'));
     if (error == std::errc() && plain && number >= lowest && number <= highest) return {};
     return fmt::format("'{}' is not a whole number from {} to {}", text, lowest, highest);
   };
-  return CLI::Validator(refuse, "");
+  return {std::move(refuse), ""};
 }
 
 std::vector<std::string> fixed_values(const CLI::Option& option) {

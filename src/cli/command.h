@@ -7,7 +7,7 @@
 //     auto options = std::make_shared<Options>();
 //     command->add_option("STORE", options->store, "folder of the store")->required();
 //     add_memory(*command, options->memory_bytes);
-//     command->footer("Examples:\n  plimsoll inspect papers.store");
+//     command->footer("Examples:\n  plimsoll inspect papers.plim");
 //     command->callback([options] { inspect(*options); });
 //   }
 //

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <map>
+#include <algorithm>
+#include <array>
 #include <memory>
-#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -36,10 +36,14 @@ struct Command {
   std::vector<Command> commands;
 };
 
-// Completing file names where a number is wanted would only mislead.
+constexpr std::array<std::string_view, 3> kShells = {"bash", "zsh", "fish"};  // as enum Shell
+
+// The value names of numbers: completing file names there would only mislead.
+constexpr std::array<std::string_view, 7> kNumbers = {"INT",  "UINT",  "FLOAT", "N",
+                                                      "SIZE", "SHARE", "X"};
+
 bool is_number(std::string_view value_name) {
-  static const std::set<std::string_view> kNumbers = {"INT", "UINT", "FLOAT", "N", "SIZE"};
-  return kNumbers.contains(value_name);
+  return std::find(kNumbers.begin(), kNumbers.end(), value_name) != kNumbers.end();
 }
 
 Argument describe(const CLI::Option& option) {
@@ -356,12 +360,11 @@ void add_completion(CLI::App& app) {
   auto shell = std::make_shared<std::string>();
   command->add_option("SHELL", *shell, "the shell to print it for")
       ->required()
-      ->check(CLI::IsMember(std::vector<std::string>{"bash", "zsh", "fish"}));
+      ->check(CLI::IsMember(std::vector<std::string>(kShells.begin(), kShells.end())));
   command->footer(kFooter);
   command->callback([shell, &app] {
-    static const std::map<std::string, Shell> kShells = {
-        {"bash", Shell::bash}, {"zsh", Shell::zsh}, {"fish", Shell::fish}};
-    fmt::print("{}", completion_script(app, kShells.at(*shell)));
+    const auto* const found = std::find(kShells.begin(), kShells.end(), *shell);
+    fmt::print("{}", completion_script(app, static_cast<Shell>(found - kShells.begin())));
   });
 }
 

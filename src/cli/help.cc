@@ -26,7 +26,7 @@ std::string entry(const std::string& left, const std::string& description) {
 
 std::string option_entry(const CLI::Option& option) {
   std::string left = option.get_positional() ? option.get_name(true) : option.get_name(false, true);
-  if (const size_t comma = left.find(','); comma != std::string::npos) left.insert(comma + 1, " ");
+  left = CLI::detail::find_and_replace(left, ",", ", ");
   const std::string value = value_name(option);
   const bool named_by_value = option.get_positional() && fixed_values(option).empty();
   if (!value.empty() && !named_by_value) left += " " + value;
@@ -40,7 +40,8 @@ std::string option_entry(const CLI::Option& option) {
 
 class HelpLayout : public CLI::FormatterBase {
  public:
-  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode) const override {
+  std::string make_help(const CLI::App* app, std::string name,
+                        CLI::AppFormatMode /*mode*/) const override {
     const auto commands = app->get_subcommands([](const CLI::App* command) {
       return !command->get_name().empty() && !command->get_group().empty();
     });
@@ -134,7 +135,7 @@ std::string value_name(const CLI::Option& option) {
     return fmt::format("{{{}}}", fmt::join(values, ","));
   }
   const std::string type = option.get_type_name();
-  return type.substr(0, type.find(':'));
+  return type.empty() ? "VALUE" : type.substr(0, type.find(':'));
 }
 
 }  // namespace plimsoll::cli

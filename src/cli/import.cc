@@ -10,7 +10,7 @@
 #include "cli/command.h"
 #include "cli/help.h"
 #include "cli/making.h"
-#include "ingest/file_sources.h"
+#include "formats/file_sources.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -71,7 +71,7 @@ void add_ogb(CLI::App& import_command) {
   CLI::App* command = import_command.add_subcommand(
       "ogb", "A data set folder of the Open Graph Benchmark, such as papers100M-bin/");
   struct Options : ImportOptions {
-    ingest::OgbOptions input;
+    formats::OgbOptions input;
   };
   auto options = std::make_shared<Options>();
   command->add_option("FOLDER", options->input.folder, "the folder that holds raw/ and split/")
@@ -86,7 +86,7 @@ Examples:
   plimsoll import ogb papers100M-bin/ --out papers.plim --memory 8G
   plimsoll import ogb arxiv/ --out arxiv.plim --directed)");
   command->callback([options] {
-    const auto source = ingest::open_ogb(options->input);
+    const auto source = formats::open_ogb(options->input);
     import(options->input.folder.string(), *source, *options, /*from_ogb=*/true);
   });
 }
@@ -105,7 +105,7 @@ train_idx, valid_idx, test_idx. Edges are kept as listed unless --undirected.
 Example:
   plimsoll import npz my.npz --out my.plim --undirected)");
   command->callback([options] {
-    const auto source = ingest::open_npz(options->file);
+    const auto source = formats::open_npz(options->file);
     import(options->file.string(), *source, *options, /*from_ogb=*/false);
   });
 }
@@ -113,7 +113,7 @@ Example:
 void add_csv(CLI::App& import_command) {
   CLI::App* command = import_command.add_subcommand("csv", "Text files, plain or gzip");
   struct Options : ImportOptions {
-    ingest::CsvOptions input;
+    formats::CsvOptions input;
   };
   auto options = std::make_shared<Options>();
   command->add_option("--edges", options->input.edges, "one edge a line: source,destination")
@@ -133,7 +133,7 @@ Example:
   plimsoll import csv --edges e.csv.gz --features x.csv.gz --labels y.csv --split-dir split/ \
       --out my.plim)");
   command->callback([options] {
-    const auto source = ingest::open_csv(options->input);
+    const auto source = formats::open_csv(options->input);
     import(options->input.edges.string(), *source, *options, /*from_ogb=*/false);
   });
 }

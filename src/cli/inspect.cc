@@ -31,6 +31,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kBarWidth = 40;
 constexpr size_t kValueColumn = 14;
+constexpr std::array kSplits = {"train", "valid", "test"};  // as Meta::split_sizes
 constexpr uint64_t kSentencePerMille =
     100;  // the point of the hotness curve that is put into words
 
@@ -153,7 +154,6 @@ void print_labels(const graph::LabelSummary& labels, const graph::Meta& meta) {
   };
   print_class("largest", labels.largest);
   print_class("smallest", labels.smallest);
-  constexpr std::array kSplits = {"train", "valid", "test"};
   for (size_t i = 0; i < kSplits.size(); ++i) {
     print_field(kSplits.at(i),
                 fmt::format("{:>13}  {:>6} of the nodes", format_count(meta.split_sizes.at(i)),
@@ -295,9 +295,9 @@ constexpr const char* kFooter =
     R"(Percentiles of degrees are exact below 4,096 and at most 1/64 too low above.
 
 Examples:
-  plimsoll inspect papers.store
-  plimsoll inspect papers.store --verify
-  plimsoll inspect papers.store --json | jq .degrees.median)";
+  plimsoll inspect papers.plim
+  plimsoll inspect papers.plim --verify
+  plimsoll inspect papers.plim --json | jq .degrees.median)";
 
 }  // namespace
 

@@ -33,7 +33,7 @@ docs/errors.md explains each of them and what to do.
 
 Examples:
   plimsoll import ogb --help
-  plimsoll inspect papers.store
+  plimsoll inspect papers.plim
   plimsoll completion bash)";
 
 constexpr int kReaderGone = 128 + SIGPIPE;  // as a shell reports a program that SIGPIPE ended
@@ -97,25 +97,33 @@ int run(CLI::App& app, int argc, char** argv) {
   }
 }
 
-}  // namespace
-}  // namespace plimsoll::cli
-
-int main(int argc, char** argv) {
-  using namespace plimsoll;
+int start(int argc, char** argv) {
   // A reader that goes away, as in `plimsoll inspect x | head`, is then a failed write, which ends
   // the program through its destructors.
   std::signal(SIGPIPE, SIG_IGN);
   watch_for_interrupts();
 
-  CLI::App app(cli::kDescription, "plimsoll");
-  cli::set_help(app);
+  CLI::App app(kDescription, "plimsoll");
+  set_help(app);
   app.set_version_flag("--version", "plimsoll " PLIMSOLL_VERSION, "show the version")
       ->group("Help");
   app.require_subcommand(1);
-  cli::add_import(app);
-  cli::add_synth(app);
-  cli::add_inspect(app);
-  cli::add_completion(app);
-  app.footer(cli::kFooter);
-  return cli::run(app, argc, argv);
+  add_import(app);
+  add_synth(app);
+  add_inspect(app);
+  add_completion(app);
+  app.footer(kFooter);
+  return run(app, argc, argv);
+}
+
+}  // namespace
+}  // namespace plimsoll::cli
+
+int main(int argc, char** argv) {
+  try {
+    return plimsoll::cli::start(argc, argv);
+  } catch (...) {  // there is no app yet to name in a message, or no memory for one
+    std::fputs("plimsoll: cannot start\n", stderr);
+    return plimsoll::exit_code(plimsoll::ErrorKind::internal);
+  }
 }

@@ -144,7 +144,7 @@ std::string explain(const CLI::App& root, const CLI::ParseError& error) {
     if (app->get_subcommands().empty()) break;
   }
   const CLI::App& app = innermost_command(root);
-  const std::string message = error.what();
+  std::string message = error.what();
   if (message.starts_with("A subcommand")) {
     return fmt::format("a command is missing; there are {}", fmt::join(command_names(app), ", "));
   }

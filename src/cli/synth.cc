@@ -15,7 +15,7 @@
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/making.h"
-#include "ingest/ogb_folder.h"
+#include "formats/ogb_folder.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -105,14 +105,15 @@ void synth(const Options& options) {
                                   format_count(shape.valid), format_count(shape.test)));
   if (options.format == "ogb") {
     const bool csv = preset != nullptr && preset->layout == "csv";
-    write_ogb_folder(source,
-                     {.out = options.making.out,
-                      .replace = options.making.force,
-                      .layout = csv ? ingest::OgbLayout::csv : ingest::OgbLayout::npz,
-                      .deflate = !options.stored,
-                      .split_name = options.preset == "products" ? "sales_ranking" : "time",
-                      .temp_dir = options.making.temp_folder},
-                     making.ledger(), making.progress());
+    formats::write_ogb_folder(
+        source,
+        {.out = options.making.out,
+         .replace = options.making.force,
+         .layout = csv ? formats::OgbLayout::csv : formats::OgbLayout::npz,
+         .deflate = !options.stored,
+         .split_name = options.preset == "products" ? "sales_ranking" : "time",
+         .temp_dir = options.making.temp_folder},
+        making.ledger(), making.progress());
     making.progress().finish_step();
     making.summarize(fmt::format("{} nodes, {} edges as OGB ships them", format_count(shape.nodes),
                                  format_count(shape.edges)),

@@ -14,7 +14,7 @@ namespace {
 
 using OnBytes = std::function<void(uint64_t bytes)>;
 
-constexpr uint64_t kPieceValues = 16 * 1024;
+constexpr uint64_t kPieceValues = 16384;
 constexpr std::array<uint64_t, 7> kRowsPerMille = {1, 10, 20, 50, 100, 200, 500};
 
 // Where the histogram's counters lie: kExactDegrees of their own, then 64 for every power of two.
@@ -120,6 +120,7 @@ std::vector<HotnessPoint> summarise_hotness(const Store& store, memory::Ledger& 
                                             const OnBytes& on_bytes) {
   const uint64_t nodes = store.meta().nodes;
   std::vector<HotnessPoint> curve;
+  curve.reserve(kRowsPerMille.size());
   for (const uint64_t per_mille : kRowsPerMille) {
     curve.push_back({.rows_per_mille = per_mille, .rows = (nodes * per_mille + 999) / 1000});
   }

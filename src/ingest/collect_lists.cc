@@ -31,6 +31,10 @@ int bucket_shift(uint64_t nodes, size_t most_buckets) {
 uint64_t distribute(Source& source, graph::Direction direction, int shift, Spill& spill,
                     unsigned threads, const BuildContext& context) {
   std::atomic<uint64_t> self_loops = 0;
+  if (const uint64_t bytes = source.bytes_before_edges()) {
+    context.progress.start_step("finding destinations", "bytes", bytes);
+    source.skip_to_edges([&](uint64_t skipped) { context.progress.add(skipped); });
+  }
   context.progress.start_step("reading edges", "edges", source.shape().edges);
   run_team(threads, [&](Team& team) {
     memory::Buffer<uint32_t> sources(context.ledger, "edge blocks", kEdgesPerBlock);

@@ -44,12 +44,18 @@ class Source {
 
   virtual const Shape& shape() const = 0;
 
+  // A file may have to be passed over for long before the first edge can be had. skip_to_edges()
+  // does so, tells of every piece, and is optional: next_edges() would do it in silence.
+  using OnBytes = std::function<void(uint64_t bytes)>;
+  virtual uint64_t bytes_before_edges() const { return 0; }
+  virtual void skip_to_edges(const OnBytes& /*on_bytes*/) {}
+
   // Takes the next edges, at most sources.size() (== destinations.size()), and returns how many; 0
   // at the end. Several threads call it at once; together they get every edge once.
   virtual size_t next_edges(std::span<uint32_t> sources, std::span<uint32_t> destinations) = 0;
 
-  // Takes the next rows, as many whole ones as fit; count 0 at the end. Several threads call it at
-  // once.
+  // Takes the next rows, whole ones, at most as many as fit; count 0 at the end. Several threads
+  // call it at once.
   struct Rows {
     uint64_t first_node = 0;
     uint64_t count = 0;

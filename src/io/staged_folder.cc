@@ -15,8 +15,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Fd open_folder(const fs::path& path) {
-  return Fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+Fd open_folder(const fs::path& path, int flags = 0) {
+  return Fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags));
+}
+
+// Whether the path still names the folder that `folder` has open.
+bool names_same(const fs::path& path, const Fd& folder) {
+  struct stat named = {};
+  struct stat opened = {};
+  return ::lstat(path.c_str(), &named) == 0 && ::fstat(folder.get(), &opened) == 0 &&
+         named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
 }
 
 void sync_folder(const fs::path& path) {
@@ -44,16 +52,22 @@ StagedFolder::StagedFolder(fs::path target, bool replace)
     fail(ErrorKind::io, "cannot write {}: the folder {} does not exist", target_.string(),
          parent.string());
   }
-  if (::mkdir(staging_.c_str(), 0777) != 0) {
-    if (errno != EEXIST) fail_errno("make the folder", staging_.string(), errno);
-    removed_remains_ = true;
-  }
-  lock_ = open_folder(staging_);
-  if (!lock_) fail_errno("open", staging_.string(), errno);
-  if (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
-    fail(ErrorKind::exists, "another run is writing {} now; wait for it or choose another --out",
-         staging_.string());
-  }
+  // Between opening the folder and having its lock, its owner may have renamed it to the target or
+  // removed it: then what is locked is not what the name means, and it takes another try.
+  do {
+    removed_remains_ = ::mkdir(staging_.c_str(), 0777) != 0;
+    if (removed_remains_ && errno != EEXIST) {
+      fail_errno("make the folder", staging_.string(), errno);
+    }
+    lock_ = open_folder(staging_, O_NOFOLLOW);
+    if (!lock_ && errno == ENOENT) continue;
+    if (!lock_) fail_errno("use the folder", staging_.string(), errno);
+    if (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
+      lock_ = Fd();
+      fail(ErrorKind::exists, "another run is writing {} now; wait for it or choose another --out",
+           staging_.string());
+    }
+  } while (!lock_ || !names_same(staging_, lock_));
   for (const fs::directory_entry& left_over : fs::directory_iterator(staging_)) {
     fs::remove_all(left_over.path());
   }
@@ -72,12 +86,16 @@ void StagedFolder::commit() {
     fail(ErrorKind::exists, "{} appeared while this run was working; give --force to replace it",
          target_.string());
   }
+  // The older folder gets the staging name for the moment it takes to remove it: locked, so that no
+  // other run takes it for remains.
+  const Fd older = replacing ? open_folder(target_) : Fd();
+  if (older) ::flock(older.get(), LOCK_EX | LOCK_NB);
   const unsigned flags = replacing ? RENAME_EXCHANGE : 0;
   if (::renameat2(AT_FDCWD, staging_.c_str(), AT_FDCWD, target_.c_str(), flags) != 0) {
     fail_errno("rename to", target_.string(), errno);
   }
   committed_ = true;
-  if (replacing) fs::remove_all(staging_);  // the older folder carries this name now
+  if (replacing) fs::remove_all(staging_);
   sync_folder(target_.has_parent_path() ? target_.parent_path() : fs::path("."));
 }
 

@@ -2,7 +2,9 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstring>
 
 #include "base/error.h"
 #include "base/units.h"
@@ -16,11 +18,15 @@ constexpr uint64_t kHugePageBytes = 2 * kMiB;
 }  // namespace
 
 Pages::Pages(Ledger& ledger, std::string_view tag, uint64_t bytes)
-    : bytes_((bytes + kPageBytes - 1) / kPageBytes * kPageBytes) {
+    : bytes_((std::min(bytes, kMostBytes) + kPageBytes - 1) / kPageBytes * kPageBytes) {
   if (bytes_ == 0) return;
   lease_ = ledger.lease(tag, bytes_);
   void* mapped = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (mapped == MAP_FAILED) fail_errno("allocate", tag, errno);
+  if (mapped == MAP_FAILED) {
+    fail(ErrorKind::memory,
+         "the system gives no {} for {} ({}); lower --memory or end other programs",
+         format_bytes(bytes_), tag, std::strerror(errno));
+  }
   data_ = mapped;
   // Arrays as long as the graph are reached at random: with large pages one TLB entry covers 512
   // times as much. Advice only; the mapping never grows by it.

@@ -13,6 +13,9 @@
 
 namespace plimsoll::memory {
 
+// More than any ledger lends; a size beyond it is refused as this one is.
+constexpr uint64_t kMostBytes = uint64_t{1} << 63;
+
 // The untyped part of Buffer.
 class Pages {
  public:
@@ -47,7 +50,8 @@ class Buffer {
  public:
   Buffer() = default;
   Buffer(Ledger& ledger, std::string_view tag, uint64_t count)
-      : pages_(ledger, tag, count * sizeof(T)), count_(count) {}
+      : pages_(ledger, tag, count > kMostBytes / sizeof(T) ? kMostBytes : count * sizeof(T)),
+        count_(count) {}
   Buffer(Buffer&& other) noexcept
       : pages_(std::move(other.pages_)), count_(std::exchange(other.count_, 0)) {}
   Buffer& operator=(Buffer&& other) noexcept {

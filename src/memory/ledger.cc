@@ -24,10 +24,12 @@ Lease Ledger::lease(std::string_view tag, uint64_t bytes) {
   if (auto lease = try_lease(tag, bytes)) return std::move(*lease);
   std::string lent;
   for (const Usage& entry : usage()) {
-    lent += fmt::format("{}{} {}", lent.empty() ? "" : ", ", entry.tag, format_bytes(entry.bytes));
+    lent +=
+        fmt::format("{}{} {}", lent.empty() ? " (" : ", ", entry.tag, format_bytes(entry.bytes));
   }
-  fail(ErrorKind::memory, "{} need {}, {} left of {} ({}); raise --memory", tag,
-       format_bytes(bytes), format_bytes(available_bytes()), format_bytes(limit_bytes_), lent);
+  if (!lent.empty()) lent += ")";
+  fail(ErrorKind::memory, "{} need {}, {} left of {}{}; raise --memory", tag, format_bytes(bytes),
+       format_bytes(available_bytes()), format_bytes(limit_bytes_), lent);
 }
 
 void Ledger::give_back(const std::string& tag, uint64_t bytes) {

@@ -116,7 +116,9 @@ void add_cgroup_limits(const Host& host, const CgroupKind& kind, std::vector<Lim
     below = below.substr(mount->mounted_root.size());
   }
   fs::path path = fs::path(below).relative_path();
-  if (below.find("..") != std::string::npos || !fs::exists(mount->mount_point / path)) path.clear();
+  // "/../x": a cgroup outside of what this namespace shows.
+  const bool outside = std::find(path.begin(), path.end(), "..") != path.end();
+  if (outside || !fs::exists(mount->mount_point / path)) path.clear();
   for (;;) {
     for (const std::string_view file : kind.limit_files) {
       if (const auto bytes = read_limit_file(mount->mount_point / path / file)) {
@@ -210,7 +212,9 @@ Limit choose_limit(std::optional<uint64_t> flag_bytes, const Limit& detected) {
 std::string describe(const Limit& limit) {
   std::string others;
   for (const LimitSource& source : limit.sources) {
-    if (!limit.winner.starts_with(source.name)) {
+    const bool is_winner =
+        limit.winner == source.name || limit.winner.starts_with(source.name + ",");
+    if (!is_winner) {
       others += fmt::format("; {} {}", source.name, format_bytes(source.bytes));
     }
   }

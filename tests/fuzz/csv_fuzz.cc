@@ -5,13 +5,13 @@
 #include <cstdint>
 
 #include "base/error.h"
-#include "ingest/csv.h"
+#include "formats/csv.h"
 
 namespace {
 
-using plimsoll::ingest::CsvHeader;
-using plimsoll::ingest::CsvLine;
-using plimsoll::ingest::CsvReader;
+using plimsoll::formats::CsvHeader;
+using plimsoll::formats::CsvLine;
+using plimsoll::formats::CsvReader;
 
 template <typename Action>
 void expect_only_input_errors(Action action) {
@@ -23,12 +23,12 @@ void expect_only_input_errors(Action action) {
 }
 
 void parse_every_way(const CsvLine& line) {
-  std::vector<float> features(plimsoll::ingest::count_fields(line.text));
+  std::vector<float> features(plimsoll::formats::count_fields(line.text));
   std::array<uint32_t, 2> ids = {};
-  expect_only_input_errors([&] { plimsoll::ingest::parse_features("fuzz.csv", line, features); });
-  expect_only_input_errors([&] { plimsoll::ingest::parse_ids("fuzz.csv", line, ids, 1000); });
-  expect_only_input_errors([&] { plimsoll::ingest::parse_label("fuzz.csv", line); });
-  expect_only_input_errors([&] { plimsoll::ingest::parse_count("fuzz.csv", line); });
+  expect_only_input_errors([&] { plimsoll::formats::parse_features("fuzz.csv", line, features); });
+  expect_only_input_errors([&] { plimsoll::formats::parse_ids("fuzz.csv", line, ids, 1000); });
+  expect_only_input_errors([&] { plimsoll::formats::parse_label("fuzz.csv", line); });
+  expect_only_input_errors([&] { plimsoll::formats::parse_count("fuzz.csv", line); });
 }
 
 }  // namespace
@@ -37,7 +37,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto bytes = std::as_bytes(std::span(data, size));
   for (const CsvHeader header : {CsvHeader::none, CsvHeader::allowed}) {
     expect_only_input_errors([&] {
-      CsvReader reader(plimsoll::ingest::open_memory(bytes, "fuzz.csv"), header);
+      CsvReader reader(plimsoll::formats::open_memory(bytes, "fuzz.csv"), header);
       while (const auto line = reader.next()) parse_every_way(*line);
     });
   }

@@ -4,17 +4,17 @@
 #include <cstdint>
 
 #include "base/error.h"
-#include "ingest/npy_reader.h"
+#include "formats/npy_reader.h"
 
 namespace {
 
-using plimsoll::ingest::NpyOrder;
-using plimsoll::ingest::NpyReader;
+using plimsoll::formats::NpyOrder;
+using plimsoll::formats::NpyReader;
 
 template <typename Read>
 void read_all(std::span<const std::byte> bytes, Read read) {
   try {
-    NpyReader reader(plimsoll::ingest::open_memory(bytes, "fuzz.npy"), NpyOrder::any);
+    NpyReader reader(plimsoll::formats::open_memory(bytes, "fuzz.npy"), NpyOrder::any);
     while (read(reader) > 0) {
     }
   } catch (const plimsoll::Error& error) {

@@ -10,14 +10,14 @@
 
 #include "base/error.h"
 #include "base/fd.h"
-#include "ingest/zip_stream.h"
+#include "formats/zip_stream.h"
 
 namespace {
 
 void read_start(const std::string& path, const std::string& member) {
   try {
     std::array<std::byte, 65536> start;
-    plimsoll::ingest::open_zip_member(path, member)->read(start);
+    plimsoll::formats::open_zip_member(path, member)->read(start);
   } catch (const plimsoll::Error& error) {
     if (error.kind() != plimsoll::ErrorKind::input) __builtin_trap();
   }
@@ -30,7 +30,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!file || ::write(file.get(), data, size) != static_cast<ssize_t>(size)) return -1;
   const std::string path = "/proc/self/fd/" + std::to_string(file.get());
   try {
-    for (const std::string& member : plimsoll::ingest::zip_members(path)) read_start(path, member);
+    for (const std::string& member : plimsoll::formats::zip_members(path)) read_start(path, member);
   } catch (const plimsoll::Error& error) {
     if (error.kind() != plimsoll::ErrorKind::input) __builtin_trap();
   }

@@ -25,7 +25,7 @@ class CompletionTest : public testing::Test {
     set_help(app_);
     CLI::App* import = app_.add_subcommand("import", "Make a store");
     CLI::App* ogb = import->add_subcommand("ogb", "Read OGB's files");
-    ogb->add_option("INPUT", text_, "what to read")->required();
+    ogb->add_option("INPUT", text_, "what to read")->required()->type_name("");
     ogb->add_option("--type", text_, "type of values [short]: one of two")
         ->check(CLI::IsMember(std::vector<std::string>{"f16", "f32"}));
     ogb->add_option("--out", text_, "the user's store")->type_name("FOLDER");

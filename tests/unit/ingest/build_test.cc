@@ -116,8 +116,9 @@ class Build : public testing::Test {
       for (uint64_t column = graph.columns; column < row_values; ++column) {
         ASSERT_EQ(features[position * row_values + column], 0) << "padding is zero";
       }
-      if (position > 0) ASSERT_LE(hotness[position], hotness[position - 1]);
-      if (position > 0 && hotness[position] == hotness[position - 1]) {
+      if (position == 0) continue;
+      ASSERT_LE(hotness[position], hotness[position - 1]);
+      if (hotness[position] == hotness[position - 1]) {
         ASSERT_LE(lists[id].size(), lists[ids[position - 1]].size());
       }
     }

@@ -1,5 +1,5 @@
-// A small graph in memory as a Source, and the plainest possible way to turn one into a store's arrays:
-// what the external passes must agree with.
+// A small graph in memory as a Source, and the plainest possible way to turn one into a store's
+// arrays: what the external passes must agree with.
 #pragma once
 
 #include <algorithm>
@@ -57,11 +57,13 @@ class MemorySource final : public Source {
   void read_splits(const SplitSink& sink) override {
     for (const Split split : kSplits) {
       uint64_t row = 0;
-      for (const uint32_t node : graph_.splits[static_cast<size_t>(split)]) sink(split, row++, node);
+      for (const uint32_t node : graph_.splits[static_cast<size_t>(split)])
+        sink(split, row++, node);
     }
   }
   std::string place(Part part, uint64_t row) const override {
-    static constexpr const char* kNames[] = {"edges", "features", "labels", "train", "valid", "test"};
+    static constexpr const char* kNames[] = {"edges", "features", "labels",
+                                             "train", "valid",    "test"};
     return std::string(kNames[static_cast<int>(part)]) + ", row " + std::to_string(row);
   }
 
@@ -72,8 +74,10 @@ class MemorySource final : public Source {
   std::atomic<uint64_t> next_row_ = 0;
 };
 
-// In-neighbour lists in the owner's numbering: self-loops gone; undirected adds reverses, drops doubles.
-inline std::vector<std::vector<uint32_t>> reference_lists(const MemoryGraph& graph, bool undirected) {
+// In-neighbour lists in the owner's numbering: self-loops gone; undirected adds reverses, drops
+// doubles.
+inline std::vector<std::vector<uint32_t>> reference_lists(const MemoryGraph& graph,
+                                                          bool undirected) {
   std::vector<std::vector<uint32_t>> lists(graph.nodes);
   for (const auto& [from, to] : graph.edges) {
     if (from == to) continue;

@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <exception>
 #include <filesystem>
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -127,11 +129,10 @@ TEST_F(StagedFolderTest, ReplacesALinkAndNotWhatItPointsTo) {
 
 TEST_F(StagedFolderTest, IsThereAtEveryMomentOfAReplacement) {
   make_old();
-  std::atomic<bool> done = false;
   std::atomic<int> looks = 0;
   std::atomic<int> misses = 0;
-  std::jthread watcher([&] {
-    while (!done) {
+  std::jthread watcher([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
       if (::access(target_.c_str(), F_OK) != 0) ++misses;
       ++looks;
     }
@@ -144,7 +145,8 @@ TEST_F(StagedFolderTest, IsThereAtEveryMomentOfAReplacement) {
     }
     staged.commit();
   }
-  done = true;
+  watcher.request_stop();
+  watcher.join();
   EXPECT_EQ(misses, 0);
 }
 
@@ -169,6 +171,12 @@ TEST_F(StagedFolderTest, RemovesWhatAKilledRunLeft) {
   EXPECT_EQ(names_in(target_), Names{"edges"});
 }
 
+TEST_F(StagedFolderTest, CountsAnEmptyFolderAsRemains) {
+  fs::create_directory(folder_ / "store.partial");
+  EXPECT_TRUE(StagedFolder(target_, false).removed_remains());
+  EXPECT_EQ(names_in(folder_.path()), Names{});
+}
+
 TEST_F(StagedFolderTest, SaysWhereThereWereNoRemains) {
   EXPECT_FALSE(StagedFolder(target_, false).removed_remains());
 }
@@ -189,6 +197,7 @@ TEST_F(StagedFolderTest, RefusesWhatALiveRunIsWriting) {
 // Each thread stands for a run: locks belong to open files, not to processes.
 TEST_F(StagedFolderTest, LetsRunsThatCompeteCommitOneAfterTheOther) {
   constexpr int kRunsEach = 15;
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   std::mutex mutex;
   std::vector<std::string> failures;
   const auto fail_with = [&](const std::string& what) {
@@ -204,7 +213,8 @@ TEST_F(StagedFolderTest, LetsRunsThatCompeteCommitOneAfterTheOther) {
         staged.commit();
         ++run;
       } catch (const Error& error) {
-        if (error.kind() == ErrorKind::exists) continue;  // another run is writing
+        const bool late = std::chrono::steady_clock::now() > deadline;
+        if (error.kind() == ErrorKind::exists && !late) continue;  // another run is writing
         fail_with(error.what());
         ++run;
       } catch (const std::exception& error) {

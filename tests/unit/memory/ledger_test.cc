@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <latch>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -97,15 +98,18 @@ TEST(Ledger, RemembersThePeak) {
 
 TEST(Ledger, HoldsForEveryThreadAtOnce) {
   constexpr uint64_t kLimit = 1000;
+  constexpr uint64_t kThreads = 8;
   Ledger ledger(kLimit);
   std::atomic<uint64_t> lent = 0;  // never more than the ledger's own count
   std::atomic<int> broken = 0;
   std::atomic<int> granted = 0;
   std::atomic<int> refused = 0;
+  std::latch start(kThreads);
   const auto work = [&](uint64_t thread) {
+    start.arrive_and_wait();
     const RandomStream stream(1, thread);
     std::vector<Lease> held;
-    for (uint64_t i = 0; i < 5000; ++i) {
+    for (uint64_t i = 0; i < 20'000; ++i) {
       if (auto lease = ledger.try_lease(thread % 2 == 0 ? "even" : "odd",
                                         1 + below(stream.at(i), kLimit / 3))) {
         if ((lent += lease->bytes()) > kLimit) ++broken;
@@ -122,7 +126,7 @@ TEST(Ledger, HoldsForEveryThreadAtOnce) {
   };
   {
     std::vector<std::jthread> threads;
-    for (uint64_t t = 0; t < 8; ++t) threads.emplace_back(work, t);
+    for (uint64_t t = 0; t < kThreads; ++t) threads.emplace_back(work, t);
   }
   EXPECT_EQ(broken, 0);
   EXPECT_GT(granted, 0);

@@ -1,0 +1,39 @@
+// Edges, features, labels and node lists from csv files, plain or gzip.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+
+#include "formats/csv.h"
+#include "formats/graph_parts.h"
+
+namespace plimsoll::formats {
+
+// Reads the file once and parses nothing.
+StatedCount count_csv_lines(const std::filesystem::path& file, CsvHeader header = CsvHeader::none);
+
+// A file of one line, one count, as OGB's num-node-list.
+StatedCount read_csv_count(const std::filesystem::path& file);
+
+// "source,destination" a line; as many lines as stated.
+struct CsvEdgesOptions {
+  std::filesystem::path file;
+  CsvHeader header = CsvHeader::none;
+  uint64_t nodes = 0;
+  StatedCount edges;
+};
+std::unique_ptr<EdgeReader> open_csv_edges(const CsvEdgesOptions& options);
+
+// One node a line, as many fields as the first line has. A call of next() takes up to 1 MiB of text
+// and so may return fewer rows than fit.
+std::unique_ptr<FeatureReader> open_csv_features(const std::filesystem::path& file,
+                                                 StatedCount nodes);
+
+// One label a line; "nan" or -1 = unlabelled.
+std::unique_ptr<LabelReader> open_csv_labels(const std::filesystem::path& file, StatedCount nodes);
+
+// One id a line.
+std::unique_ptr<IdListReader> open_csv_ids(const std::filesystem::path& file, uint64_t nodes);
+
+}  // namespace plimsoll::formats

@@ -1,0 +1,22 @@
+#include "formats/csv_parts.h"
+#include "formats/file_source.h"
+#include "formats/file_sources.h"
+#include "formats/split_folder.h"
+
+namespace plimsoll::formats {
+
+std::unique_ptr<Source> open_csv(const CsvOptions& options) {
+  const StatedCount nodes = count_csv_lines(options.labels.value_or(options.features));
+  check_node_count(nodes);
+  const StatedCount edges = count_csv_lines(options.edges, CsvHeader::allowed);
+
+  GraphParts parts;
+  parts.nodes = nodes.count;
+  parts.edges = open_csv_edges({options.edges, CsvHeader::allowed, nodes.count, edges});
+  parts.features = open_csv_features(options.features, nodes);
+  if (options.labels) parts.labels = open_csv_labels(*options.labels, nodes);
+  if (options.split_dir) parts.splits = open_split_folder(*options.split_dir, nodes.count);
+  return std::make_unique<FileSource>(std::move(parts));
+}
+
+}  // namespace plimsoll::formats

@@ -1,0 +1,77 @@
+#include "formats/file_source.h"
+
+#include <limits>
+#include <utility>
+
+#include "base/error.h"
+
+namespace plimsoll::formats {
+
+FileSource::FileSource(GraphParts parts) : parts_(std::move(parts)) {
+  shape_.nodes = parts_.nodes;
+  shape_.edges = parts_.edges->count();
+  shape_.feature_columns = parts_.features->columns();
+  shape_.has_labels = parts_.labels != nullptr;
+  if (shape_.edges == 0) {
+    fail(ErrorKind::input, "{}: the graph has no edges", parts_.edges->place(0));
+  }
+}
+
+size_t FileSource::next_edges(std::span<uint32_t> sources, std::span<uint32_t> destinations) {
+  return parts_.edges->next(sources, destinations);
+}
+
+Source::Rows FileSource::next_rows(std::span<float> values) {
+  if (values.size() < shape_.feature_columns) {
+    fail(ErrorKind::internal, "room for {} features was given, a row has {}", values.size(),
+         shape_.feature_columns);
+  }
+  return parts_.features->next(values);
+}
+
+void FileSource::read_labels(const LabelSink& sink) { parts_.labels->read(sink); }
+
+void FileSource::read_splits(const SplitSink& sink) {
+  for (const Split split : kSplits) {
+    const auto& list = parts_.splits.at(static_cast<size_t>(split));
+    if (list) list->read([&](uint64_t row, uint32_t node) { sink(split, row, node); });
+  }
+}
+
+std::string FileSource::place(Part part, uint64_t row) const {
+  const GraphPart* const reader = part_of_graph(part);
+  if (reader == nullptr) fail(ErrorKind::internal, "a place in a missing file was asked for");
+  return reader->place(row);
+}
+
+const GraphPart* FileSource::part_of_graph(Part part) const {
+  switch (part) {
+    case Part::edges:
+      return parts_.edges.get();
+    case Part::features:
+      return parts_.features.get();
+    case Part::labels:
+      return parts_.labels.get();
+    case Part::train:
+    case Part::valid:
+    case Part::test:
+      break;
+  }
+  return parts_.splits.at(static_cast<size_t>(part) - static_cast<size_t>(Part::train)).get();
+}
+
+void check_node_count(const StatedCount& nodes) {
+  if (nodes.count == 0) fail(ErrorKind::input, "{}: the graph has no nodes", nodes.stated_by);
+  if (nodes.count > std::numeric_limits<uint32_t>::max()) {
+    fail(ErrorKind::input, "{} gives {} nodes; at most {} are possible, ids have 32 bits",
+         nodes.stated_by, nodes.count, std::numeric_limits<uint32_t>::max());
+  }
+}
+
+void check_agreement(std::string_view what, const StatedCount& one, const StatedCount& other) {
+  if (one.count == other.count) return;
+  fail(ErrorKind::input, "{} gives {} {}, but {} gives {}; the files are not of one graph",
+       one.stated_by, one.count, what, other.stated_by, other.count);
+}
+
+}  // namespace plimsoll::formats

@@ -1,0 +1,48 @@
+// A Source put together from parts that read files.
+#pragma once
+
+#include <array>
+#include <memory>
+
+#include "formats/graph_parts.h"
+#include "formats/source.h"
+
+namespace plimsoll::formats {
+
+struct GraphParts {
+  uint64_t nodes = 0;
+  std::unique_ptr<EdgeReader> edges;
+  std::unique_ptr<FeatureReader> features;
+  std::unique_ptr<LabelReader> labels;  // may be missing
+  std::array<std::unique_ptr<IdListReader>, 3>
+      splits;  // in the order of Split; each may be missing
+};
+
+class FileSource final : public Source {
+ public:
+  // Throws where there are no edges.
+  explicit FileSource(GraphParts parts);
+
+  const Shape& shape() const override { return shape_; }
+  uint64_t bytes_before_edges() const override { return parts_.edges->bytes_before_edges(); }
+  void skip_to_edges(const OnBytes& on_bytes) override { parts_.edges->skip_to_edges(on_bytes); }
+  size_t next_edges(std::span<uint32_t> sources, std::span<uint32_t> destinations) override;
+  Rows next_rows(std::span<float> values) override;
+  void read_labels(const LabelSink& sink) override;
+  void read_splits(const SplitSink& sink) override;
+  std::string place(Part part, uint64_t row) const override;
+
+ private:
+  const GraphPart* part_of_graph(Part part) const;
+
+  GraphParts parts_;
+  Shape shape_;
+};
+
+// Throws unless ids of so many nodes are possible: from 1 node to what 32 bits can count.
+void check_node_count(const StatedCount& nodes);
+
+// Throws where two files state different numbers of `what`.
+void check_agreement(std::string_view what, const StatedCount& one, const StatedCount& other);
+
+}  // namespace plimsoll::formats

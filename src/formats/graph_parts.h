@@ -1,0 +1,61 @@
+// The pieces a Source of files is put together from. Each reads one piece, checks its values, and
+// knows the words for a place in it; which format it reads is its own affair.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+
+#include "formats/source.h"
+
+namespace plimsoll::formats {
+
+class GraphPart {
+ public:
+  GraphPart() = default;
+  GraphPart(const GraphPart&) = delete;
+  GraphPart& operator=(const GraphPart&) = delete;
+  virtual ~GraphPart() = default;
+
+  // "papers/raw/data.npz, member node_feat.npy, row 12"; rows count from 0, lines from 1.
+  virtual std::string place(uint64_t row) const = 0;
+};
+
+// As Source::next_edges; any number of threads.
+class EdgeReader : public GraphPart {
+ public:
+  virtual uint64_t count() const = 0;
+  virtual size_t next(std::span<uint32_t> sources, std::span<uint32_t> destinations) = 0;
+  virtual uint64_t bytes_before_edges() const { return 0; }
+  virtual void skip_to_edges(const Source::OnBytes& /*on_bytes*/) {}
+};
+
+// As Source::next_rows; any number of threads.
+class FeatureReader : public GraphPart {
+ public:
+  virtual uint32_t columns() const = 0;
+  virtual Source::Rows next(std::span<float> values) = 0;
+};
+
+// Reads from the start whenever it is asked.
+class LabelReader : public GraphPart {
+ public:
+  virtual void read(const Source::LabelSink& sink) const = 0;
+};
+
+// The nodes of one split; reads from the start whenever it is asked.
+class IdListReader : public GraphPart {
+ public:
+  using Sink = std::function<void(uint64_t row, uint32_t node)>;
+  virtual void read(const Sink& sink) const = 0;
+};
+
+// How many there should be of something, and who says so: "d/raw/num-node-list.csv.gz".
+struct StatedCount {
+  uint64_t count = 0;
+  std::string stated_by;
+};
+
+}  // namespace plimsoll::formats

@@ -1,0 +1,231 @@
+#include "formats/npy_parts.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/interrupt.h"
+#include "base/units.h"
+#include "formats/npy_column_features.h"
+#include "formats/npy_reader.h"
+#include "formats/zip_stream.h"
+
+namespace plimsoll::formats {
+namespace {
+
+constexpr size_t kPieceValues = 16 * kKiB;
+
+std::string row_words(const NpyLocation& location, uint64_t row) {
+  return fmt::format("{}, row {}", location.words(), row);
+}
+
+class NpyFeatures final : public FeatureReader {
+ public:
+  NpyFeatures(NpyLocation location, MatrixShape shape)
+      : location_(std::move(location)), shape_(shape), reader_(open_npy(location_)) {}
+
+  uint32_t columns() const override { return static_cast<uint32_t>(shape_.columns); }
+  std::string place(uint64_t row) const override { return row_words(location_, row); }
+
+  Source::Rows next(std::span<float> values) override {
+    const std::lock_guard lock(mutex_);
+    const uint64_t first = next_row_;
+    const uint64_t count = std::min(values.size() / shape_.columns, shape_.rows - first);
+    reader_.read_features(values.first(count * shape_.columns));
+    next_row_ += count;
+    return {first, count};
+  }
+
+ private:
+  const NpyLocation location_;
+  const MatrixShape shape_;
+  std::mutex mutex_;  // guards what follows
+  NpyReader reader_;
+  uint64_t next_row_ = 0;
+};
+
+// Two readers over the same array: one from the first source, one from the first destination. Each
+// has a lock; a thread holds the first until it has the second, so pairs stay pairs, and while one
+// thread inflates destinations another inflates the sources that follow.
+class NpyEdges final : public EdgeReader {
+ public:
+  NpyEdges(NpyLocation location, uint64_t nodes)
+      : location_(std::move(location)),
+        nodes_(nodes),
+        sources_(open_npy(location_)),
+        destinations_(open_npy(location_)) {
+    const auto& shape = sources_.header().shape;
+    if (shape.size() != 2 || shape[0] != 2) {
+      fail(ErrorKind::input,
+           "{} is {}, (2, edges) is expected: all sources, then all destinations{}",
+           location_.words(), describe(sources_.header()),
+           shape.size() == 2 && shape[1] == 2 ? "; save np.ascontiguousarray(a.T)" : "");
+    }
+    count_ = shape[1];
+  }
+
+  uint64_t count() const override { return count_; }
+  std::string place(uint64_t row) const override {
+    return fmt::format("{}, column {}", location_.words(), row);
+  }
+
+  uint64_t bytes_before_edges() const override {
+    return count_ * item_bytes(sources_.header().dtype);
+  }
+
+  // In a zip this inflates half of the member.
+  void skip_to_edges(const Source::OnBytes& on_bytes) override {
+    constexpr uint64_t kSkipValues = 1 << 20;
+    for (uint64_t skipped = 0; skipped < count_;) {
+      throw_if_interrupted();
+      const uint64_t step = std::min(kSkipValues, count_ - skipped);
+      destinations_.skip(step);
+      skipped += step;
+      on_bytes(step * item_bytes(sources_.header().dtype));
+    }
+    at_destinations_ = true;
+  }
+
+  size_t next(std::span<uint32_t> sources, std::span<uint32_t> destinations) override {
+    std::unique_lock sources_lock(sources_mutex_);
+    if (!at_destinations_) skip_to_edges([](uint64_t) {});
+    const size_t count = std::min<uint64_t>(sources.size(), count_ - next_edge_);
+    sources_.read_ids(sources.first(count), nodes_);
+    next_edge_ += count;
+    const std::lock_guard destinations_lock(destinations_mutex_);
+    sources_lock.unlock();
+    destinations_.read_ids(destinations.first(count), nodes_);
+    return count;
+  }
+
+ private:
+  const NpyLocation location_;
+  const uint64_t nodes_;
+  uint64_t count_ = 0;
+  std::mutex sources_mutex_;  // guards sources_, next_edge_ and at_destinations_
+  NpyReader sources_;
+  uint64_t next_edge_ = 0;
+  bool at_destinations_ = false;
+  std::mutex destinations_mutex_;
+  NpyReader destinations_;
+};
+
+// Throws unless the array is a vector or a matrix of one column.
+uint64_t vector_length(const NpyReader& reader, std::string_view expected) {
+  const auto& shape = reader.header().shape;
+  if (shape.size() == 1 || (shape.size() == 2 && shape[1] == 1)) return shape[0];
+  fail(ErrorKind::input, "{} is {}, {} is expected", reader.name(), describe(reader.header()),
+       expected);
+}
+
+class NpyLabels final : public LabelReader {
+ public:
+  NpyLabels(NpyLocation location, StatedCount nodes) : location_(std::move(location)) {
+    const NpyReader reader(open_npy(location_));
+    const uint64_t rows = vector_length(reader, "one label a node, shape (nodes,) or (nodes, 1),");
+    if (rows != nodes.count) {
+      fail(ErrorKind::input,
+           "{} has {} rows, but {} gives {} nodes; the files are not of one graph",
+           location_.words(), rows, nodes.stated_by, nodes.count);
+    }
+  }
+
+  std::string place(uint64_t row) const override { return row_words(location_, row); }
+
+  void read(const Source::LabelSink& sink) const override {
+    NpyReader reader(open_npy(location_));
+    std::vector<int32_t> piece(kPieceValues);
+    while (const size_t count = reader.read_labels(piece)) sink(std::span(piece).first(count));
+  }
+
+ private:
+  const NpyLocation location_;
+};
+
+class NpyIds final : public IdListReader {
+ public:
+  NpyIds(NpyLocation location, uint64_t nodes) : location_(std::move(location)), nodes_(nodes) {
+    const NpyReader reader(open_npy(location_));
+    vector_length(reader, "a list of node ids, shape (n,),");
+  }
+
+  std::string place(uint64_t row) const override { return row_words(location_, row); }
+
+  void read(const Sink& sink) const override {
+    NpyReader reader(open_npy(location_));
+    std::vector<uint32_t> piece(kPieceValues);
+    uint64_t row = 0;
+    while (const size_t count = reader.read_ids(piece, nodes_)) {
+      for (const uint32_t id : std::span(piece).first(count)) sink(row++, id);
+    }
+  }
+
+ private:
+  const NpyLocation location_;
+  const uint64_t nodes_;
+};
+
+NpyHeader matrix_header(const NpyLocation& location) {
+  NpyHeader header = parse_npy_header(*open_npy(location));
+  if (header.shape.size() != 2 || header.shape[1] == 0 ||
+      header.shape[1] > std::numeric_limits<uint32_t>::max()) {
+    fail(ErrorKind::input,
+         "{} is {}, one row of features a node is expected, shape (nodes, features)",
+         location.words(), describe(header));
+  }
+  return header;
+}
+
+}  // namespace
+
+std::string NpyLocation::words() const {
+  return member.empty() ? file.string() : fmt::format("{}, member {}", file.string(), member);
+}
+
+std::unique_ptr<ByteStream> open_npy(const NpyLocation& location) {
+  return location.member.empty() ? open_file(location.file)
+                                 : open_zip_member(location.file, location.member);
+}
+
+MatrixShape npy_matrix_shape(const NpyLocation& location) {
+  const NpyHeader header = matrix_header(location);
+  return {header.shape[0], header.shape[1]};
+}
+
+std::unique_ptr<FeatureReader> open_npy_features(const NpyLocation& location) {
+  const NpyHeader header = matrix_header(location);
+  const MatrixShape shape = {header.shape[0], header.shape[1]};
+  if (header.fortran_order) {
+    return std::make_unique<NpyColumnFeatures>(location, shape);
+  }
+  return std::make_unique<NpyFeatures>(location, shape);
+}
+
+std::unique_ptr<EdgeReader> open_npy_edges(const NpyLocation& location, uint64_t nodes) {
+  return std::make_unique<NpyEdges>(location, nodes);
+}
+
+std::unique_ptr<LabelReader> open_npy_labels(const NpyLocation& location, StatedCount nodes) {
+  return std::make_unique<NpyLabels>(location, std::move(nodes));
+}
+
+std::unique_ptr<IdListReader> open_npy_ids(const NpyLocation& location, uint64_t nodes) {
+  return std::make_unique<NpyIds>(location, nodes);
+}
+
+StatedCount read_npy_count(const NpyLocation& location) {
+  NpyReader reader(open_npy(location));
+  if (reader.header().value_count != 1) {
+    fail(ErrorKind::input, "{} is {}, a single count is expected: the folder must hold one graph",
+         location.words(), describe(reader.header()));
+  }
+  std::array<uint64_t, 1> count = {};
+  reader.read_counts(count);
+  return {count[0], location.words()};
+}
+
+}  // namespace plimsoll::formats

@@ -1,0 +1,47 @@
+// Edges, features, labels and node lists from npy arrays: files of their own or members of an npz.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "formats/byte_stream.h"
+#include "formats/graph_parts.h"
+
+namespace plimsoll::formats {
+
+// Where an array lies, so that it can be opened as often as it is needed.
+struct NpyLocation {
+  std::filesystem::path file;
+  std::string member;  // empty: the file is the array
+
+  std::string words() const;
+};
+
+std::unique_ptr<ByteStream> open_npy(const NpyLocation& location);
+
+// The two extents of a feature matrix; throws unless it has two.
+struct MatrixShape {
+  uint64_t rows = 0;
+  uint64_t columns = 0;
+};
+MatrixShape npy_matrix_shape(const NpyLocation& location);
+
+// Shape (N, F), any dtype. A matrix that lies column by column is read too, if it is not too large
+// to be turned in pieces.
+std::unique_ptr<FeatureReader> open_npy_features(const NpyLocation& location);
+
+// Shape (2, E), integers: all sources, then all destinations.
+std::unique_ptr<EdgeReader> open_npy_edges(const NpyLocation& location, uint64_t nodes);
+
+// Shape (N,) or (N, 1).
+std::unique_ptr<LabelReader> open_npy_labels(const NpyLocation& location, StatedCount nodes);
+
+// Shape (n,) or (n, 1), integers.
+std::unique_ptr<IdListReader> open_npy_ids(const NpyLocation& location, uint64_t nodes);
+
+// A list of one count, as OGB's num_nodes_list.
+StatedCount read_npy_count(const NpyLocation& location);
+
+}  // namespace plimsoll::formats

@@ -1,0 +1,94 @@
+// A Source read in order by one caller, in blocks: while the caller writes one, a thread makes the
+// next, so that making and writing take their time together and not one after the other.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <future>
+#include <span>
+#include <utility>
+
+#include "formats/source.h"
+#include "memory/buffer.h"
+#include "memory/ledger.h"
+
+namespace plimsoll::formats {
+
+// Two blocks: the caller's, and the one being filled on a thread of its own.
+template <typename Block>
+class BlockAhead {
+ public:
+  // `fill` makes the next block and returns false when nothing was left to put into it.
+  BlockAhead(Block first, Block second, std::function<bool(Block&)> fill)
+      : current_(std::move(first)), next_(std::move(second)), fill_(std::move(fill)) {
+    start();
+  }
+  BlockAhead(const BlockAhead&) = delete;
+  BlockAhead& operator=(const BlockAhead&) = delete;
+
+  // The next block, valid until the next call; nullptr at the end. Rethrows what `fill` threw.
+  const Block* take() {
+    if (!pending_.valid() || !pending_.get()) return nullptr;
+    std::swap(current_, next_);
+    start();
+    return &current_;
+  }
+
+ private:
+  void start() {
+    pending_ = std::async(std::launch::async, [this] { return fill_(next_); });
+  }
+
+  Block current_;
+  Block next_;
+  std::function<bool(Block&)> fill_;
+  std::future<bool> pending_;  // last: it ends first, and waits for the thread
+};
+
+// Both throw Error{internal} where the Source gives more or less than its shape says.
+class EdgesInOrder {
+ public:
+  static constexpr uint64_t kBlockEdges = 256 * 1024;
+
+  EdgesInOrder(Source& source, memory::Ledger& ledger);
+
+  struct Edges {
+    std::span<const uint32_t> sources;
+    std::span<const uint32_t> destinations;
+  };
+  Edges next();  // none at the end
+
+ private:
+  struct Block {
+    memory::Buffer<uint32_t> sources;
+    memory::Buffer<uint32_t> destinations;
+    uint64_t count = 0;
+  };
+  static Block make_block(memory::Ledger& ledger);
+  bool fill(Block& block);
+
+  Source& source_;
+  uint64_t done_ = 0;         // edges taken, by the thread that fills
+  BlockAhead<Block> blocks_;  // last: it starts filling at once
+};
+
+class RowsInOrder {
+ public:
+  RowsInOrder(Source& source, memory::Ledger& ledger);
+
+  std::span<const float> next();  // whole rows; none at the end
+
+ private:
+  struct Block {
+    memory::Buffer<float> values;  // room for whole rows
+    uint64_t filled = 0;           // values
+  };
+  static Block make_block(uint64_t columns, memory::Ledger& ledger);
+  bool fill(Block& block);
+
+  Source& source_;
+  uint64_t done_ = 0;         // rows taken, by the thread that fills
+  BlockAhead<Block> blocks_;  // last: it starts filling at once
+};
+
+}  // namespace plimsoll::formats

@@ -60,7 +60,7 @@ void Progress::add(uint64_t count) {
   if (style_ == ProgressStyle::silent) return;
   const auto elapsed = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start_);
   int64_t due = next_show_ms_.load(std::memory_order_relaxed);
-  if (elapsed.count() < due) return;
+  if (elapsed.count() < due || done_ >= total_) return;  // the end is finish_step's to show
   const int64_t interval = style_ == ProgressStyle::bar ? kBarEveryMs : kLineEveryMs;
   if (!next_show_ms_.compare_exchange_strong(due, elapsed.count() + interval)) return;
   const std::lock_guard lock(mutex_);

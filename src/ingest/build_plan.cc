@@ -80,16 +80,16 @@ Distribution plan_distribution(const DistributionNeed& need) {
   const uint64_t per_thread = kBytesPerThread + KeyScatter::bytes_needed(plan.buckets);
   // Later, with the staging given back: a workspace and a chunk a thread, and room to sort one
   // oversized bucket again, a few levels down.
-  const uint64_t expected = need.total_bytes / plan.buckets + kLeastWorkspaceBytes;
+  const uint64_t expected = 2 * (need.total_bytes / plan.buckets) + kLeastWorkspaceBytes;
   const uint64_t for_workspaces =
       need.memory_bytes - std::min(need.memory_bytes / 3, 3 * kResortBytes);
   plan.threads = static_cast<unsigned>(std::clamp<uint64_t>(
       std::min(left / per_thread, for_workspaces / (expected + plan.chunk_bytes)), 1,
       need.threads));
   const uint64_t share = for_workspaces / plan.threads;
-  // Buckets are rarely four times the average.
+  // Twice a bucket, as a sort needs scratch; and buckets are rarely three times the average.
   plan.workspace_bytes = std::max(
-      kLeastWorkspaceBytes, std::min(4 * expected, share - std::min(share, plan.chunk_bytes)));
+      kLeastWorkspaceBytes, std::min(3 * expected, share - std::min(share, plan.chunk_bytes)));
   return plan;
 }
 

@@ -1,12 +1,17 @@
 #include "ingest/key_sort.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstring>
+#include <utility>
 
 #include "base/interrupt.h"
 
 namespace plimsoll::ingest {
 namespace {
+
+constexpr uint32_t kDigits = 2048;  // 11 bits: the counters stay in the first-level cache
 
 // Keys of one value need no sorting, only counting: duplicates beyond memory end here.
 void emit_repeated(uint64_t key, uint64_t count, const SortJob& job) {
@@ -21,15 +26,33 @@ void emit_repeated(uint64_t key, uint64_t count, const SortJob& job) {
 
 }  // namespace
 
+std::span<uint64_t> radix_sort(std::span<uint64_t> keys, std::span<uint64_t> scratch) {
+  uint64_t differing = 0;
+  for (const uint64_t key : keys) differing |= key ^ keys.front();
+  std::array<uint32_t, kDigits> next = {};
+  while (differing != 0) {
+    const int shift = std::countr_zero(differing);
+    differing &= ~(uint64_t{kDigits - 1} << shift);
+    next.fill(0);
+    for (const uint64_t key : keys) ++next[(key >> shift) % kDigits];
+    uint32_t begin = 0;
+    for (uint32_t& count : next) begin += std::exchange(count, begin);
+    for (const uint64_t key : keys) scratch[next[(key >> shift) % kDigits]++] = key;
+    const auto sorted = scratch.first(keys.size());
+    scratch = keys;
+    keys = sorted;
+  }
+  return keys;
+}
+
 std::span<uint64_t> load_sorted(Spill& spill, size_t bucket, SortWorkspace& workspace) {
   auto* next = reinterpret_cast<std::byte*>(workspace.keys.data());
   spill.drain(bucket, workspace.chunk.span(), [&](std::span<const std::byte> records) {
     std::memcpy(next, records.data(), records.size());
     next += records.size();
   });
-  const auto keys = workspace.keys.first(spill.bytes(bucket) / sizeof(uint64_t));
-  std::sort(keys.begin(), keys.end());
-  return keys;
+  return radix_sort(workspace.keys.first(spill.bytes(bucket) / sizeof(uint64_t)),
+                    workspace.scratch.span());
 }
 
 void stream_sorted(Spill& spill, size_t bucket, KeyRange range, const SortJob& job) {

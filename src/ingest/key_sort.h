@@ -12,12 +12,15 @@
 
 namespace plimsoll::ingest {
 
-// One thread's memory for sorting: `keys` holds a bucket, `chunk` one transfer from disk.
+// One thread's memory for sorting: `keys` holds a bucket, `scratch` as much again for the sort,
+// `chunk` one transfer from disk.
 struct SortWorkspace {
-  SortWorkspace(memory::Ledger& ledger, uint64_t keys_bytes, uint64_t chunk_bytes)
-      : keys(ledger, "sort workspaces", keys_bytes / sizeof(uint64_t)),
+  SortWorkspace(memory::Ledger& ledger, uint64_t workspace_bytes, uint64_t chunk_bytes)
+      : keys(ledger, "sort workspaces", workspace_bytes / sizeof(uint64_t) / 2),
+        scratch(ledger, "sort workspaces", workspace_bytes / sizeof(uint64_t) / 2),
         chunk(ledger, "sort workspaces", chunk_bytes) {}
   memory::Buffer<uint64_t> keys;
+  memory::Buffer<uint64_t> scratch;
   memory::Buffer<std::byte> chunk;
 };
 
@@ -25,7 +28,11 @@ inline bool fits(const Spill& spill, size_t bucket, const SortWorkspace& workspa
   return spill.bytes(bucket) <= workspace.keys.size() * sizeof(uint64_t);
 }
 
-// Reads a bucket that fits and sorts it in place.
+// Sorts by radix, least significant digit first; bits that all keys share cost nothing. `scratch`
+// is at least as long as `keys`; the result lies in one of the two.
+std::span<uint64_t> radix_sort(std::span<uint64_t> keys, std::span<uint64_t> scratch);
+
+// Reads a bucket that fits and sorts it; the result lies in the workspace.
 std::span<uint64_t> load_sorted(Spill& spill, size_t bucket, SortWorkspace& workspace);
 
 // The keys that a bucket may hold, both ends included.

@@ -72,6 +72,23 @@ TEST(Spill, KeepsRecordsWholeThatDoNotDivideAChunk) {
   EXPECT_EQ(next, 1000U);
 }
 
+TEST(RadixSort, EqualsTheStandardSort) {
+  std::mt19937_64 random(2);
+  for (const uint64_t mask : {uint64_t{0}, uint64_t{1}, uint64_t{0xff}, uint64_t{1} << 63,
+                              uint64_t{0xffff'0000'0fff'0000}, ~uint64_t{0}}) {
+    for (const size_t count : {0, 1, 2, 1000, 70'000}) {
+      std::vector<uint64_t> keys(count);
+      for (uint64_t& key : keys) key = (random() & mask) | 0x1000;
+      std::vector<uint64_t> expected = keys;
+      std::sort(expected.begin(), expected.end());
+      std::vector<uint64_t> scratch(count);
+      const auto sorted = radix_sort(keys, scratch);
+      ASSERT_TRUE(std::equal(sorted.begin(), sorted.end(), expected.begin(), expected.end()))
+          << mask << " " << count;
+    }
+  }
+}
+
 class KeySort : public testing::Test {
  protected:
   // Sorts `keys` as one bucket in a workspace of 1 MiB, whatever their number.

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -143,17 +144,24 @@ void add_synth(CLI::App& app) {
   command->add_option("--scale", options->scale, "shrink nodes, edges and splits to this share")
       ->capture_default_str();
   command->add_option("--seed", options->seed, "another seed, another graph")
+      ->check(whole_number(0, std::numeric_limits<uint64_t>::max()))
       ->capture_default_str();
   constexpr const char* kShape = "Shape (default: the preset's)";
-  command->add_option("--nodes", options->nodes, "number of nodes")->type_name("N")->group(kShape);
+  command->add_option("--nodes", options->nodes, "number of nodes")
+      ->type_name("N")
+      ->check(whole_number(100, 0xffffffffU))
+      ->group(kShape);
   command->add_option("--edges", options->edges, "number of directed edges")
       ->type_name("N")
+      ->check(whole_number(1, uint64_t{1} << 40))
       ->group(kShape);
   command->add_option("--classes", options->classes, "number of classes")
       ->type_name("N")
+      ->check(whole_number(1, 1'000'000))
       ->group(kShape);
   command->add_option("--features", options->features, "number of feature columns")
       ->type_name("N")
+      ->check(whole_number(1, 65536))
       ->group(kShape);
   command
       ->add_option("--homophily", options->homophily, "share of edges kept within a class, 0 to 1")

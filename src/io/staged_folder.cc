@@ -79,6 +79,19 @@ StagedFolder::~StagedFolder() {
   fs::remove_all(staging_, ignored);
 }
 
+// Atomic where the file system can exchange two names, or refuse to overwrite; elsewhere (some
+// network disks) in two steps, with the older folder out of the way in between.
+void StagedFolder::rename_to_target(bool replacing) {
+  const unsigned flags = replacing ? RENAME_EXCHANGE : RENAME_NOREPLACE;
+  if (::renameat2(AT_FDCWD, staging_.c_str(), AT_FDCWD, target_.c_str(), flags) == 0) return;
+  if (errno != EINVAL) fail_errno("rename to", target_.string(), errno);
+  fs::path older = target_;
+  older += ".replaced";
+  if (replacing) fs::rename(target_, older);
+  fs::rename(staging_, target_);
+  if (replacing) fs::rename(older, staging_);
+}
+
 void StagedFolder::commit() {
   sync_folder(staging_);
   const bool replacing = fs::exists(fs::symlink_status(target_));
@@ -88,13 +101,11 @@ void StagedFolder::commit() {
   }
   // The older folder gets the staging name for the moment it takes to remove it: locked, so that no
   // other run takes it for remains.
-  const Fd older = replacing ? open_folder(target_) : Fd();
-  if (older) ::flock(older.get(), LOCK_EX | LOCK_NB);
-  const unsigned flags = replacing ? RENAME_EXCHANGE : 0;
-  if (::renameat2(AT_FDCWD, staging_.c_str(), AT_FDCWD, target_.c_str(), flags) != 0) {
-    fail_errno("rename to", target_.string(), errno);
-  }
+  const Fd older = replacing ? open_folder(target_, O_NOFOLLOW) : Fd();
+  if (older) ::flock(older.get(), LOCK_EX);  // a run that took the wrong one lets go at once
+  rename_to_target(replacing);
   committed_ = true;
+  lock_ = Fd();  // of the target now, where the next commit wants its own
   if (replacing) fs::remove_all(staging_);
   sync_folder(target_.has_parent_path() ? target_.parent_path() : fs::path("."));
 }

@@ -27,6 +27,8 @@ class StagedFolder {
   void commit();
 
  private:
+  void rename_to_target(bool replacing);
+
   std::filesystem::path target_;
   std::filesystem::path staging_;
   Fd lock_;

@@ -14,7 +14,12 @@ TempFile::TempFile(const TempPlace& place) : release_early_(place.release_early)
   std::string path = (place.folder / "plimsoll-XXXXXX").string();
   const Fd placeholder(::mkostemp(path.data(), O_CLOEXEC));
   if (!placeholder) fail_errno("make a temporary file in", place.folder.string(), errno);
-  file_ = open_uncached(path, O_RDWR);
+  try {
+    file_ = open_uncached(path, O_RDWR);
+  } catch (...) {
+    ::unlink(path.c_str());
+    throw;
+  }
   ::unlink(path.c_str());
   file_.path = "a temporary file in " + place.folder.string();
 }

@@ -14,6 +14,7 @@ Lease::~Lease() {
 std::optional<Lease> Ledger::try_lease(std::string_view tag, uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   if (bytes > limit_bytes_ - used_bytes_) return {};
+  if (bytes == 0) return Lease();  // nothing to give back, so no entry under its tag
   used_bytes_ += bytes;
   peak_bytes_ = std::max(peak_bytes_, used_bytes_);
   by_tag_[std::string(tag)] += bytes;

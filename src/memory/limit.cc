@@ -112,7 +112,7 @@ void add_cgroup_limits(const Host& host, const CgroupKind& kind, std::vector<Lim
   if (!mount || !cgroup) return;
   // In a container the mount shows only a subtree, and paths may be told relative to either root.
   std::string below = *cgroup;
-  if (mount->mounted_root != "/" && below.starts_with(mount->mounted_root)) {
+  if (mount->mounted_root != "/" && (below + "/").starts_with(mount->mounted_root + "/")) {
     below = below.substr(mount->mounted_root.size());
   }
   fs::path path = fs::path(below).relative_path();
@@ -130,12 +130,13 @@ void add_cgroup_limits(const Host& host, const CgroupKind& kind, std::vector<Lim
   }
 }
 
-// Slurm writes MiB. Per CPU counts for the CPUs of the job on this node.
+// Slurm writes plain numbers of MiB. Per CPU counts for the CPUs of the job on this node.
 void add_slurm_limits(const Host& host, std::vector<LimitSource>& found) {
   const auto number = [&](const std::string& name) -> std::optional<uint64_t> {
     const auto text = host.variable(name);
     if (!text) return {};
-    const auto value = parse_number(*text);
+    const bool plain = text->find_first_not_of("0123456789") == std::string::npos;
+    const auto value = plain ? parse_number(*text) : std::nullopt;
     return value && *value > 0 && *value < kUnlimited / kMiB ? value : std::nullopt;
   };
   if (const auto per_node = number("SLURM_MEM_PER_NODE")) {

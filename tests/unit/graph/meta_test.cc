@@ -103,6 +103,12 @@ TEST(Meta, RefusesAFileSizeThatContradictsTheShape) {
               AllOf(HasSubstr("labels.i32"), HasSubstr("20 bytes"), HasSubstr("demands 16")));
 }
 
+TEST(Meta, RefusesNestingWithoutEnd) {
+  const std::string deep = R"({"format": "plimsoll store", "source": )" +
+                           std::string(200'000, '[') + std::string(200'000, ']') + "}";
+  EXPECT_THROW(parse_meta(deep, "meta.json"), Error);
+}
+
 TEST(PaddedRow, IsAPowerOfTwoUpToASectorAndWholeSectorsBeyond) {
   EXPECT_EQ(padded_row_bytes(FeatureType::f16, 1), 2);
   EXPECT_EQ(padded_row_bytes(FeatureType::f16, 100), 256);

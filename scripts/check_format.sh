@@ -3,4 +3,4 @@
 set -eu
 cd "$(dirname "$0")/.."
 command -v clang-format >/dev/null || { echo "skipped: no clang-format"; exit 77; }
-find src tests bench -name '*.h' -o -name '*.cc' | xargs clang-format --dry-run --Werror
+find src tests bench \( -name '*.h' -o -name '*.cc' \) -exec clang-format --dry-run --Werror {} +

@@ -16,23 +16,31 @@ case "$(. /etc/os-release && echo "$ID")" in
     exit 0
     ;;
 esac
-# libFuzzer's runtime comes with the package of clang's own version.
-missing=""
-for package in $packages; do
-  dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
-done
-[ -z "$missing" ] && exit 0
+missing_of() {
+  for package in "$@"; do
+    dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || echo "$package"
+  done
+}
 
-as_root=""
-if [ "$(id -u)" -ne 0 ]; then
-  command -v sudo >/dev/null || {
-    echo "setup: missing$missing; install them as root, or install sudo" >&2
-    exit 1
-  }
-  as_root="sudo"
-fi
-echo "setup: installing$missing"
-export DEBIAN_FRONTEND=noninteractive
-$as_root apt-get update -qq
-# shellcheck disable=SC2086  # the list is words
-$as_root apt-get install -y -qq --no-install-recommends $missing >/dev/null
+install() {
+  [ $# -gt 0 ] || return 0
+  as_root=""
+  if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null || {
+      echo "setup: missing: $*; install them as root, or install sudo" >&2
+      exit 1
+    }
+    as_root="sudo"
+  fi
+  echo "setup: installing $*"
+  $as_root apt-get update -qq
+  $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" \
+    >/dev/null
+}
+
+# shellcheck disable=SC2046,SC2086  # lists of words
+install $(missing_of $packages)
+# libFuzzer and the sanitizers of clang come in a package that is named after clang's version.
+version=$(clang --version | sed -n 's/.*version \([0-9]*\)\..*/\1/p')
+# shellcheck disable=SC2046
+install $(missing_of "libclang-rt-$version-dev")

@@ -16,7 +16,7 @@ namespace plimsoll::formats {
 namespace {
 
 constexpr size_t kBufferBytes = 256 * kKiB;
-constexpr size_t kMaxLineBytes = 64 * kMiB;
+constexpr size_t kMaxLineBytes = 8 * kMiB;
 
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view kSpace = " \t\r";

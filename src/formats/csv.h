@@ -48,7 +48,7 @@ class CsvReader {
   bool refill();
 
   std::unique_ptr<ByteStream> stream_;
-  std::vector<char> buffer_;  // 256 KiB; grows for a longer line, up to 64 MiB
+  std::vector<char> buffer_;  // 256 KiB; grows for a longer line, up to 8 MiB
   size_t begin_ = 0;          // what is not yet handed out lies in [begin_, end_)
   size_t end_ = 0;
   uint64_t line_number_ = 0;

@@ -57,12 +57,13 @@ class CsvEdges final : public EdgeReader {
     while (count < sources.size()) {
       const auto line = next_stated_line(reader_, next_edge_, options_.edges);
       if (!line) break;
+      ++next_edge_;  // even if it turns out bad: other threads must not miss it at the end
       std::array<uint32_t, 2> ends = {};
       parse_ids(reader_.name(), *line, ends, options_.nodes);
       sources[count] = ends[0];
       destinations[count] = ends[1];
       ++count;
-      check_end(reader_, ++next_edge_, options_.edges);
+      check_end(reader_, next_edge_, options_.edges);
     }
     return count;
   }

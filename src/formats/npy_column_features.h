@@ -12,8 +12,8 @@ namespace plimsoll::formats {
 
 class NpyColumnFeatures final : public FeatureReader {
  public:
-  static constexpr uint64_t kPanelBytes = uint64_t{32} << 20;
-  static constexpr uint64_t kMaxPanels = 32;
+  static constexpr uint64_t kPanelBytes = uint64_t{16} << 20;
+  static constexpr uint64_t kMaxPanels = 64;
 
   // `panel_bytes` bounds the memory held; Error{input} where more than kMaxPanels panels were
   // needed.

@@ -35,8 +35,8 @@ class NpyFeatures final : public FeatureReader {
     const std::lock_guard lock(mutex_);
     const uint64_t first = next_row_;
     const uint64_t count = std::min(values.size() / shape_.columns, shape_.rows - first);
+    next_row_ += count;  // even if reading fails: other threads must not miss them at the end
     reader_.read_features(values.first(count * shape_.columns));
-    next_row_ += count;
     return {first, count};
   }
 
@@ -94,8 +94,8 @@ class NpyEdges final : public EdgeReader {
     std::unique_lock sources_lock(sources_mutex_);
     if (!at_destinations_) skip_to_edges([](uint64_t) {});
     const size_t count = std::min<uint64_t>(sources.size(), count_ - next_edge_);
+    next_edge_ += count;  // even if reading fails: other threads must not miss them at the end
     sources_.read_ids(sources.first(count), nodes_);
-    next_edge_ += count;
     const std::lock_guard destinations_lock(destinations_mutex_);
     sources_lock.unlock();
     destinations_.read_ids(destinations.first(count), nodes_);

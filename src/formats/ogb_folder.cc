@@ -2,8 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <sys/statvfs.h>
 
 #include <algorithm>
 #include <array>
@@ -24,6 +22,7 @@
 #include "formats/npz_writer.h"
 #include "formats/ogb_layout.h"
 #include "formats/spool_file.h"
+#include "io/disk.h"
 #include "io/staged_folder.h"
 
 namespace plimsoll::formats {
@@ -96,24 +95,10 @@ uint64_t csv_bytes(const Shape& shape) {
          (shape.has_labels ? incompressible(shape.nodes * id_bytes) : 0);
 }
 
-struct Disk {
-  dev_t device = 0;
-  uint64_t free_bytes = 0;
-};
-
-Disk disk_of(const fs::path& folder) {
-  struct stat status = {};
-  struct statvfs space = {};
-  if (::stat(folder.c_str(), &status) != 0 || ::statvfs(folder.c_str(), &space) != 0) {
-    fail_errno("look at", folder.string(), errno);
-  }
-  return {status.st_dev, space.f_bavail * space.f_frsize};
-}
-
 void check_space(const OgbWork& work) {
   const OgbFolderSpace needed = space_needed(work.shape(), work.options);
-  const Disk out = disk_of(work.folder);
-  const Disk temporary = disk_of(work.temp_dir);
+  const io::Disk out = io::disk_of(work.folder);
+  const io::Disk temporary = io::disk_of(work.temp_dir);
   const bool shared = out.device == temporary.device;
   const uint64_t out_bytes = needed.folder_bytes + (shared ? needed.temporary_bytes : 0);
   if (out_bytes > out.free_bytes) {

@@ -1,8 +1,5 @@
 #include "ingest/build.h"
 
-#include <sys/stat.h>
-#include <sys/statvfs.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -14,25 +11,12 @@
 #include "ingest/hot_order.h"
 #include "ingest/write_features.h"
 #include "ingest/write_lists.h"
+#include "io/disk.h"
 
 namespace plimsoll::ingest {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct Disk {
-  dev_t device = 0;
-  uint64_t free_bytes = 0;
-};
-
-Disk disk_of(const fs::path& folder) {
-  struct stat status = {};
-  struct statvfs space = {};
-  if (::stat(folder.c_str(), &status) != 0 || ::statvfs(folder.c_str(), &space) != 0) {
-    fail_errno("use the folder", folder.string(), errno);
-  }
-  return {status.st_dev, static_cast<uint64_t>(space.f_bavail) * space.f_frsize};
-}
 
 fs::path parent_of(const fs::path& out) {
   const fs::path parent = (out.has_filename() ? out : out.parent_path()).parent_path();
@@ -155,8 +139,8 @@ io::TempPlace check_room(const BuildShape& shape, const BuildOptions& options,
   }
   const fs::path store_folder = parent_of(options.out);
   const fs::path temp_folder = options.temp_folder.empty() ? store_folder : options.temp_folder;
-  const Disk store = disk_of(store_folder);
-  const Disk temp = disk_of(temp_folder);
+  const io::Disk store = io::disk_of(store_folder);
+  const io::Disk temp = io::disk_of(temp_folder);
   const bool one_disk = store.device == temp.device;
   const auto fits = [&](const DiskNeed& need) {
     return one_disk ? need.together_bytes <= store.free_bytes

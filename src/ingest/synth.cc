@@ -9,7 +9,7 @@
 namespace plimsoll::ingest {
 namespace {
 
-constexpr double kCitedShare = 0.6;
+constexpr double kCitedShare = 0.75;
 constexpr float kFeatureScale = 0.25F;
 constexpr size_t kNormalTable = 4096;  // 16 KiB: stays in the first-level cache
 constexpr size_t kLabelsPerPiece = 64 * 1024;
@@ -17,6 +17,19 @@ constexpr uint64_t kFewestNodes = 100;
 
 // Streams of random numbers, one a purpose.
 enum Stream : uint64_t { kEdges, kFeatures, kCenters, kIds, kLabels };
+
+constexpr double power(double base, int exponent) {
+  double result = 1;
+  for (int i = 0; i < exponent; ++i) result *= base;
+  return result;
+}
+
+// [0, 1) onto itself, dense near 0: the offset bounds how dense, and with it the largest degree.
+template <int exponent>
+constexpr double skew(double u, double offset) {
+  const double low = power(offset, exponent);
+  return (power(u + offset, exponent) - low) / (power(1 + offset, exponent) - low);
+}
 
 // The value below which a share `p` of the normal distribution lies, by bisection on erfc: used for
 // a small table at the start, so plain beats fast.
@@ -72,7 +85,7 @@ const std::vector<SynthPreset>& synth_presets() {
         .train = 1'207'179,
         .valid = 125'265,
         .test = 214'338,
-        .homophily = 0.25,
+        .homophily = 0.23,
         .signal = 2.7},
        "npz"},
       {"arxiv",
@@ -83,7 +96,7 @@ const std::vector<SynthPreset>& synth_presets() {
         .train = 90'941,
         .valid = 29'799,
         .test = 48'603,
-        .homophily = 0.25,
+        .homophily = 0.32,
         .signal = 2.3},
        "csv"},
       {"products",
@@ -95,7 +108,7 @@ const std::vector<SynthPreset>& synth_presets() {
         .valid = 39'323,
         .test = 2'213'091,
         .homophily = 0.18,
-        .signal = 2.45},
+        .signal = 2.5},
        "csv"},
   };
   return presets;
@@ -193,7 +206,7 @@ SynthSource::Edge SynthSource::edge(uint64_t index) const {
     const uint64_t at = index * 3 + attempt * 0x9e3779b97f4a7c15U;
     const double u = unit_interval(edge_stream_.at(at));
     const auto n = static_cast<double>(options_.nodes);
-    const auto source = static_cast<uint64_t>(n * (u * std::sqrt(u)));
+    const auto source = static_cast<uint64_t>(n * skew<6>(u, 0.4));
     const uint64_t choice = edge_stream_.at(at + 1);
     // The choice's high bits decide whether the edge stays within its class; all of them which
     // other class.
@@ -202,7 +215,7 @@ SynthSource::Edge SynthSource::edge(uint64_t index) const {
     const uint32_t c = class_of_index(about);
     const double rank = unit_interval(edge_stream_.at(at + 2));
     const auto size = static_cast<double>(class_begin_[c + 1] - class_begin_[c]);
-    const auto offset = static_cast<uint64_t>(kCitedShare * size * (rank * rank * rank));
+    const auto offset = static_cast<uint64_t>(kCitedShare * size * skew<8>(rank, 0.25));
     const uint64_t destination = ids_.forward(class_begin_[c] + offset);
     if (source != destination) {
       return {static_cast<uint32_t>(source), static_cast<uint32_t>(destination)};

@@ -2,14 +2,19 @@
 // nothing is kept, any thread makes any part, and the same seed gives the same graph on any number
 // of threads.
 //
-// Nodes. Classes have sizes in proportion to 1 / (c + 4). Inside, class c is a contiguous block of
+// Nodes: class sizes are in proportion to 1 / (c + 4). Inside, class c is a contiguous block of
 // internal indices whose offset is the node's rank of popularity; an affine permutation makes the
-// public id. Edges. The source is the public id floor(N * u^1.5): some papers cite more than
-// others. With probability `homophily` the cited class is the citing paper's own, else one drawn by
-// size. Within its class the cited paper has rank floor(0.6 * size * u^3): 40 % are never cited,
-// in-degrees have a power-law tail. Features. signal * g_class + z, with g_class ~ N(0, 1/columns)
-// and z ~ N(0, 1), times 0.25. Labels. A random subset of the nodes, cut into train, valid and
-// test.
+// public id.
+//
+// Edges: with skew(u; k, e) = ((u + e)^k - e^k) / ((1 + e)^k - e^k), the citing paper has the
+// public id floor(N * skew(u; 6, 0.4)), so that half of all citations come from a tenth of the
+// papers. With probability `homophily` the cited class is the citing paper's own, else one drawn by
+// size. Within its class the cited paper has rank floor(0.75 * size * skew(u; 8, 0.25)): a quarter
+// is never cited, most are a few times, and the tail of in-degrees follows a power law.
+//
+// Features: signal * g_class + z, with g_class ~ N(0, 1 / columns) and z ~ N(0, 1), times 0.25.
+//
+// Labels: a random subset of the nodes, cut into train, valid and test.
 #pragma once
 
 #include <atomic>

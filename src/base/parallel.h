@@ -24,7 +24,7 @@ class Team {
   void end_turn();
 
  private:
-  friend void run_team(unsigned, const std::function<void(Team&)>&);
+  friend void run_team(unsigned threads, const std::function<void(Team&)>& member);
   void stop();
 
   std::atomic<bool> stopping_ = false;

@@ -41,7 +41,7 @@ std::string describe(graph::Direction direction, const DirectionFlags& flags, bo
                ? "directed, as listed"
                : "directed, as listed (the default here; --undirected adds reverse edges)";
   }
-  const std::string what = "undirected: reverse edges added, duplicates removed";
+  std::string what = "undirected: reverse edges added, duplicates removed";
   if (flags.undirected || !from_ogb) return what;
   return what +
          "\n            (the default for ogb: every published result on these sets adds them, and "

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <cmath>
 #include <limits>
 #include <thread>
 
@@ -30,7 +31,7 @@ void pass_visits_on(const Lists& lists, std::span<const float> given, std::span<
       const Segment& segment = lists.segments()[i];
       throw_if_interrupted();
       lists.visit(segment, piece.span(), [&](uint32_t node, std::span<const uint32_t> neighbors) {
-        const auto units = static_cast<uint64_t>(given[node] * kVisitUnits + 0.5);
+        const auto units = static_cast<uint64_t>(std::llround(given[node] * kVisitUnits));
         if (units == 0) return;
         for (size_t j = 0; j < neighbors.size(); ++j) {
           if (j + kPrefetchAhead < neighbors.size()) {

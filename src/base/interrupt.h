@@ -1,4 +1,5 @@
-// SIGINT and SIGTERM as a question that long work asks, not as a handler that runs in its middle.
+// SIGINT, SIGTERM and SIGHUP as a question that long work asks, not as a handler that runs in its
+// middle.
 #pragma once
 
 #include <exception>
@@ -16,7 +17,7 @@ class Interrupted : public std::exception {
   int signal_number_;
 };
 
-// Call once, before any thread starts: blocks both signals everywhere and waits for them on a
+// Call once, before any thread starts: blocks the signals everywhere and waits for them on a
 // thread of its own. A second signal ends the process at once.
 void watch_for_interrupts();
 

@@ -85,12 +85,12 @@ void Progress::show(double elapsed_seconds, bool final) {
                                                : format_seconds(left) + " left";
   const std::string text = fmt::format("{:>4}  {:>16}  {}", fmt::format("{:.0f}%", share * 100),
                                        format_rate(rate, unit_), when);
-  if (style_ == ProgressStyle::bar) {
-    fmt::print(stderr, "\r\033[K  {:<22} ▕{}▏ {}{}", title_, render_bar(share, kBarWidth), text,
-               final ? "\n" : "");
-  } else {
-    fmt::print(stderr, "  {:<22} {}\n", title_, text);
-  }
+  const std::string line = style_ == ProgressStyle::bar
+                               ? fmt::format("\r\033[K  {:<22} ▕{}▏ {}{}", title_,
+                                             render_bar(share, kBarWidth), text, final ? "\n" : "")
+                               : fmt::format("  {:<22} {}\n", title_, text);
+  // Not fmt::print, which throws: a reader that has gone away must not end hours of work.
+  std::fputs(line.c_str(), stderr);
   std::fflush(stderr);
 }
 

@@ -166,15 +166,16 @@ std::string format_per_mille(uint64_t per_mille) {
   return fmt::format("{:g} %", static_cast<double>(per_mille) / 10);
 }
 
-void print_hotness(const std::vector<graph::HotnessPoint>& curve) {
+void print_hotness(const std::vector<graph::HotnessPoint>& curve, graph::Order order) {
   if (curve.empty()) {
     fmt::print("\nHotness: no visits are expected\n");
     return;
   }
   for (const graph::HotnessPoint& point : curve) {
     if (point.rows_per_mille == kSentencePerMille) {
-      fmt::print("\nHotness: the first {} of rows take {} of the visits\n",
-                 format_per_mille(point.rows_per_mille), format_percent(point.visits_share));
+      fmt::print("\nHotness: the first {} of rows take {} of the {}\n",
+                 format_per_mille(point.rows_per_mille), format_percent(point.visits_share),
+                 order == graph::Order::visits ? "visits" : "edges");
     }
   }
   for (const graph::HotnessPoint& point : curve) {
@@ -285,7 +286,7 @@ void inspect(const Options& options) {
   print_files(store);
   print_degrees(summary.degrees, store.meta().nodes);
   print_labels(summary.labels, store.meta());
-  print_hotness(summary.hotness);
+  print_hotness(summary.hotness, store.meta().order);
   fmt::print("\n{}{}inspected in {}, peak memory {}\n", verdict, verdict.empty() ? "" : "\n",
              format_seconds(seconds_since(start)),
              format_bytes(memory::process_usage().peak_resident_bytes));

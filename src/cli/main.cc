@@ -101,6 +101,7 @@ int start(int argc, char** argv) {
   // A reader that goes away, as in `plimsoll inspect x | head`, is then a failed write, which ends
   // the program through its destructors.
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // a file-size limit is a failed write, too
   watch_for_interrupts();
 
   CLI::App app(kDescription, "plimsoll");

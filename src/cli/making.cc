@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
 #include "base/units.h"
 #include "cli/arguments.h"
 #include "memory/usage.h"
@@ -21,6 +22,22 @@ uint64_t folder_bytes(const fs::path& folder) {
   return sum;
 }
 
+// --force is for stores: whatever else carries the name stays, an input above all.
+void check_options(const MakingOptions& options) {
+  constexpr uint64_t kLeastMemory = kMiB;
+  if (options.memory_bytes && *options.memory_bytes < kLeastMemory) {
+    fail(ErrorKind::usage, "--memory {} is less than any program takes; sizes are written like 8G",
+         format_bytes(*options.memory_bytes));
+  }
+  const fs::path& out = options.out;
+  if (!options.force || !fs::exists(out)) return;
+  if (fs::is_directory(out) && (fs::is_empty(out) || fs::exists(out / "meta.json"))) return;
+  fail(ErrorKind::exists,
+       "{} exists and is not a store; --force replaces only stores, remove it "
+       "yourself or choose another --out",
+       out.string());
+}
+
 }  // namespace
 
 void add_making_options(CLI::App& command, MakingOptions& options) {
@@ -28,7 +45,7 @@ void add_making_options(CLI::App& command, MakingOptions& options) {
       ->required()
       ->type_name("FOLDER")
       ->group(kOutput);
-  command.add_flag("--force", options.force, "replace it where it exists")->group(kOutput);
+  command.add_flag("--force", options.force, "replace a store of that name")->group(kOutput);
   add_memory(command, options.memory_bytes);
   add_threads(command, options.threads);
   command
@@ -69,10 +86,14 @@ Making::Making(const MakingOptions& options)
       start_(std::chrono::steady_clock::now()),
       limit_(memory::choose_limit(options.memory_bytes, memory::detect_limit())),
       ledger_(limit_.bytes),
-      progress_(Progress::detect(options.quiet)) {}
+      progress_(Progress::detect(options.quiet)) {
+  check_options(options);
+}
 
 void Making::headline(const std::string& text) const {
-  if (!options_.quiet && !options_.json) fmt::print("{}\n", text);
+  if (options_.quiet || options_.json) return;
+  fmt::print("{}\n", text);
+  std::fflush(stdout);  // before the progress that follows on stderr
 }
 
 void Making::say(const std::string& topic, const std::string& text) const {
@@ -85,7 +106,6 @@ void Making::build_store(ingest::Source& source, ingest::BuildOptions build) {
   build.temp_folder = options_.temp_folder;
   build.threads = options_.threads;
   say("memory", describe(limit_));
-  std::fflush(stdout);
   const ingest::BuildResult result = ingest::build(source, build, ledger_, progress_);
   progress_.finish_step();
   if (result.removed_remains) say("note", "removed what an interrupted run had left");
@@ -96,13 +116,21 @@ void Making::build_store(ingest::Source& source, ingest::BuildOptions build) {
   if (result.dropped.duplicates > 0) {
     say("note", fmt::format("{} duplicate edges dropped", format_count(result.dropped.duplicates)));
   }
+  if (result.vanished_values > 0) {
+    say("note", fmt::format("{} feature values other than 0 became 0 in f16; f32 keeps them",
+                            format_count(result.vanished_values)));
+  }
   const graph::Meta& meta = result.meta;
+  if (meta.order == graph::Order::degree) {
+    say("note", "no splits: nodes are ordered by degree, and there is nothing to train on");
+  }
   summarize(fmt::format("{} nodes, {} edges", format_count(meta.nodes), format_count(meta.edges)),
             {{"nodes", meta.nodes},
              {"edges", meta.edges},
              {"direction", name(meta.direction)},
              {"self_loops_dropped", result.dropped.self_loops},
-             {"duplicates_dropped", result.dropped.duplicates}});
+             {"duplicates_dropped", result.dropped.duplicates},
+             {"values_vanished_in_f16", result.vanished_values}});
 }
 
 void Making::summarize(const std::string& what, nlohmann::ordered_json details) {

@@ -69,7 +69,15 @@ SynthOptions choose(const Options& options, const SynthPreset* preset) {
   if (!(options.scale > 0 && options.scale <= 1000)) {
     fail(ErrorKind::usage, "--scale {}: more than 0 and at most 1000", options.scale);
   }
-  SynthOptions shape = preset == nullptr ? own_shape(options) : preset->options;
+  // The scale is the preset's; what the user names is meant as it is, and the splits follow the
+  // nodes.
+  SynthOptions shape =
+      preset == nullptr ? own_shape(options) : scaled(preset->options, options.scale);
+  if (preset != nullptr && options.nodes) {
+    const uint64_t edges = shape.edges;
+    shape = scaled(shape, static_cast<double>(*options.nodes) / static_cast<double>(shape.nodes));
+    shape.edges = edges;
+  }
   shape.nodes = options.nodes.value_or(shape.nodes);
   shape.edges = options.edges.value_or(shape.edges);
   shape.classes = options.classes.value_or(shape.classes);
@@ -77,7 +85,6 @@ SynthOptions choose(const Options& options, const SynthPreset* preset) {
   shape.homophily = options.homophily.value_or(shape.homophily);
   shape.signal = options.signal.value_or(shape.signal);
   shape.seed = options.seed;
-  shape = scaled(shape, options.scale);
   check(shape);
   return shape;
 }
@@ -91,7 +98,23 @@ nlohmann::json describe_generator(const Options& options, const SynthOptions& sh
           {"edges", shape.edges}};
 }
 
+// An option that would do nothing is a misunderstanding, not a detail.
+void check_format(const Options& options) {
+  if (options.format == "store" && options.stored) {
+    fail(ErrorKind::usage, "--stored goes with --format ogb");
+  }
+  const bool shapes_store =
+      options.direction.directed || options.direction.undirected || options.feature_type != "f16";
+  if (options.format == "ogb" && shapes_store) {
+    fail(ErrorKind::usage,
+         "--format ogb writes edges as they are and features as float32: --directed, --undirected "
+         "and "
+         "--feature-type are for the import");
+  }
+}
+
 void synth(const Options& options) {
+  check_format(options);
   const SynthPreset* preset = find_preset(options.preset);
   const SynthOptions shape = choose(options, preset);
   ingest::SynthSource source(shape);
@@ -141,7 +164,9 @@ void add_synth(CLI::App& app) {
   for (const SynthPreset& preset : ingest::synth_presets()) presets.emplace_back(preset.name);
   command->add_option("PRESET", options->preset, "a data set to imitate")
       ->check(CLI::IsMember(presets));
-  command->add_option("--scale", options->scale, "shrink nodes, edges and splits to this share")
+  command
+      ->add_option("--scale", options->scale,
+                   "shrink the preset's nodes, edges and splits to this share")
       ->capture_default_str();
   command->add_option("--seed", options->seed, "another seed, another graph")
       ->check(whole_number(0, std::numeric_limits<uint64_t>::max()))

@@ -112,7 +112,8 @@ struct Place {
          "{}: {} is not a whole number; write it without sign, point and exponent", place.words(),
          quoted(field));
   }
-  fail(ErrorKind::input, "{}: {} is not a number", place.words(), quoted(field));
+  fail(ErrorKind::input, "{}: {} is not a number{}", place.words(), quoted(field),
+       place.line.number == 1 ? "; a header line must be removed" : "");
 }
 
 // Hands each of the `expected` fields to parse(field, place), which returns how it went.

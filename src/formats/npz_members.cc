@@ -21,7 +21,10 @@ std::optional<NpyLocation> NpzMembers::find(std::string_view array) const {
 
 NpyLocation NpzMembers::require(std::string_view array) const {
   if (auto location = find(array)) return *location;
-  fail(ErrorKind::input, "{} has no array {}; its members are: {}", file_.string(), array,
+  fail(ErrorKind::input,
+       "{} has no array {}; its members are: {} (in an npz, PyG's x is node_feat, its y is "
+       "node_label)",
+       file_.string(), array,
        members_.empty() ? "none" : fmt::format("{}", fmt::join(members_, ", ")));
 }
 

@@ -133,9 +133,10 @@ io::TempPlace check_room(const BuildShape& shape, const BuildOptions& options,
                          uint64_t limit_bytes) {
   if (const uint64_t least = least_memory_bytes(shape); limit_bytes < least) {
     fail(ErrorKind::memory,
-         "{} nodes need at least {} of memory, the limit is {}; raise --memory to {}M",
-         format_count(shape.nodes), format_bytes(least), format_bytes(limit_bytes),
-         (least + kMiB - 1) / kMiB);
+         "{0} nodes need at least {1} MiB of memory, the limit is {2}; raise --memory to {1}M, or "
+         "use "
+         "a machine that has it",
+         format_count(shape.nodes), (least + kMiB - 1) / kMiB, format_bytes(limit_bytes));
   }
   const fs::path store_folder = parent_of(options.out);
   const fs::path temp_folder = options.temp_folder.empty() ? store_folder : options.temp_folder;
@@ -215,15 +216,17 @@ BuildResult build(Source& source, const BuildOptions& options, memory::Ledger& l
   write_labels(source, positions.span(), context, writer);
   if (rows_on_demand) {
     positions = {};
-    write_rows_on_demand(source, ids.span(), options.features, context, writer);
+    result.vanished_values =
+        write_rows_on_demand(source, ids.span(), options.features, context, writer);
   } else {
     ids = {};
-    write_rows_permuted(source, positions.span(), options.features, context, writer);
+    result.vanished_values =
+        write_rows_permuted(source, positions.span(), options.features, context, writer);
   }
 
   meta.nodes = shape.nodes;
   meta.direction = options.direction;
-  meta.classes = labels.classes;
+  meta.classes = std::max(labels.classes, shape.classes);
   meta.labelled = labels.labelled;
   meta.feature_type = options.features;
   meta.feature_columns = shape.feature_columns;

@@ -26,6 +26,7 @@ struct BuildOptions {
 struct BuildResult {
   graph::Meta meta;
   DroppedEdges dropped;
+  uint64_t vanished_values = 0;  // features other than 0 that became 0 in f16
   bool removed_remains = false;  // of an earlier run that was killed
 };
 

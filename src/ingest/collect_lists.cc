@@ -142,7 +142,8 @@ DroppedEdges collect_lists(Source& source, graph::Direction direction, const Bui
       context.progress.add(spill.bytes(bucket) / sizeof(uint64_t));
     }
   });
-  return {self_loops, duplicates};
+  // A repeated edge stands in two lists of an undirected graph.
+  return {self_loops, duplicates / (undirected ? 2 : 1)};
 }
 
 }  // namespace plimsoll::ingest

@@ -16,6 +16,7 @@ struct Shape {
   uint64_t edges = 0;  // as listed, before reverse edges, duplicates and self-loops are dealt with
   uint32_t feature_columns = 0;
   bool has_labels = false;
+  uint64_t classes = 0;  // where the source knows; a class may have no labelled node
 };
 
 enum class Split : uint8_t { train, valid, test };

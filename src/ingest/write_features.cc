@@ -1,6 +1,7 @@
 #include "ingest/write_features.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 
@@ -25,7 +26,8 @@ constexpr uint64_t kValuesPerBlock = 128 * 1024;
   if (std::isfinite(value)) {
     fail(ErrorKind::input, "{} does not fit f16 (at most 65504); give --features f32", place);
   }
-  fail(ErrorKind::input, "{} is not finite; replace or drop it before importing", place);
+  fail(ErrorKind::input,
+       "{} is not finite, or beyond single precision; replace or drop it before importing", place);
 }
 
 // Checks and encodes rows one by one as the store keeps them, without the padding.
@@ -36,20 +38,30 @@ class RowEncoder {
 
   uint64_t encoded_bytes() const { return columns_ * graph::value_bytes(type_); }
 
-  void encode(uint64_t row, std::span<const float> values, std::byte* out) const {
-    const float limit = type_ == FeatureType::f16 ? kHalfOverflow : INFINITY;
+  // Returns how many values other than 0 became 0.
+  uint64_t encode(uint64_t row, std::span<const float> values, std::byte* out) const {
+    const bool half = type_ == FeatureType::f16;
+    const float limit = half ? kHalfOverflow : INFINITY;
+    const float vanishing = half ? 0x1p-25F : 0.0F;  // up to here f16 rounds to 0
     bool all_fit = true;
-    for (const float value : values) all_fit &= std::fabs(value) < limit;
+    uint32_t vanished = 0;
+    for (const float value : values) {
+      const float magnitude = std::fabs(value);
+      all_fit &= magnitude < limit;
+      vanished +=
+          static_cast<uint32_t>(magnitude <= vanishing) & static_cast<uint32_t>(magnitude > 0);
+    }
     if (!all_fit) {
       const auto bad = std::find_if(values.begin(), values.end(),
                                     [&](float value) { return !(std::fabs(value) < limit); });
       refuse_value(source_, row, static_cast<uint64_t>(bad - values.begin()), *bad);
     }
-    if (type_ == FeatureType::f16) {
+    if (half) {
       to_half(values, {reinterpret_cast<uint16_t*>(out), values.size()});
     } else {
       std::memcpy(out, values.data(), values.size_bytes());
     }
+    return vanished;
   }
 
  private:
@@ -66,13 +78,14 @@ uint64_t rows_per_block(uint64_t columns) {
 
 }  // namespace
 
-void write_rows_on_demand(const Source& source, std::span<const uint32_t> ids, FeatureType type,
-                          const BuildContext& context, graph::StoreWriter& writer) {
+uint64_t write_rows_on_demand(const Source& source, std::span<const uint32_t> ids, FeatureType type,
+                              const BuildContext& context, graph::StoreWriter& writer) {
   const uint64_t columns = source.shape().feature_columns;
   const uint64_t row_bytes = graph::padded_row_bytes(type, columns);
   const uint64_t block_rows = rows_per_block(columns);
   const RowEncoder encoder(source, type);
   io::FileWriter& file = writer.open_file(file_name(type));
+  std::atomic<uint64_t> vanished = 0;
   context.progress.start_step("writing features", "rows", ids.size());
   struct Block {
     memory::Buffer<float> values;
@@ -92,8 +105,8 @@ void write_rows_on_demand(const Source& source, std::span<const uint32_t> ids, F
         block.count = nodes.size();
         source.rows_of(nodes, block.values.first(nodes.size() * columns));
         for (size_t i = 0; i < nodes.size(); ++i) {
-          encoder.encode(nodes[i], block.values.span().subspan(i * columns, columns),
-                         block.rows.data() + i * row_bytes);
+          vanished += encoder.encode(nodes[i], block.values.span().subspan(i * columns, columns),
+                                     block.rows.data() + i * row_bytes);
         }
       },
       [&](Block& block, size_t) {
@@ -101,10 +114,11 @@ void write_rows_on_demand(const Source& source, std::span<const uint32_t> ids, F
         context.progress.add(block.count);
       });
   writer.close_file();
+  return vanished;
 }
 
-void write_rows_permuted(Source& source, std::span<const uint32_t> positions, FeatureType type,
-                         const BuildContext& context, graph::StoreWriter& writer) {
+uint64_t write_rows_permuted(Source& source, std::span<const uint32_t> positions, FeatureType type,
+                             const BuildContext& context, graph::StoreWriter& writer) {
   const uint64_t columns = source.shape().feature_columns;
   const uint64_t nodes = positions.size();
   const uint64_t row_bytes = graph::padded_row_bytes(type, columns);
@@ -126,6 +140,7 @@ void write_rows_permuted(Source& source, std::span<const uint32_t> positions, Fe
 
   context.progress.start_step("reading features", "rows", nodes);
   std::atomic<uint64_t> rows_read = 0;
+  std::atomic<uint64_t> vanished = 0;
   run_team(plan.threads, [&](Team& team) {
     memory::Buffer<float> values(context.ledger, "feature blocks",
                                  rows_per_block(columns) * columns);
@@ -137,8 +152,8 @@ void write_rows_permuted(Source& source, std::span<const uint32_t> positions, Fe
       for (uint64_t i = 0; i < rows.count; ++i) {
         const uint32_t position = positions[rows.first_node + i];
         std::memcpy(record.data(), &position, sizeof position);
-        encoder.encode(rows.first_node + i, values.span().subspan(i * columns, columns),
-                       record.data() + sizeof position);
+        vanished += encoder.encode(rows.first_node + i, values.span().subspan(i * columns, columns),
+                                   record.data() + sizeof position);
         spill.append(position / bucket_rows, record.first(record_bytes));
       }
       rows_read += rows.count;
@@ -179,6 +194,7 @@ void write_rows_permuted(Source& source, std::span<const uint32_t> positions, Fe
         context.progress.add(rows);
       });
   writer.close_file();
+  return vanished;
 }
 
 }  // namespace plimsoll::ingest

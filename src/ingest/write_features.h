@@ -12,13 +12,13 @@
 
 namespace plimsoll::ingest {
 
-// Writes features.f16 or .f32. Throws Error{input} for a value that is not finite, or that f16
-// cannot hold.
-void write_rows_on_demand(const Source& source, std::span<const uint32_t> ids,
-                          graph::FeatureType type, const BuildContext& context,
-                          graph::StoreWriter& writer);
-void write_rows_permuted(Source& source, std::span<const uint32_t> positions,
-                         graph::FeatureType type, const BuildContext& context,
-                         graph::StoreWriter& writer);
+// Both write features.f16 or .f32 and return how many values other than 0 became 0 in f16. They
+// throw Error{input} for a value that is not finite, or that f16 cannot hold.
+uint64_t write_rows_on_demand(const Source& source, std::span<const uint32_t> ids,
+                              graph::FeatureType type, const BuildContext& context,
+                              graph::StoreWriter& writer);
+uint64_t write_rows_permuted(Source& source, std::span<const uint32_t> positions,
+                             graph::FeatureType type, const BuildContext& context,
+                             graph::StoreWriter& writer);
 
 }  // namespace plimsoll::ingest

@@ -40,6 +40,11 @@ fs::path without_trailing_slash(const fs::path& path) {
 
 StagedFolder::StagedFolder(fs::path target, bool replace)
     : target_(without_trailing_slash(target)), replace_(replace) {
+  const fs::path name = target_.filename();
+  if (name.empty() || name == "." || name == "..") {
+    fail(ErrorKind::usage, "'{}' cannot be written: give --out a folder's own name",
+         target.string());
+  }
   staging_ = target_;
   staging_ += ".partial";
   if (fs::exists(fs::symlink_status(target_)) && !replace_) {

@@ -34,13 +34,13 @@ expect 0 "removed what an interrupted run had left" "wrote a.plim"
 plimsoll inspect a.plim --verify --quiet >output 2>&1 || fail "the store is not whole"
 before=$(cat a.plim/meta.json)
 
-for signal in INT TERM; do
+for signal in INT TERM HUP; do
   delay=0.5
   start --force
   kill -$signal $pid || fail "it was over before the signal"
   code=0
   wait $pid || code=$?
-  case $signal in INT) expect 130 "signal 2" ;; TERM) expect 143 "signal 15" ;; esac
+  case $signal in INT) expect 130 "signal 2" ;; TERM) expect 143 "signal 15" ;; HUP) expect 129 "signal 1" ;; esac
   [ ! -e a.plim.partial ] || fail "SIG$signal left the unfinished folder"
   [ "$(cat a.plim/meta.json)" = "$before" ] || fail "SIG$signal touched the store that was there"
 done

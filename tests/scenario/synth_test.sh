@@ -13,7 +13,8 @@ cmp -s one.plim/neighbors.u32 other.plim/neighbors.u32 && fail "another seed giv
 
 for stored in "" --stored; do
   # shellcheck disable=SC2086  # empty is no argument
-  plimsoll synth papers100M --scale 0.001 --seed 7 --format ogb $stored --out raw --force --quiet
+  rm -rf raw
+  plimsoll synth papers100M --scale 0.001 --seed 7 --format ogb $stored --out raw --quiet
   plimsoll import ogb raw --out imported.plim --force --quiet
   for file in one.plim/*; do
     name=$(basename "$file")
@@ -31,6 +32,25 @@ cmp arxiv.plim/neighbors.u32 arxiv2.plim/neighbors.u32 || fail "edges differ thr
 run plimsoll synth --nodes 1000 --edges 5000 --classes 3 --features 7 --homophily 0.9 --signal 2 \
   --feature-type f32 --out own.plim --json
 expect 0 '"nodes": 1000' '"peak_memory_bytes"'
+run plimsoll synth arxiv --nodes 500 --edges 3000 --out few.plim
+expect 0 "500 nodes, 3,000 edges, 40 classes"
+run plimsoll synth papers100M --scale 0.001 --stored --out nothing.plim
+expect 2 "--stored goes with --format ogb"
+# --force replaces stores and nothing else; progress that nobody reads ends nothing.
+mkdir mine && echo precious >mine/thesis.txt
+run plimsoll synth arxiv --scale 0.01 --out mine --force
+expect 7 "is not a store"
+[ -f mine/thesis.txt ] || fail "--force removed what was not a store"
+run plimsoll synth arxiv --scale 0.01 --out few.plim --force
+expect 0 "wrote few.plim"
+plimsoll synth papers100M --scale 0.02 --out unread.plim 2>/dev/full >/dev/null || fail "a full stderr ends the run"
+[ -f unread.plim/meta.json ] || fail "a full stderr loses the store"
+for out in "" . /; do
+  run plimsoll synth arxiv --scale 0.01 --out "$out" --force
+  [ "$code" -eq 2 ] || [ "$code" -eq 7 ] || fail "--out '$out': exit $code"
+done
+run plimsoll synth arxiv --scale 0.01 --memory 8 --out nothing.plim
+expect 2 "like 8G"
 run plimsoll synth --out nothing.plim
 expect 2 "--nodes and --edges"
 run plimsoll synth papers100M --scale 0 --out nothing.plim

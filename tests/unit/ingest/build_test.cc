@@ -211,6 +211,19 @@ TEST_F(Build, RefusesAValueThatF16CannotHold) {
                "give --features f32");
 }
 
+TEST_F(Build, CountsTheValuesThatF16Loses) {
+  MemoryGraph graph = random_graph(100, 300, 14);
+  std::fill(graph.features.begin(), graph.features.end(), 1.0F);
+  graph.features[3] = 1e-9F;
+  graph.features[70] = -0x1p-25F;
+  graph.features[71] = 0x1p-24F;  // the smallest that f16 has
+  graph.features[72] = 0.0F;
+  EXPECT_EQ(build_store(graph, {}).vanished_values, 2U);
+  EXPECT_EQ(
+      build_store(graph, {.replace = true, .features = graph::FeatureType::f32}).vanished_values,
+      0U);
+}
+
 TEST_F(Build, RefusesFeaturesThatAreNotFinite) {
   for (const float bad : {NAN, INFINITY, -INFINITY}) {
     for (const auto type : {graph::FeatureType::f16, graph::FeatureType::f32}) {

@@ -4,7 +4,7 @@
 
 namespace plimsoll::ingest {
 
-void Source::rows_of(std::span<const uint32_t>, std::span<float>) const {
+void Source::rows_of(std::span<const uint32_t> /*nodes*/, std::span<float> /*values*/) const {
   fail(ErrorKind::internal, "this source reads its rows in order only");
 }
 

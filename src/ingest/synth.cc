@@ -156,7 +156,7 @@ void check(const SynthOptions& options) {
   }
 }
 
-SynthSource::Permutation::Permutation(uint64_t modulus_, uint64_t bits) : modulus(modulus_) {
+SynthSource::Permutation::Permutation(uint64_t count, uint64_t bits) : modulus(count) {
   // Near the golden ratio, neighbours land far apart; the nearest multiplier without a common
   // divisor.
   multiplier = static_cast<uint64_t>(static_cast<double>(modulus) * 0.6180339887498949);
@@ -290,7 +290,7 @@ void SynthSource::read_splits(const SplitSink& sink) {
   }
 }
 
-std::string SynthSource::place(Part, uint64_t row) const {
+std::string SynthSource::place(Part /*part*/, uint64_t row) const {
   return fmt::format("the generator, row {}", row);
 }
 

@@ -75,7 +75,7 @@ class SynthSource final : public Source {
     uint64_t multiplier = 1;
     uint64_t inverse = 1;
     uint64_t shift = 0;
-    Permutation(uint64_t modulus, uint64_t bits);
+    Permutation(uint64_t count, uint64_t bits);
     uint64_t forward(uint64_t i) const { return (i * multiplier + shift) % modulus; }
     uint64_t backward(uint64_t id) const {
       return (id + modulus - shift) % modulus * inverse % modulus;

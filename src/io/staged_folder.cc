@@ -38,7 +38,7 @@ fs::path without_trailing_slash(const fs::path& path) {
 
 }  // namespace
 
-StagedFolder::StagedFolder(fs::path target, bool replace)
+StagedFolder::StagedFolder(const fs::path& target, bool replace)
     : target_(without_trailing_slash(target)), replace_(replace) {
   const fs::path name = target_.filename();
   if (name.empty() || name == "." || name == "..") {

@@ -12,7 +12,7 @@ namespace plimsoll::io {
 class StagedFolder {
  public:
   // Throws Error{exists} where `target` exists and `replace` is false.
-  StagedFolder(std::filesystem::path target, bool replace);
+  StagedFolder(const std::filesystem::path& target, bool replace);
   StagedFolder(const StagedFolder&) = delete;
   StagedFolder& operator=(const StagedFolder&) = delete;
   ~StagedFolder();

@@ -44,15 +44,17 @@ std::string describe(graph::Direction direction, const DirectionFlags& flags, bo
   std::string what = "undirected: reverse edges added, duplicates removed";
   if (flags.undirected || !from_ogb) return what;
   return what +
-         "\n            (the default for ogb: every published result on these sets adds them, and "
-         "as"
-         "\n            directed graphs they teach far less; --directed keeps the edges as they "
-         "are)";
+         "\n            (the default for ogb: every published result on these sets adds them;"
+         "\n            directed, they teach far less; --directed keeps the edges as they are)";
 }
 
-void import(const std::string& input, Source& source, const ImportOptions& options, bool from_ogb) {
+// `open` may read for long (csv files are counted), so it comes after the options have been
+// checked.
+void import(const std::string& input, const std::function<std::unique_ptr<Source>()>& open,
+            const ImportOptions& options, bool from_ogb) {
   Making making(options.making);
-  const ingest::Shape& shape = source.shape();
+  const auto source = open();
+  const ingest::Shape& shape = source->shape();
   making.headline(fmt::format("importing {}: {} nodes, {} edges, {} features{}", input,
                               format_count(shape.nodes), format_count(shape.edges),
                               shape.feature_columns, shape.has_labels ? "" : ", no labels"));
@@ -62,9 +64,9 @@ void import(const std::string& input, Source& source, const ImportOptions& optio
   making.say("features", options.feature_type);
   const fs::path out = options.making.out;
   const std::string stem = (out.has_filename() ? out : out.parent_path()).stem().string();
-  making.build_store(source, {.direction = direction,
-                              .features = feature_type(options.feature_type),
-                              .source = {{"name", options.name.empty() ? stem : options.name}}});
+  making.build_store(*source, {.direction = direction,
+                               .features = feature_type(options.feature_type),
+                               .source = {{"name", options.name.empty() ? stem : options.name}}});
 }
 
 void add_ogb(CLI::App& import_command) {
@@ -86,8 +88,8 @@ Examples:
   plimsoll import ogb papers100M-bin/ --out papers.plim --memory 8G
   plimsoll import ogb arxiv/ --out arxiv.plim --directed)");
   command->callback([options] {
-    const auto source = formats::open_ogb(options->input);
-    import(options->input.folder.string(), *source, *options, /*from_ogb=*/true);
+    const auto open = [&] { return formats::open_ogb(options->input); };
+    import(options->input.folder.string(), open, *options, /*from_ogb=*/true);
   });
 }
 
@@ -105,8 +107,8 @@ train_idx, valid_idx, test_idx. Edges are kept as listed unless --undirected.
 Example:
   plimsoll import npz my.npz --out my.plim --undirected)");
   command->callback([options] {
-    const auto source = formats::open_npz(options->file);
-    import(options->file.string(), *source, *options, /*from_ogb=*/false);
+    const auto open = [&] { return formats::open_npz(options->file); };
+    import(options->file.string(), open, *options, /*from_ogb=*/false);
   });
 }
 
@@ -133,8 +135,8 @@ Example:
   plimsoll import csv --edges e.csv.gz --features x.csv.gz --labels y.csv --split-dir split/ \
       --out my.plim)");
   command->callback([options] {
-    const auto source = formats::open_csv(options->input);
-    import(options->input.edges.string(), *source, *options, /*from_ogb=*/false);
+    const auto open = [&] { return formats::open_csv(options->input); };
+    import(options->input.edges.string(), open, *options, /*from_ogb=*/false);
   });
 }
 

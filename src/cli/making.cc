@@ -54,7 +54,7 @@ void add_making_options(CLI::App& command, MakingOptions& options) {
       ->type_name("FOLDER")
       ->group(kResources);
   add_json(command, options.json);
-  add_quiet(command, options.quiet);
+  add_quiet(command, options.quiet)->description("print nothing but errors");
 }
 
 void add_direction_flags(CLI::App& command, DirectionFlags& flags) {

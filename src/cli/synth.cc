@@ -107,9 +107,8 @@ void check_format(const Options& options) {
       options.direction.directed || options.direction.undirected || options.feature_type != "f16";
   if (options.format == "ogb" && shapes_store) {
     fail(ErrorKind::usage,
-         "--format ogb writes edges as they are and features as float32: --directed, --undirected "
-         "and "
-         "--feature-type are for the import");
+         "--format ogb writes edges as they are and features as float32; --directed, "
+         "--undirected and --feature-type belong to the import");
   }
 }
 

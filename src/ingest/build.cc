@@ -120,13 +120,6 @@ memory::Buffer<uint32_t> invert(std::span<const uint32_t> ids, memory::Ledger& l
   return positions;
 }
 
-// No more threads than the working memory beside the arrays of one entry a node can feed.
-unsigned affordable_threads(unsigned threads, uint64_t nodes, uint64_t limit_bytes) {
-  constexpr uint64_t kBytesPerThread = 3 * kMiB;
-  const uint64_t working = limit_bytes - kRuntimeBytes - nodes * kBytesPerNode;
-  return static_cast<unsigned>(std::clamp<uint64_t>(working / kBytesPerThread, 1, threads));
-}
-
 }  // namespace
 
 io::TempPlace check_room(const BuildShape& shape, const BuildOptions& options,
@@ -134,8 +127,7 @@ io::TempPlace check_room(const BuildShape& shape, const BuildOptions& options,
   if (const uint64_t least = least_memory_bytes(shape); limit_bytes < least) {
     fail(ErrorKind::memory,
          "{0} nodes need at least {1} MiB of memory, the limit is {2}; raise --memory to {1}M, or "
-         "use "
-         "a machine that has it",
+         "use a machine that has it",
          format_count(shape.nodes), (least + kMiB - 1) / kMiB, format_bytes(limit_bytes));
   }
   const fs::path store_folder = parent_of(options.out);
@@ -156,8 +148,7 @@ io::TempPlace check_room(const BuildShape& shape, const BuildOptions& options,
   if (one_disk) {
     fail(ErrorKind::disk,
          "the store ({}) and its temporary files need up to {} in {}, {} are free; free some "
-         "space, or "
-         "give --temp-dir on another disk",
+         "space, or give --temp-dir on another disk",
          format_bytes(need.store_bytes), format_bytes(need.together_bytes), store_folder.string(),
          format_bytes(store.free_bytes));
   }

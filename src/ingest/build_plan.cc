@@ -14,7 +14,7 @@ constexpr uint64_t kBucketTargetBytes = 8 * kMiB;  // sorts within a core's shar
 constexpr uint64_t kLeastChunkBytes = 64 * kKiB;
 constexpr uint64_t kMostChunkBytes = 256 * kKiB;  // from here on the disk writes at full speed
 constexpr uint64_t kLeastWorkspaceBytes = kMiB;
-constexpr uint64_t kBytesPerThread = 2 * kMiB;  // blocks of edges or rows on their way
+constexpr uint64_t kBytesPerThread = 3 * kMiB;  // blocks of edges, lists or rows on their way
 
 uint64_t least_chunk_bytes(uint64_t record_bytes) {
   return std::max(kLeastChunkBytes, io::round_up_to_block(record_bytes));
@@ -42,6 +42,11 @@ uint64_t least_memory_bytes(const BuildShape& shape) {
   const uint64_t positions = shape.nodes * sizeof(uint32_t);
   return kRuntimeBytes + std::max(arrays + kLeastWorkingBytes,
                                   positions + kLeastWorkingBytes + permuting + 16 * chunk);
+}
+
+unsigned affordable_threads(unsigned threads, uint64_t nodes, uint64_t limit_bytes) {
+  const uint64_t working = limit_bytes - kRuntimeBytes - nodes * kBytesPerNode;
+  return static_cast<unsigned>(std::clamp<uint64_t>(working / kBytesPerThread, 1, threads));
 }
 
 DiskNeed disk_need(const BuildShape& shape, bool release_early) {

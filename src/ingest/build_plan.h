@@ -31,6 +31,10 @@ BuildShape build_shape(const Shape& source, graph::Direction direction, graph::F
 
 uint64_t least_memory_bytes(const BuildShape& shape);
 
+// No more threads than the working memory beside the arrays of one entry a node can feed; the limit
+// is at least least_memory_bytes().
+unsigned affordable_threads(unsigned threads, uint64_t nodes, uint64_t limit_bytes);
+
 struct DiskNeed {
   uint64_t store_bytes = 0;     // the finished store, at most
   uint64_t temp_bytes = 0;      // the temporary files at their largest

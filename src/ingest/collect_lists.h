@@ -3,22 +3,12 @@
 // go.
 #pragma once
 
-#include "base/progress.h"
 #include "graph/meta.h"
+#include "ingest/build_context.h"
 #include "ingest/lists.h"
 #include "ingest/source.h"
-#include "io/temp_file.h"
-#include "memory/ledger.h"
 
 namespace plimsoll::ingest {
-
-// What every pass of a build works with.
-struct BuildContext {
-  memory::Ledger& ledger;
-  Progress& progress;
-  io::TempPlace temp;
-  unsigned threads = 1;
-};
 
 struct DroppedEdges {
   uint64_t self_loops = 0;

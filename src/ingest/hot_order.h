@@ -15,7 +15,7 @@
 #include <span>
 
 #include "graph/meta.h"
-#include "ingest/collect_lists.h"
+#include "ingest/build_context.h"
 #include "ingest/lists.h"
 #include "memory/buffer.h"
 

@@ -24,7 +24,7 @@ constexpr uint64_t kValuesPerBlock = 128 * 1024;
   const std::string place =
       fmt::format("{}, column {}: the value {}", source.place(Part::features, row), column, value);
   if (std::isfinite(value)) {
-    fail(ErrorKind::input, "{} does not fit f16 (at most 65504); give --features f32", place);
+    fail(ErrorKind::input, "{} does not fit f16 (at most 65504); give --feature-type f32", place);
   }
   fail(ErrorKind::input,
        "{} is not finite, or beyond single precision; replace or drop it before importing", place);

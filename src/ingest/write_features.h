@@ -7,7 +7,7 @@
 
 #include "graph/meta.h"
 #include "graph/store_writer.h"
-#include "ingest/collect_lists.h"
+#include "ingest/build_context.h"
 #include "ingest/source.h"
 
 namespace plimsoll::ingest {

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "graph/store_writer.h"
-#include "ingest/collect_lists.h"
+#include "ingest/build_context.h"
 #include "ingest/lists.h"
 
 namespace plimsoll::ingest {

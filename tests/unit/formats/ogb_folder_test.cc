@@ -31,6 +31,7 @@
 #include "base/units.h"
 #include "formats/csv_gz_writer.h"
 #include "formats/npz_writer.h"
+#include "temp_folder.h"
 
 namespace plimsoll::formats {
 namespace {
@@ -202,13 +203,7 @@ std::string gunzip(const fs::path& path) {
 
 class OgbFolder : public testing::Test {
  protected:
-  OgbFolder() {
-    std::string name = testing::TempDir() + "ogb-folder-XXXXXX";
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no folder " + name);
-    parent_ = name;
-    options_.out = parent_ / "graph";
-  }
-  ~OgbFolder() override { fs::remove_all(parent_); }
+  OgbFolder() { options_.out = parent_ / "graph"; }
 
   void write(Source& source) { write_ogb_folder(source, options_, ledger_, progress_); }
   void write(Graph graph) {
@@ -238,7 +233,8 @@ class OgbFolder : public testing::Test {
     return names;
   }
 
-  fs::path parent_;
+  TempFolder folder_;
+  fs::path parent_ = folder_.path();
   OgbFolderOptions options_;
   memory::Ledger ledger_{64 * kMiB};
   Progress progress_{ProgressStyle::silent};

@@ -20,6 +20,13 @@ TEST(BuildPlan, PapersFitsThreeGigabytes) {
   EXPECT_LT(least_memory_bytes(papers(graph::Direction::undirected)), 3 * kGiB);
 }
 
+TEST(BuildPlan, TakesNoMoreThreadsThanMemoryCanFeed) {
+  const uint64_t least = least_memory_bytes(papers(graph::Direction::undirected));
+  EXPECT_EQ(affordable_threads(2, kPapers.nodes, least), 2U);
+  EXPECT_EQ(affordable_threads(256, kPapers.nodes, least), kLeastWorkingBytes / (3 * kMiB));
+  EXPECT_EQ(affordable_threads(256, kPapers.nodes, 64 * kGiB), 256U);
+}
+
 TEST(BuildPlan, ReleasingEarlyNeedsLessDisk) {
   const BuildShape shape = papers(graph::Direction::undirected);
   const DiskNeed keeping = disk_need(shape, false);

@@ -208,7 +208,7 @@ TEST_F(Build, RefusesAValueThatF16CannotHold) {
   EXPECT_EQ(error.kind(), ErrorKind::input);
   EXPECT_STREQ(error.what(),
                "features, row 31, column 2: the value 70000 does not fit f16 (at most 65504); "
-               "give --features f32");
+               "give --feature-type f32");
 }
 
 TEST_F(Build, CountsTheValuesThatF16Loses) {

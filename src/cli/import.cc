@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "base/progress.h"
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/help.h"
@@ -50,10 +51,10 @@ std::string describe(graph::Direction direction, const DirectionFlags& flags, bo
 
 // `open` may read for long (csv files are counted), so it comes after the options have been
 // checked.
-void import(const std::string& input, const std::function<std::unique_ptr<Source>()>& open,
+void import(const std::string& input, const std::function<std::unique_ptr<Source>(Progress&)>& open,
             const ImportOptions& options, bool from_ogb) {
   Making making(options.making);
-  const auto source = open();
+  const auto source = open(making.progress());
   const ingest::Shape& shape = source->shape();
   making.headline(fmt::format("importing {}: {} nodes, {} edges, {} features{}", input,
                               format_count(shape.nodes), format_count(shape.edges),
@@ -88,7 +89,10 @@ Examples:
   plimsoll import ogb papers100M-bin/ --out papers.plim --memory 8G
   plimsoll import ogb arxiv/ --out arxiv.plim --directed)");
   command->callback([options] {
-    const auto open = [&] { return formats::open_ogb(options->input); };
+    const auto open = [&](Progress& progress) {
+      options->input.progress = &progress;
+      return formats::open_ogb(options->input);
+    };
     import(options->input.folder.string(), open, *options, /*from_ogb=*/true);
   });
 }
@@ -107,7 +111,7 @@ train_idx, valid_idx, test_idx. Edges are kept as listed unless --undirected.
 Example:
   plimsoll import npz my.npz --out my.plim --undirected)");
   command->callback([options] {
-    const auto open = [&] { return formats::open_npz(options->file); };
+    const auto open = [&](Progress&) { return formats::open_npz(options->file); };
     import(options->file.string(), open, *options, /*from_ogb=*/false);
   });
 }
@@ -135,7 +139,10 @@ Example:
   plimsoll import csv --edges e.csv.gz --features x.csv.gz --labels y.csv --split-dir split/ \
       --out my.plim)");
   command->callback([options] {
-    const auto open = [&] { return formats::open_csv(options->input); };
+    const auto open = [&](Progress& progress) {
+      options->input.progress = &progress;
+      return formats::open_csv(options->input);
+    };
     import(options->input.edges.string(), open, *options, /*from_ogb=*/false);
   });
 }

@@ -62,6 +62,7 @@ class GzipStream final : public ByteStream {
     }
   }
   ~GzipStream() override { ::inflateEnd(&inflater_); }
+  uint64_t file_position() const override { return file_->position(); }
 
  private:
   size_t read_some(std::span<std::byte> bytes) override {

@@ -32,6 +32,8 @@ class ByteStream {
   // The words for messages: "papers/raw/data.npz, member edge_index.npy".
   const std::string& name() const { return name_; }
   uint64_t position() const { return position_; }
+  // How far the file behind the stream has been read; another figure where the stream inflates it.
+  virtual uint64_t file_position() const { return position_; }
 
  protected:
   explicit ByteStream(std::string name) : name_(std::move(name)) {}

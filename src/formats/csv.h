@@ -40,6 +40,7 @@ class CsvReader {
   uint64_t count_rest();
 
   const std::string& name() const { return stream_->name(); }
+  uint64_t file_position() const { return stream_->file_position(); }
   // Of the first line behind the header: 1 or 2.
   uint64_t first_line() const { return first_line_; }
 

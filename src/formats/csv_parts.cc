@@ -184,9 +184,22 @@ class CsvIds final : public IdListReader {
 
 }  // namespace
 
-StatedCount count_csv_lines(const std::filesystem::path& file, CsvHeader header) {
+StatedCount count_csv_lines(const std::filesystem::path& file, Progress* progress,
+                            CsvHeader header) {
+  constexpr uint64_t kLinesPerStep = 4096;
   CsvReader reader(open_text(file), header);
-  return {reader.count_rest(), fmt::format("the number of lines of {}", file.string())};
+  if (progress != nullptr) {
+    progress->start_step("counting lines", "bytes", std::filesystem::file_size(file));
+  }
+  uint64_t lines = 0;
+  uint64_t told_bytes = 0;
+  while (reader.next()) {
+    if (++lines % kLinesPerStep != 0 || progress == nullptr) continue;
+    progress->add(reader.file_position() - told_bytes);
+    told_bytes = reader.file_position();
+  }
+  if (progress != nullptr) progress->finish_step();
+  return {lines, fmt::format("the number of lines of {}", file.string())};
 }
 
 StatedCount read_csv_count(const std::filesystem::path& file) {

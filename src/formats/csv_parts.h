@@ -5,13 +5,16 @@
 #include <filesystem>
 #include <memory>
 
+#include "base/progress.h"
 #include "formats/csv.h"
 #include "formats/graph_parts.h"
 
 namespace plimsoll::formats {
 
 // Reads the file once and parses nothing.
-StatedCount count_csv_lines(const std::filesystem::path& file, CsvHeader header = CsvHeader::none);
+// `progress` may be missing.
+StatedCount count_csv_lines(const std::filesystem::path& file, Progress* progress,
+                            CsvHeader header = CsvHeader::none);
 
 // A file of one line, one count, as OGB's num-node-list.
 StatedCount read_csv_count(const std::filesystem::path& file);

@@ -6,9 +6,10 @@
 namespace plimsoll::formats {
 
 std::unique_ptr<Source> open_csv(const CsvOptions& options) {
-  const StatedCount nodes = count_csv_lines(options.labels.value_or(options.features));
+  const StatedCount nodes =
+      count_csv_lines(options.labels.value_or(options.features), options.progress);
   check_node_count(nodes);
-  const StatedCount edges = count_csv_lines(options.edges, CsvHeader::allowed);
+  const StatedCount edges = count_csv_lines(options.edges, options.progress, CsvHeader::allowed);
 
   GraphParts parts;
   parts.nodes = nodes.count;

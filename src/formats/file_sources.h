@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "base/progress.h"
 #include "formats/source.h"
 
 namespace plimsoll::formats {
@@ -14,6 +15,7 @@ namespace plimsoll::formats {
 struct OgbOptions {
   std::filesystem::path folder;  // holds raw/ and split/, as papers100M-bin/
   std::string split_name;        // a folder of split/; empty: the only one
+  Progress* progress = nullptr;  // told where opening has to count lines
 };
 // Reads raw/data.npz, or raw/*.csv.gz (or .csv), or *.npy in raw/ or in the folder itself.
 std::unique_ptr<Source> open_ogb(const OgbOptions& options);
@@ -28,6 +30,7 @@ struct CsvOptions {
   std::filesystem::path features;                  // one node a line
   std::optional<std::filesystem::path> labels;     // one node a line
   std::optional<std::filesystem::path> split_dir;  // holds {train,valid,test}.csv or .csv.gz
+  Progress* progress = nullptr;                    // told while lines are counted
 };
 std::unique_ptr<Source> open_csv(const CsvOptions& options);
 

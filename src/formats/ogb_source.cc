@@ -86,7 +86,7 @@ GraphParts open_npy_graph(const NpyGraph& graph) {
   return parts;
 }
 
-GraphParts open_csv_graph(const fs::path& raw) {
+GraphParts open_csv_graph(const fs::path& raw, Progress* progress) {
   const auto edges = find_file(raw, "edge", kCsvEndings);
   const auto features = find_file(raw, "node-feat", kCsvEndings);
   const auto labels = find_file(raw, "node-label", kCsvEndings);
@@ -96,15 +96,15 @@ GraphParts open_csv_graph(const fs::path& raw) {
     fail(ErrorKind::input, "{} has no node-feat.csv.gz; a graph without features cannot be used",
          raw.string());
   }
-  const StatedCount nodes =
-      node_count ? read_csv_count(*node_count) : count_csv_lines(labels.value_or(*features));
+  const StatedCount nodes = node_count ? read_csv_count(*node_count)
+                                       : count_csv_lines(labels.value_or(*features), progress);
   check_node_count(nodes);
 
   GraphParts parts;
   parts.nodes = nodes.count;
-  parts.edges =
-      open_csv_edges({*edges, CsvHeader::none, nodes.count,
-                      edge_count ? read_csv_count(*edge_count) : count_csv_lines(*edges)});
+  parts.edges = open_csv_edges(
+      {*edges, CsvHeader::none, nodes.count,
+       edge_count ? read_csv_count(*edge_count) : count_csv_lines(*edges, progress)});
   parts.features = open_csv_features(*features, nodes);
   if (labels) parts.labels = open_csv_labels(*labels, nodes);
   return parts;
@@ -180,7 +180,7 @@ std::unique_ptr<Source> open_ogb(const OgbOptions& options) {
       parts = open_npy_graph(find_in_npz(found.raw));
       break;
     case Layout::csv:
-      parts = open_csv_graph(found.raw);
+      parts = open_csv_graph(found.raw, options.progress);
       break;
     case Layout::npy:
       parts = open_npy_graph(find_npy_files(found.raw));

@@ -23,6 +23,10 @@ int exit_code(ErrorKind kind) {
       return 7;
     case ErrorKind::store:
       return 8;
+    case ErrorKind::stopped:
+      return 9;
+    case ErrorKind::diverged:
+      return 10;
   }
   return 1;
 }
@@ -45,6 +49,10 @@ std::string_view name(ErrorKind kind) {
       return "exists";
     case ErrorKind::store:
       return "store";
+    case ErrorKind::stopped:
+      return "stopped";
+    case ErrorKind::diverged:
+      return "diverged";
   }
   return "internal";
 }

@@ -21,6 +21,8 @@ enum class ErrorKind {
   io,        // the operating system refused: permission, missing file, read error
   exists,    // the output is there already
   store,     // a store of another version, a wrong size or a wrong checksum
+  stopped,   // a signal asked a training to stop, and what --resume needs was written
+  diverged,  // a training's loss is no number any more
 };
 
 int exit_code(ErrorKind kind);

@@ -8,6 +8,25 @@
 namespace plimsoll {
 namespace {
 std::atomic<int> g_signal = 0;
+
+// Waits for `set` on a new thread. That thread takes no other signal: one that ends the process, or
+// one that watch_also() blocks later, must find its way to the main thread.
+void watch(const sigset_t& set) {
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before);
+  std::thread([set] {
+    for (;;) {
+      int signal_number = 0;
+      if (sigwait(&set, &signal_number) != 0) continue;
+      if (g_signal.exchange(signal_number) != 0) std::_Exit(128 + signal_number);
+    }
+  }).detach();
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
 }  // namespace
 
 void watch_for_interrupts() {
@@ -18,20 +37,20 @@ void watch_for_interrupts() {
   struct sigaction hangup = {};
   sigaction(SIGHUP, nullptr, &hangup);
   if (hangup.sa_handler != SIG_IGN) sigaddset(&set, SIGHUP);  // ignored under nohup
-  pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  std::thread([set] {
-    for (;;) {
-      int signal_number = 0;
-      if (sigwait(&set, &signal_number) != 0) continue;
-      if (g_signal.exchange(signal_number) != 0) std::_Exit(128 + signal_number);
-    }
-  }).detach();
+  watch(set);
 }
 
+void watch_also(int signal_number) {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, signal_number);
+  watch(set);
+}
+
+int pending_interrupt() { return g_signal.load(std::memory_order_relaxed); }
+
 void throw_if_interrupted() {
-  if (const int signal_number = g_signal.load(std::memory_order_relaxed)) {
-    throw Interrupted(signal_number);
-  }
+  if (const int signal_number = pending_interrupt()) throw Interrupted(signal_number);
 }
 
 }  // namespace plimsoll

@@ -21,6 +21,13 @@ class Interrupted : public std::exception {
 // thread of its own. A second signal ends the process at once.
 void watch_for_interrupts();
 
+// From now on this signal counts as an interrupt, too. Call on the main thread while it is the only
+// one but the watching ones: the threads that it starts later inherit what it blocks.
+void watch_also(int signal_number);
+
+// The signal that asked the work to end, 0 as long as none did.
+int pending_interrupt();
+
 void throw_if_interrupted();
 
 }  // namespace plimsoll

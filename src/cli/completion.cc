@@ -39,8 +39,8 @@ struct Command {
 constexpr std::array<std::string_view, 3> kShells = {"bash", "zsh", "fish"};  // as enum Shell
 
 // The value names of numbers: completing file names there would only mislead.
-constexpr std::array<std::string_view, 7> kNumbers = {"INT",  "UINT",  "FLOAT", "N",
-                                                      "SIZE", "SHARE", "X"};
+constexpr std::array<std::string_view, 8> kNumbers = {"INT",  "UINT",  "FLOAT", "N",
+                                                      "SIZE", "SHARE", "X",     "LIST"};
 
 bool is_number(std::string_view value_name) {
   return std::find(kNumbers.begin(), kNumbers.end(), value_name) != kNumbers.end();
@@ -54,8 +54,7 @@ Argument describe(const CLI::Option& option) {
   argument.takes_file =
       !argument.value_name.empty() && argument.values.empty() && !is_number(argument.value_name);
   argument.repeats = option.get_expected_max() > 1;
-  for (const std::string& name : option.get_snames()) argument.names.push_back("-" + name);
-  for (const std::string& name : option.get_lnames()) argument.names.push_back("--" + name);
+  argument.names = shown_names(option);
   if (argument.names.empty()) argument.names.push_back(option.get_name(true));
   return argument;
 }

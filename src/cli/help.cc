@@ -25,8 +25,9 @@ std::string entry(const std::string& left, const std::string& description) {
 }
 
 std::string option_entry(const CLI::Option& option) {
-  std::string left = option.get_positional() ? option.get_name(true) : option.get_name(false, true);
-  left = CLI::detail::find_and_replace(left, ",", ", ");
+  std::string left = option.get_positional()
+                         ? option.get_name(true)
+                         : fmt::format("{}", fmt::join(shown_names(option), ", "));
   const std::string value = value_name(option);
   const bool named_by_value = option.get_positional() && fixed_values(option).empty();
   if (!value.empty() && !named_by_value) left += " " + value;
@@ -127,6 +128,15 @@ std::string wrap(const std::string& text, size_t indent) {
     column += word.size();
   }
   return wrapped;
+}
+
+std::vector<std::string> shown_names(const CLI::Option& option) {
+  std::vector<std::string> names;
+  for (const std::string& name : option.get_snames()) names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) {
+    if (name.find('_') == std::string::npos) names.push_back("--" + name);
+  }
+  return names;
 }
 
 std::string value_name(const CLI::Option& option) {

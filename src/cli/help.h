@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <cstddef>
 #include <string>
+#include <vector>
 
 namespace plimsoll::cli {
 
@@ -13,6 +14,10 @@ void set_help(CLI::App& app);
 // Breaks text between words so that it fits 100 columns; every line but the first is indented, the
 // first is taken to begin at that column already.
 std::string wrap(const std::string& text, size_t indent);
+
+// The option's names as they are shown, "-q", "--quiet". Our names are written with dashes: one
+// with an underscore is another program's, understood beside ours but not shown.
+std::vector<std::string> shown_names(const CLI::Option& option);
 
 // What the user writes after the option's name: "SIZE", "{bash,zsh,fish}"; empty for a flag.
 std::string value_name(const CLI::Option& option);

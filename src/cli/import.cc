@@ -1,4 +1,6 @@
 // plimsoll import ogb|npz|csv: somebody's graph files -> a store.
+#include "cli/import.h"
+
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -70,6 +72,14 @@ void import(const std::string& input, const std::function<std::unique_ptr<Source
                                .source = {{"name", options.name.empty() ? stem : options.name}}});
 }
 
+void import_ogb(formats::OgbOptions input, const ImportOptions& options) {
+  const auto open = [&](Progress& progress) {
+    input.progress = &progress;
+    return formats::open_ogb(input);
+  };
+  import(input.folder.string(), open, options, /*from_ogb=*/true);
+}
+
 void add_ogb(CLI::App& import_command) {
   CLI::App* command = import_command.add_subcommand(
       "ogb", "A data set folder of the Open Graph Benchmark, such as papers100M-bin/");
@@ -88,13 +98,7 @@ void add_ogb(CLI::App& import_command) {
 Examples:
   plimsoll import ogb papers100M-bin/ --out papers.plim --memory 8G
   plimsoll import ogb arxiv/ --out arxiv.plim --directed)");
-  command->callback([options] {
-    const auto open = [&](Progress& progress) {
-      options->input.progress = &progress;
-      return formats::open_ogb(options->input);
-    };
-    import(options->input.folder.string(), open, *options, /*from_ogb=*/true);
-  });
+  command->callback([options] { import_ogb(options->input, *options); });
 }
 
 void add_npz(CLI::App& import_command) {
@@ -148,6 +152,12 @@ Example:
 }
 
 }  // namespace
+
+void import_ogb(const fs::path& folder, const MakingOptions& making) {
+  ImportOptions options;
+  options.making = making;
+  import_ogb({.folder = folder}, options);
+}
 
 void add_import(CLI::App& app) {
   CLI::App* command = app.add_subcommand("import", "Turn graph files into a store");

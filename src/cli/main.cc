@@ -28,12 +28,14 @@ constexpr const char* kFooter = R"(Exit codes:
   0  done                3  input data unusable       6  operating system refused
   1  internal error      4  memory limit too small    7  output exists already
   2  command line wrong  5  disk full                 8  store unusable
+  9  training stopped on request, --resume goes on    10  training diverged
   128 + N  ended by signal N
 docs/errors.md explains each of them and what to do.
 
 Examples:
   plimsoll import ogb --help
   plimsoll inspect papers.plim
+  plimsoll train papers.plim --model sage --save-dir models/
   plimsoll completion bash)";
 
 constexpr int kReaderGone = 128 + SIGPIPE;  // as a shell reports a program that SIGPIPE ended
@@ -112,6 +114,8 @@ int start(int argc, char** argv) {
   add_import(app);
   add_synth(app);
   add_inspect(app);
+  add_train(app);
+  add_predict(app);
   add_completion(app);
   app.footer(kFooter);
   return run(app, argc, argv);

@@ -17,10 +17,14 @@ constexpr uint64_t kHugePageBytes = 2 * kMiB;
 
 }  // namespace
 
-Pages::Pages(Ledger& ledger, std::string_view tag, uint64_t bytes)
-    : bytes_((std::min(bytes, kMostBytes) + kPageBytes - 1) / kPageBytes * kPageBytes) {
+Pages::Pages(Ledger& ledger, std::string_view tag, uint64_t bytes, PageSource* source)
+    : source_(source), bytes_((std::min(bytes, kMostBytes) + kPageBytes - 1) / kPageBytes * kPageBytes) {
   if (bytes_ == 0) return;
   lease_ = ledger.lease(tag, bytes_);
+  if (source_ != nullptr) {
+    data_ = source_->allocate(bytes_);
+    return;
+  }
   void* mapped = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) {
     fail(ErrorKind::memory,
@@ -34,7 +38,12 @@ Pages::Pages(Ledger& ledger, std::string_view tag, uint64_t bytes)
 }
 
 Pages::~Pages() {
-  if (data_ != nullptr) munmap(data_, bytes_);
+  if (data_ == nullptr) return;
+  if (source_ != nullptr) {
+    source_->release(data_, bytes_);
+  } else {
+    munmap(data_, bytes_);
+  }
 }
 
 }  // namespace plimsoll::memory

@@ -16,17 +16,32 @@ namespace plimsoll::memory {
 // More than any ledger lends; a size beyond it is refused as this one is.
 constexpr uint64_t kMostBytes = uint64_t{1} << 63;
 
+// Where pages come from, if not from the kernel: a GPU's driver, for instance, lends memory that it
+// can copy from at full speed. Must be page-aligned or aligned to 64 bytes at least, and outlive
+// what it lent.
+class PageSource {
+ public:
+  PageSource() = default;
+  PageSource(const PageSource&) = delete;
+  PageSource& operator=(const PageSource&) = delete;
+  virtual ~PageSource() = default;
+  virtual void* allocate(uint64_t bytes) = 0;  // throws where it cannot
+  virtual void release(void* data, uint64_t bytes) noexcept = 0;
+};
+
 // The untyped part of Buffer.
 class Pages {
  public:
   Pages() = default;
-  Pages(Ledger& ledger, std::string_view tag, uint64_t bytes);
+  Pages(Ledger& ledger, std::string_view tag, uint64_t bytes, PageSource* source = nullptr);
   Pages(Pages&& other) noexcept
       : lease_(std::move(other.lease_)),
+        source_(other.source_),
         data_(std::exchange(other.data_, nullptr)),
         bytes_(std::exchange(other.bytes_, 0)) {}
   Pages& operator=(Pages&& other) noexcept {
     std::swap(lease_, other.lease_);
+    std::swap(source_, other.source_);
     std::swap(data_, other.data_);
     std::swap(bytes_, other.bytes_);
     return *this;
@@ -36,9 +51,13 @@ class Pages {
   ~Pages();
 
   void* data() const { return data_; }
+  uint64_t bytes() const { return bytes_; }
+  // Gives the lease back and keeps the pages: for what outlives its ledger.
+  void end_lease() { lease_ = Lease(); }
 
  private:
   Lease lease_;
+  PageSource* source_ = nullptr;
   void* data_ = nullptr;
   uint64_t bytes_ = 0;
 };

@@ -1,0 +1,166 @@
+#include "batch/assemble.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "batch/by_source.h"
+
+namespace plimsoll::batch {
+namespace {
+
+constexpr uint32_t kBoundsAhead = 32;  // list bounds asked for ahead of need
+
+float one_over_root(uint64_t value) {
+  return static_cast<float>(1.0 / std::sqrt(static_cast<double>(value)));
+}
+
+}  // namespace
+
+Assembler::Assembler(memory::Ledger& ledger, size_t hops, memory::PageSource* source)
+    : neighborhood_(ledger, hops, source),
+      labels_(ledger, "batches", source),
+      input_(ledger, "batches", source),
+      own_(ledger, "batches", source) {
+  const auto array = [&]<typename T>(T) { return memory::Growing<T>(ledger, "batches", source); };
+  for (size_t i = 0; i < hops; ++i) {
+    arrays_.push_back({array(0.0F), array(0.0F), array(0.0F), array(0U), array(0U), array(0U)});
+  }
+}
+
+void Assembler::weigh(const sample::Topology& topology, Weighting weighting, size_t hop) {
+  const sample::Hop& block = neighborhood_.hops[hop];
+  Arrays& arrays = arrays_[hop];
+  if (weighting == Weighting::none) return;
+  arrays.destination_scale.renew(block.destinations);
+  if (weighting == Weighting::mean) {
+    for (uint32_t i = 0; i < block.destinations; ++i) {
+      const uint32_t degree = block.degree(i);
+      arrays.destination_scale[i] = degree == 0 ? 0 : 1.0F / static_cast<float>(degree);
+    }
+    return;
+  }
+  arrays.source_scale.renew(block.sources);
+  arrays.self_scale.renew(block.destinations);
+  if (weighting == Weighting::gcn_full) {
+    weigh_by_graph(topology, hop);
+  } else {
+    weigh_by_sample(hop);
+  }
+}
+
+// The full sum of destination i is (its neighbours' part) x root(d_i + 1) x root(d_j + 1); of d_i
+// neighbours k_i were drawn, so each stands for d_i / k_i of them.
+void Assembler::weigh_by_graph(const sample::Topology& topology, size_t hop) {
+  const sample::Hop& block = neighborhood_.hops[hop];
+  Arrays& arrays = arrays_[hop];
+  const auto& nodes = neighborhood_.nodes;
+  for (uint32_t j = 0; j < block.sources; ++j) {
+    topology.prefetch_list_bounds(nodes[std::min(j + kBoundsAhead, block.sources - 1)]);
+    const uint64_t degree = topology.degree(nodes[j]);
+    const float root = one_over_root(degree + 1);
+    arrays.source_scale[j] = root;
+    if (j >= block.destinations) continue;
+    const uint32_t drawn = block.degree(j);
+    arrays.self_scale[j] = root * root;
+    arrays.destination_scale[j] =
+        drawn == 0 ? 0 : root * (static_cast<float>(degree) / static_cast<float>(drawn));
+  }
+}
+
+// Degrees as PyTorch Geometric counts them in a sampled subgraph: the edges drawn for a node, one
+// for itself; the outermost nodes have only that.
+void Assembler::weigh_by_sample(size_t hop) {
+  const sample::Hop& block = neighborhood_.hops[hop];
+  const bool outermost = hop + 1 == neighborhood_.hops.size();
+  Arrays& arrays = arrays_[hop];
+  for (uint32_t j = 0; j < block.sources; ++j) {
+    const bool inner = j < block.destinations;
+    uint32_t drawn = 0;
+    if (inner) {
+      drawn = block.degree(j);
+    } else if (!outermost) {
+      drawn = neighborhood_.hops[hop + 1].degree(j);
+    }
+    const float root = one_over_root(uint64_t{drawn} + 1);
+    arrays.source_scale[j] = root;
+    if (!inner) continue;
+    arrays.destination_scale[j] = root;
+    arrays.self_scale[j] = root * root;
+  }
+}
+
+Block Assembler::view(size_t hop, Weighting weighting) const {
+  const sample::Hop& drawn = neighborhood_.hops[hop];
+  const Arrays& arrays = arrays_[hop];
+  Block block{.destinations = drawn.destinations,
+              .sources = drawn.sources,
+              .offsets = drawn.offsets.first(uint64_t{drawn.destinations} + 1),
+              .indices = drawn.indices.first(drawn.edges())};
+  if (weighting == Weighting::none) return block;
+  block.destination_scale = arrays.destination_scale.first(drawn.destinations);
+  if (weighting == Weighting::mean) return block;
+  block.source_scale = arrays.source_scale.first(drawn.sources);
+  block.self_scale = arrays.self_scale.first(drawn.destinations);
+  return block;
+}
+
+void Assembler::add_edges_by_source(size_t hop, Block& block) {
+  Arrays& arrays = arrays_[hop];
+  const uint64_t edges = block.indices.size();
+  arrays.source_offsets.renew(uint64_t{block.sources} + 2);
+  arrays.by_source.renew(edges);
+  arrays.source_edges.renew(edges);
+  const EdgesBySource sorted = {arrays.source_offsets.first(uint64_t{block.sources} + 2),
+                                arrays.by_source.first(edges), arrays.source_edges.first(edges)};
+  sort_by_source(block, sorted);
+  block.source_offsets = sorted.source_offsets.first(uint64_t{block.sources} + 1);
+  block.by_source = sorted.by_source;
+  block.source_edges = sorted.source_edges;
+}
+
+void Assembler::gather_input(const kernel::Rows& rows, const Assembly& assembly) {
+  const uint32_t* nodes = neighborhood_.nodes.data();
+  if (assembly.input == Input::rows) {
+    const uint64_t count = neighborhood_.node_count();
+    input_.renew(count * rows.columns);
+    kernel::best().gather({.rows = rows, .nodes = nodes, .out = input_.data(), .last = count});
+    batch_.input = {input_.data(), count, rows.columns};
+    return;
+  }
+  const Block block = view(neighborhood_.hops.size() - 1, assembly.weighting);
+  const uint64_t count = block.destinations;
+  input_.renew(count * rows.columns);
+  kernel::best().aggregate(
+      {.rows = rows,
+       .nodes = nodes,
+       .offsets = block.offsets.data(),
+       .indices = block.indices.data(),
+       .destination_scale = block.destination_scale.data(),
+       .source_scale = block.source_scale.data(),
+       .self_scale = block.self_scale.data(),
+       .out = input_.data(),
+       .last = count});
+  batch_.input = {input_.data(), count, rows.columns};
+  if (assembly.input != Input::aggregated_and_own) return;
+  own_.renew(count * rows.columns);
+  kernel::best().gather({.rows = rows, .nodes = nodes, .out = own_.data(), .last = count});
+  batch_.own = {own_.data(), count, rows.columns};
+}
+
+void Assembler::assemble(const sample::Topology& topology, const kernel::Rows& rows,
+                         const Assembly& assembly) {
+  const bool aggregated = assembly.input != Input::rows;
+  const size_t hops = neighborhood_.hops.size();
+  const size_t blocks = hops - (aggregated ? 1 : 0);
+  for (size_t hop = 0; hop < hops; ++hop) weigh(topology, assembly.weighting, hop);
+  batch_.blocks.clear();
+  for (size_t hop = blocks; hop-- > 0;) {
+    batch_.blocks.push_back(view(hop, assembly.weighting));
+    if (assembly.gradients) add_edges_by_source(hop, batch_.blocks.back());
+  }
+  gather_input(rows, assembly);
+  batch_.nodes = neighborhood_.nodes.first(neighborhood_.node_count());
+  batch_.seeds = neighborhood_.seeds;
+}
+
+}  // namespace plimsoll::batch

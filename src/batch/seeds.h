@@ -1,0 +1,53 @@
+// Which nodes a pass over the data takes, batch by batch: a position in a list that exists already,
+// never a copy of it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace plimsoll::batch {
+
+// A permutation of the numbers below `count` that needs no memory: a Feistel network over the next
+// even power of two, walked until it lands inside. The key chooses it.
+class Shuffle {
+ public:
+  Shuffle(uint64_t count, uint64_t key);
+  uint64_t at(uint64_t i) const;
+
+ private:
+  uint64_t permute(uint64_t x) const;
+
+  uint64_t count_;
+  uint64_t key_;
+  int half_bits_;
+};
+
+// The nodes of a pass in order: a list as it stands, a list shuffled, or all nodes.
+class Seeds {
+ public:
+  static Seeds in_order(std::span<const uint32_t> nodes) { return {nodes, nodes.size()}; }
+  static Seeds shuffled(std::span<const uint32_t> nodes, uint64_t key) {
+    Seeds seeds(nodes, nodes.size());
+    seeds.shuffle_.emplace(nodes.size(), key);
+    return seeds;
+  }
+  static Seeds all(uint64_t count) { return {{}, count}; }
+
+  uint64_t size() const { return count_; }
+  uint64_t batches(uint64_t batch_size) const { return (count_ + batch_size - 1) / batch_size; }
+  // The place in the list of the pass's i-th node.
+  uint64_t place(uint64_t i) const { return shuffle_ ? shuffle_->at(i) : i; }
+  uint32_t node(uint64_t place) const {
+    return nodes_.empty() ? static_cast<uint32_t>(place) : nodes_[place];
+  }
+
+ private:
+  Seeds(std::span<const uint32_t> nodes, uint64_t count) : nodes_(nodes), count_(count) {}
+
+  std::span<const uint32_t> nodes_;  // empty: the numbers themselves
+  uint64_t count_;
+  std::optional<Shuffle> shuffle_;
+};
+
+}  // namespace plimsoll::batch

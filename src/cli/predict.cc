@@ -1,0 +1,173 @@
+// plimsoll predict: a store and a checkpoint -> classes, logits or embeddings as a NumPy file.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "cli/arguments.h"
+#include "cli/command.h"
+#include "cli/running.h"
+#include "cli/train_module.h"
+#include "memory/limit.h"
+
+namespace plimsoll::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  fs::path store;
+  fs::path checkpoint;
+  std::string split = "test";
+  fs::path out;
+  fs::path ids_out;
+  bool logits = false;
+  bool embeddings = false;
+  bool force = false;
+  std::optional<recipe::Evaluation> evaluation;
+  RunningOptions running;
+};
+
+train::SplitName parse_split(const std::string& word) {
+  if (word == "train") return train::SplitName::train;
+  if (word == "valid") return train::SplitName::valid;
+  return word == "test" ? train::SplitName::test : train::SplitName::all;
+}
+
+train::Output output_of(const Options& options) {
+  if (options.logits) return train::Output::logits;
+  return options.embeddings ? train::Output::embeddings : train::Output::classes;
+}
+
+void check_writable(const char* option, const fs::path& file, bool force) {
+  if (fs::is_directory(file)) {
+    fail(ErrorKind::usage, "{} {} is a folder; give a file such as predictions.npy", option,
+         file.string());
+  }
+  if (fs::exists(fs::symlink_status(file)) && !force) {
+    fail(ErrorKind::exists, "{} exists; give --force to replace it, or another {}", file.string(),
+         option);
+  }
+  const fs::path parent = file.has_parent_path() ? file.parent_path() : fs::path(".");
+  if (!fs::is_directory(parent)) {
+    fail(ErrorKind::io, "cannot write {}: the folder {} does not exist", file.string(),
+         parent.string());
+  }
+}
+
+void check_files(const Options& options) {
+  if (!fs::exists(options.checkpoint)) {
+    fail(ErrorKind::io, "there is no checkpoint {}; plimsoll train writes best.pth and last.pth",
+         options.checkpoint.string());
+  }
+  if (fs::is_directory(options.checkpoint)) {
+    fail(ErrorKind::usage, "--checkpoint {} is a folder; give a file in it, such as {}",
+         options.checkpoint.string(), (options.checkpoint / "best.pth").string());
+  }
+  check_writable("--out", options.out, options.force);
+  if (options.ids_out.empty()) return;
+  check_writable("--ids", options.ids_out, options.force);
+  if (fs::weakly_canonical(options.ids_out) == fs::weakly_canonical(options.out)) {
+    fail(ErrorKind::usage, "--out and --ids both name {}; they are two files",
+         options.out.string());
+  }
+}
+
+// How many rows there will be; Error{input} where there are none.
+uint64_t count_nodes(const graph::Store& store, train::SplitName split) {
+  const graph::Meta& meta = store.meta();
+  const uint64_t nodes =
+      split == train::SplitName::all ? meta.nodes : meta.split_sizes.at(static_cast<size_t>(split));
+  if (nodes == 0) {
+    fail(ErrorKind::input, "{} has no nodes in that split; choose another --split, or all",
+         store.folder().string());
+  }
+  return nodes;
+}
+
+void predict(const Options& options) {
+  check_files(options);
+  const graph::Store store = graph::open(options.store);
+  const train::SplitName split = parse_split(options.split);
+  const uint64_t nodes = count_nodes(store, split);
+  const memory::Limit limit =
+      memory::choose_limit(options.running.memory_bytes, memory::detect_limit());
+  check_fits(store, limit);
+
+  const train::Module& module = load_train_module();
+  say(options.running, "store", describe(store));
+  say(options.running, "model", options.checkpoint.string());
+  say(options.running, "nodes", fmt::format("{}, {}", format_count(nodes), options.split));
+  say(options.running, "device", describe(options.running.run.device));
+  say(options.running, "memory", describe(limit));
+
+  memory::Ledger ledger(limit.bytes);
+  module.predict({.store = store,
+                  .checkpoint = options.checkpoint,
+                  .split = split,
+                  .output = output_of(options),
+                  .evaluation = options.evaluation,
+                  .out = options.out,
+                  .ids_out = options.ids_out,
+                  .run = options.running.run,
+                  .ledger = ledger});
+}
+
+constexpr const char* kFooter =
+    R"(One row a node, by ascending original id: its class, or a column for each value.
+
+Examples:
+  plimsoll predict papers.plim --checkpoint models/best.pth --split test --out predictions.npy
+  plimsoll predict papers.plim --checkpoint models/best.pth --split all --embeddings --out x.npy)";
+
+void add_output_options(CLI::App& command, Options& options) {
+  command.add_option("--out", options.out, "the .npy file to write")
+      ->required()
+      ->type_name("FILE")
+      ->group(kOutput);
+  command
+      .add_option("--ids", options.ids_out, "also write the original ids of the rows, a .npy file")
+      ->type_name("FILE")
+      ->group(kOutput);
+  CLI::Option* logits =
+      command.add_flag("--logits", options.logits, "the values of all classes, before softmax")
+          ->group(kOutput);
+  command.add_flag("--embeddings", options.embeddings, "what the last layer gets to see")
+      ->excludes(logits)
+      ->group(kOutput);
+  command.add_flag("--force", options.force, "replace files of those names")->group(kOutput);
+}
+
+}  // namespace
+
+void add_predict(CLI::App& app) {
+  CLI::App* command =
+      app.add_subcommand("predict", "Write what a trained model says of a store's nodes");
+  auto options = std::make_shared<Options>();
+  command->add_option("STORE", options->store, "folder of the store")->required();
+  command->add_option("--checkpoint", options->checkpoint, "such as models/best.pth")
+      ->required()
+      ->type_name("FILE");
+  command->add_option("--split", options->split, "which nodes")
+      ->check(CLI::IsMember({"train", "valid", "test", "all"}))
+      ->capture_default_str();
+  command
+      ->add_option_function<std::string>(
+          "--eval",
+          [options = options.get()](const std::string& word) {
+            options->evaluation = recipe::parse_evaluation(word);
+          },
+          "with the fan-out of the training, or with all neighbours, layer by layer")
+      ->check(CLI::IsMember({"sampled", "full"}))
+      ->default_str("as in training");
+  add_output_options(*command, *options);
+  add_running_options(*command, options->running);
+  command->footer(kFooter);
+  command->callback([options] { predict(*options); });
+}
+
+}  // namespace plimsoll::cli

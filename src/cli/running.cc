@@ -1,0 +1,91 @@
+#include "cli/running.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "cli/arguments.h"
+
+namespace plimsoll::cli {
+namespace {
+
+// libtorch, its threads and a few batches.
+constexpr uint64_t kRuntimeBytes = 300 * kMiB;
+constexpr unsigned kMostWorkers = 4096;
+
+train::DeviceKind parse_device(const std::string& word) {
+  if (word == "cpu") return train::DeviceKind::cpu;
+  return word == "cuda" ? train::DeviceKind::cuda : train::DeviceKind::automatic;
+}
+
+}  // namespace
+
+void add_running_options(CLI::App& command, RunningOptions& options) {
+  command
+      .add_option_function<std::string>(
+          "--device",
+          [&options](const std::string& word) { options.run.device = parse_device(word); },
+          "where to compute; auto takes a GPU where there is one")
+      ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
+      ->default_str("auto")
+      ->group(kResources);
+  command
+      .add_option("--workers,--num_workers", options.run.workers,
+                  "threads that make batches, without copies of the graph; 0 = chosen from "
+                  "--threads")
+      ->check(whole_number(0, kMostWorkers))
+      ->type_name("N")
+      ->capture_default_str()
+      ->group(kResources);
+  add_threads(command, options.run.threads);
+  add_memory(command, options.memory_bytes);
+  add_quiet(command, options.run.quiet);
+}
+
+uint64_t resident_bytes(const graph::Store& store) {
+  uint64_t bytes = 0;
+  for (const auto& [file, about] : store.meta().files) {
+    if (file != "hotness.f32" && file != "ids.u32") bytes += about.bytes;
+  }
+  return bytes;
+}
+
+void check_fits(const graph::Store& store, const memory::Limit& limit) {
+  const uint64_t store_bytes = resident_bytes(store);
+  const uint64_t needed_bytes = store_bytes + kRuntimeBytes;
+  if (needed_bytes <= limit.bytes) return;
+  fail(ErrorKind::memory,
+       "{} takes {} in memory and the runtime {}, the limit is {}; raise it with --memory {}M, or "
+       "go to a machine with more",
+       store.folder().string(), format_bytes(store_bytes), format_bytes(kRuntimeBytes),
+       describe(limit), (needed_bytes + kMiB - 1) / kMiB);
+}
+
+void say(const RunningOptions& options, const std::string& topic, const std::string& text) {
+  if (options.run.quiet) return;
+  fmt::print("  {:<9} {}\n", topic, text);
+  std::fflush(stdout);  // before the bars that follow on stderr
+}
+
+std::string describe(const graph::Store& store) {
+  const graph::Meta& meta = store.meta();
+  return fmt::format("{}: {} nodes, {} edges, {} features, {} classes", store.folder().string(),
+                     format_count(meta.nodes), format_count(meta.edges),
+                     format_count(meta.feature_columns), format_count(meta.classes));
+}
+
+std::string describe(train::DeviceKind device) {
+  switch (device) {
+    case train::DeviceKind::automatic:
+      return "auto: a GPU where there is one";
+    case train::DeviceKind::cpu:
+      return "cpu";
+    case train::DeviceKind::cuda:
+      return "cuda";
+  }
+  return "auto";
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,145 @@
+// plimsoll train: a store -> checkpoints and results in a folder. Everything that can be refused is
+// refused before the training library is loaded.
+#include <fmt/format.h>
+
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "base/error.h"
+#include "base/interrupt.h"
+#include "cli/command.h"
+#include "cli/data_root.h"
+#include "cli/import.h"
+#include "cli/save_folder.h"
+#include "cli/train_module.h"
+#include "cli/train_options.h"
+#include "memory/limit.h"
+
+namespace plimsoll::cli {
+namespace {
+
+// The store behind --data_root, imported where there is none yet.
+void find_store(TrainOptions& options) {
+  if (options.data_root.empty()) return;
+  const DataRoot found = resolve_data_root(options.data_root);
+  options.store = found.store;
+  if (found.import_from.empty()) return;
+  check_train_library();
+  const RunningOptions& running = options.running;
+  if (!running.run.quiet) {
+    fmt::print("{} is imported into {} first; later runs take that\n", found.import_from.string(),
+               found.store.string());
+  }
+  import_ogb(found.import_from, {.out = found.store,
+                                 .memory_bytes = running.memory_bytes,
+                                 .threads = running.run.threads,
+                                 .quiet = running.run.quiet});
+}
+
+// Throws Error{input} where there is nothing to learn.
+void check_trainable(const graph::Store& store, const TrainOptions& options) {
+  const graph::Meta& meta = store.meta();
+  const std::string folder = store.folder().string();
+  if (meta.classes == 0) {
+    fail(ErrorKind::input, "{} has no labels, so there is nothing to learn; import it with labels",
+         folder);
+  }
+  if (meta.classes == 1) {
+    fail(ErrorKind::input, "{} has a single class, so there is nothing to learn", folder);
+  }
+  if (meta.feature_columns == 0) {
+    fail(ErrorKind::input, "{} has no features; import it with at least one column", folder);
+  }
+  if (meta.split_sizes[0] == 0) {
+    fail(ErrorKind::input, "{} has no training nodes; import it with a train split", folder);
+  }
+  if (options.recipe.patience > 0 && meta.split_sizes[1] == 0) {
+    fail(ErrorKind::input, "--patience {} needs validation nodes, and {} has none",
+         options.recipe.patience, folder);
+  }
+}
+
+void check_save_dir(const TrainOptions& options) {
+  if (options.resume.empty()) {
+    check_new_run(options.save_dir, options.force);
+  } else {
+    check_resumable(options.save_dir);
+  }
+}
+
+void say_opening(const graph::Store& store, const memory::Limit& limit,
+                 const TrainOptions& options) {
+  const RunningOptions& running = options.running;
+  say(running, "store", describe(store));
+  say(running, "model", describe(options.recipe));
+  say(running, "device", describe(running.run.device));
+  say(running, "memory", describe(limit));
+  if (!options.resume.empty()) {
+    say(running, "resuming", (options.save_dir / "last.pth").string());
+  }
+}
+
+void train(const CLI::App& command, TrainOptions& options) {
+  complete(command, options);
+  watch_also(SIGUSR1);
+  check_save_dir(options);
+  find_store(options);
+  const graph::Store store = graph::open(options.store);
+  check_trainable(store, options);
+  const memory::Limit limit =
+      memory::choose_limit(options.running.memory_bytes, memory::detect_limit());
+  check_fits(store, limit);
+  check_train_library();
+  SaveFolder save_folder(options.save_dir);
+
+  const bool resuming = !options.resume.empty();
+  const train::Module& module = load_train_module();
+  if (resuming) {
+    const auto stored = module.read_recipe(options.save_dir / "last.pth");
+    options.recipe = resume(stored, options.recipe, options.given);
+    check_for_model(options.recipe, options.given);
+  }
+  if (options.force) save_folder.clear();
+  say_opening(store, limit, options);
+
+  memory::Ledger ledger(limit.bytes);
+  const int signal_number = module.train({.store = store,
+                                          .recipe = options.recipe,
+                                          .run = options.running.run,
+                                          .save_dir = options.save_dir,
+                                          .resume = resuming,
+                                          .save_every = options.save_every,
+                                          .checkpoint_minutes = options.checkpoint_minutes,
+                                          .ledger = ledger});
+  if (signal_number == 0) return;
+  fail(ErrorKind::stopped, "stopped by signal {} ({}), {} is written; to go on:\n  {}",
+       signal_number, strsignal(signal_number), (options.save_dir / "last.pth").string(),
+       continuing_command(command, options));
+}
+
+constexpr const char* kFooter =
+    R"(SIGINT, SIGTERM and SIGUSR1 finish the batch, write last.pth and exit with code 9; --resume
+goes on with the same results as a run that was never stopped.
+
+The spellings of PyTorch scripts are understood, too: --data_root, --hidden_dim, --batch_size,
+--weight_decay, --num_neighbors 15 10, --num_workers, --log_steps, --save_dir.
+
+Examples:
+  plimsoll train papers.plim --model gcn --fanout 15,10 --hidden 256 --epochs 20 --save-dir models/
+  plimsoll train papers.plim --resume models/
+  plimsoll train --data_root dataset/ --num_neighbors 15 10 --batch_size 1024)";
+
+}  // namespace
+
+void add_train(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("train", "Train a graph neural network on a store");
+  auto options = std::make_shared<TrainOptions>();
+  add_train_options(*command, *options);
+  command->footer(kFooter);
+  command->callback([command, options] { train(*command, *options); });
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,261 @@
+#include "cli/train_options.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <string_view>
+#include <utility>
+
+#include "base/error.h"
+#include "cli/arguments.h"
+
+namespace plimsoll::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using recipe::Recipe;
+
+constexpr const char* kModel = "Model";
+constexpr const char* kLearning = "Learning";
+constexpr const char* kCheckpoints = "Checkpoints";
+constexpr uint64_t kMostColumns = 65536;
+constexpr uint64_t kMostNodes = 0xffffffff;
+constexpr uint64_t kMostEpochs = 1'000'000'000;
+
+struct RecipeOption {
+  const char* field;
+  const char* option;
+};
+constexpr std::array<RecipeOption, 17> kRecipeOptions = {{
+    {"model", "--model"},
+    {"fanout", "--fanout"},
+    {"hidden", "--hidden"},
+    {"heads", "--heads"},
+    {"dropout", "--dropout"},
+    {"batch_norm", "--batch-norm"},
+    {"norm", "--norm"},
+    {"batch_size", "--batch-size"},
+    {"epochs", "--epochs"},
+    {"lr", "--lr"},
+    {"weight_decay", "--weight-decay"},
+    {"schedule", "--schedule"},
+    {"label_smoothing", "--label-smoothing"},
+    {"patience", "--patience"},
+    {"evaluation", "--eval"},
+    {"log_steps", "--log-steps"},
+    {"seed", "--seed"},
+}};
+
+// An option whose value is one of a few words, kept as an enum.
+template <typename Enum>
+CLI::Option* add_choice(CLI::App& command, const std::string& names, Enum& value,
+                        const std::vector<std::string>& words, Enum (*parse)(std::string_view),
+                        const std::string& description) {
+  return command
+      .add_option_function<std::string>(
+          names, [&value, parse](const std::string& word) { value = parse(word); }, description)
+      ->check(CLI::IsMember(words))
+      ->default_str(std::string(name(value)));
+}
+
+CLI::Option* add_whole_number(CLI::App& command, const std::string& names, uint64_t& value,
+                              std::pair<uint64_t, uint64_t> range, const std::string& description) {
+  return command.add_option(names, value, description)
+      ->check(whole_number(range.first, range.second))
+      ->type_name("N")
+      ->capture_default_str();
+}
+
+CLI::Option* add_number(CLI::App& command, const std::string& names, double& value,
+                        const std::string& description) {
+  return command.add_option(names, value, description)->type_name("X")->capture_default_str();
+}
+
+void add_model_options(CLI::App& command, TrainOptions& options) {
+  Recipe& recipe = options.recipe;
+  add_choice(command, "--model", recipe.model, {"gcn", "sage", "gat", "mlp"}, recipe::parse_model,
+             "which network; mlp ignores the edges, a baseline")
+      ->group(kModel);
+  command
+      .add_option("--fanout,--num_neighbors", options.fanout_words,
+                  "neighbours drawn for each layer, the nodes' own first; one number a layer, all "
+                  "or -1 = every neighbour")
+      ->type_name("LIST")
+      ->default_str(recipe::format_fanout(recipe.fanout))
+      ->group(kModel);
+  add_whole_number(command, "--hidden,--hidden_dim", recipe.hidden, {1, kMostColumns},
+                   "columns between layers")
+      ->group(kModel);
+  add_whole_number(command, "--heads", recipe.heads, {1, kMostColumns},
+                   "gat: attention heads, which share --hidden")
+      ->group(kModel);
+  command.add_option("--dropout", recipe.dropout, "share of values dropped in training")
+      ->type_name("SHARE")
+      ->capture_default_str()
+      ->group(kModel);
+  command.add_flag("--batch-norm", recipe.batch_norm, "batch norm after every layer but the last")
+      ->group(kModel);
+  add_choice(command, "--norm", recipe.norm, {"sampled", "full"}, recipe::parse_norm,
+             "gcn: divide by degrees within the sample, or in the whole graph")
+      ->group(kModel);
+}
+
+void add_learning_options(CLI::App& command, TrainOptions& options) {
+  Recipe& recipe = options.recipe;
+  add_whole_number(command, "--epochs", recipe.epochs, {1, kMostEpochs},
+                   "passes over the training nodes")
+      ->group(kLearning);
+  add_whole_number(command, "--batch-size,--batch_size", recipe.batch_size, {1, kMostNodes},
+                   "training nodes a step")
+      ->group(kLearning);
+  add_number(command, "--lr", recipe.lr, "learning rate, of Adam")->group(kLearning);
+  add_number(command, "--weight-decay,--weight_decay", recipe.weight_decay,
+             "added to the gradient, as Adam does")
+      ->group(kLearning);
+  add_choice(command, "--schedule", recipe.schedule, {"constant", "cosine", "plateau"},
+             recipe::parse_schedule, "how the learning rate falls")
+      ->group(kLearning);
+  command.add_option("--label-smoothing", recipe.label_smoothing, "share given to other classes")
+      ->type_name("SHARE")
+      ->capture_default_str()
+      ->group(kLearning);
+  add_whole_number(command, "--log-steps,--log_steps", recipe.log_steps, {1, kMostEpochs},
+                   "epochs from one evaluation to the next")
+      ->group(kLearning);
+  add_choice(command, "--eval", recipe.evaluation, {"sampled", "full"}, recipe::parse_evaluation,
+             "evaluate with the same fan-out, or with all neighbours, layer by layer")
+      ->group(kLearning);
+  add_whole_number(command, "--patience", recipe.patience, {0, kMostEpochs},
+                   "evaluations without a better one that end the run; 0 = never")
+      ->group(kLearning);
+  add_whole_number(command, "--seed", recipe.seed, {0, std::numeric_limits<uint64_t>::max()},
+                   "the same seed, the same model")
+      ->group(kLearning);
+}
+
+void add_checkpoint_options(CLI::App& command, TrainOptions& options) {
+  command
+      .add_option("--save-dir,--save_dir", options.save_dir,
+                  "for last.pth, best.pth and results.json")
+      ->type_name("FOLDER")
+      ->default_str(options.save_dir.string())
+      ->group(kCheckpoints);
+  command.add_option("--resume", options.resume, "go on with the run in this folder")
+      ->type_name("FOLDER")
+      ->group(kCheckpoints);
+  command.add_flag("--force", options.force, "start anew where --save-dir holds a run")
+      ->group(kCheckpoints);
+  add_whole_number(command, "--save-every", options.save_every, {0, kMostEpochs},
+                   "epochs from one epoch_NNN.pth to the next; 0 = none")
+      ->group(kCheckpoints);
+  add_number(command, "--checkpoint-minutes", options.checkpoint_minutes,
+             "how much work a kill -9 may cost")
+      ->group(kCheckpoints);
+}
+
+// `--num_neighbors 15 10 STORE` reads as one list, since CLI11 cannot tell where it ends: the word
+// after the numbers is the store.
+void take_fanout(TrainOptions& options) {
+  const auto refuse = [](const std::string& word) {
+    fail(ErrorKind::usage, "--fanout: '{}' is not a fan-out; write it like 15,10 or all", word);
+  };
+  const std::vector<std::string>& words = options.fanout_words;
+  if (words.empty()) return;
+  options.recipe.fanout.clear();
+  size_t next = 0;
+  for (; next < words.size(); ++next) {
+    const auto fanout = recipe::parse_fanout(words[next]);
+    if (!fanout) break;
+    options.recipe.fanout.insert(options.recipe.fanout.end(), fanout->begin(), fanout->end());
+  }
+  if (next == words.size()) return;
+  const bool looks_like_the_store =
+      next > 0 && next + 1 == words.size() && options.store.empty() && options.data_root.empty();
+  if (!looks_like_the_store) refuse(words[next]);
+  options.store = words[next];
+}
+
+void check_folders(const CLI::App& command, TrainOptions& options) {
+  if (!options.store.empty() && !options.data_root.empty()) {
+    fail(ErrorKind::usage, "give either the store {} or --data_root {}", options.store.string(),
+         options.data_root.string());
+  }
+  if (options.store.empty() && options.data_root.empty()) {
+    fail(ErrorKind::usage, "STORE is missing; name the folder of a store, or the --data_root");
+  }
+  if (options.save_dir.empty()) fail(ErrorKind::usage, "--save-dir is empty; name a folder");
+  if (command.count("--resume") == 0) return;
+  if (options.resume.empty()) fail(ErrorKind::usage, "--resume is empty; name the run's folder");
+  if (options.force) {
+    fail(ErrorKind::usage, "--resume goes on with a run, --force starts anew; give one of them");
+  }
+  std::error_code missing;
+  const bool same = options.save_dir == options.resume ||
+                    fs::equivalent(options.save_dir, options.resume, missing);
+  if (command.count("--save-dir") > 0 && !same) {
+    fail(ErrorKind::usage, "--resume {} goes on in that folder; leave --save-dir {} out",
+         options.resume.string(), options.save_dir.string());
+  }
+  options.save_dir = options.resume;
+}
+
+// For a POSIX shell.
+std::string quote(const std::string& word) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=/.,:@%";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+  return "'" + CLI::detail::find_and_replace(word, "'", "'\\''") + "'";
+}
+
+}  // namespace
+
+void add_train_options(CLI::App& command, TrainOptions& options) {
+  command.add_option("STORE", options.store, "folder of the store to train on");
+  command
+      .add_option("--data-root,--data_root", options.data_root,
+                  "instead of STORE: the folder of an OGB data set, imported when it is first used")
+      ->type_name("FOLDER");
+  add_model_options(command, options);
+  add_learning_options(command, options);
+  add_checkpoint_options(command, options);
+  add_running_options(command, options.running);
+  command.get_option("--quiet")->description("show no bars, only a line an epoch");
+}
+
+void complete(const CLI::App& command, TrainOptions& options) {
+  for (const RecipeOption& one : kRecipeOptions) {
+    if (command.count(one.option) > 0) options.given.insert(one.field);
+  }
+  take_fanout(options);
+  check_folders(command, options);
+  if (!(options.checkpoint_minutes > 0 && std::isfinite(options.checkpoint_minutes))) {
+    fail(ErrorKind::usage, "--checkpoint-minutes {}: more than 0", options.checkpoint_minutes);
+  }
+  if (!options.resume.empty()) return;  // the recipe is the checkpoint's
+  check(options.recipe);
+  check_for_model(options.recipe, options.given);
+}
+
+void check_for_model(const Recipe& recipe, const std::set<std::string>& given) {
+  if (given.contains("heads") && recipe.model != recipe::ModelKind::gat) {
+    fail(ErrorKind::usage, "--heads goes with --model gat; {} has none", name(recipe.model));
+  }
+  if (given.contains("norm") && recipe.model != recipe::ModelKind::gcn) {
+    fail(ErrorKind::usage, "--norm goes with --model gcn; {} has none", name(recipe.model));
+  }
+}
+
+std::string continuing_command(const CLI::App& command, const TrainOptions& options) {
+  std::string text = fmt::format("plimsoll train {} --resume {}", quote(options.store.string()),
+                                 quote(options.save_dir.string()));
+  for (const char* name :
+       {"--save-every", "--checkpoint-minutes", "--device", "--workers", "--threads", "--memory"}) {
+    const auto values = command.get_option(name)->results();
+    if (!values.empty()) text += fmt::format(" {} {}", name, quote(values.back()));
+  }
+  return text + (options.running.run.quiet ? " --quiet" : "");
+}
+
+}  // namespace plimsoll::cli

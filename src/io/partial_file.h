@@ -1,0 +1,35 @@
+// A file that appears whole or not at all: it grows as NAME.partial, is synced, and renamed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+
+#include "io/file.h"
+
+namespace plimsoll::io {
+
+// Ended without commit(), it is removed, and what had the name before is as it was. One writer for
+// a name at a time.
+class PartialFile {
+ public:
+  explicit PartialFile(std::filesystem::path target);
+  PartialFile(const PartialFile&) = delete;
+  PartialFile& operator=(const PartialFile&) = delete;
+  ~PartialFile();
+
+  const OpenFile& file() const { return file_; }
+  void append(std::span<const std::byte> bytes);
+
+  // Syncs the file, gives it its name and syncs the folder.
+  void commit();
+
+ private:
+  std::filesystem::path target_;
+  OpenFile file_;
+  uint64_t size_bytes_ = 0;  // appended so far
+  bool committed_ = false;
+};
+
+}  // namespace plimsoll::io

@@ -1,0 +1,51 @@
+#include "kernel/kernels.h"
+
+#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__)
+#include <immintrin.h>
+
+namespace plimsoll::kernel {
+namespace {
+
+struct Vector {
+  static constexpr uint32_t kWidth = 16;
+  using Type = __m512;
+  static Type zero() { return _mm512_setzero_ps(); }
+  static Type fill(float value) { return _mm512_set1_ps(value); }
+  static Type load(const float* from) { return _mm512_loadu_ps(from); }
+  static Type load_half(const uint16_t* from) {
+    // Masked by all ones: GCC 12 warns of its own plain form (its bug 105593).
+    constexpr __mmask16 kAll = 0xffff;
+    return _mm512_maskz_cvtph_ps(kAll,
+                                 _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
+  }
+  static void store(float* to, Type from) { _mm512_storeu_ps(to, from); }
+  static Type add(Type a, Type b) { return _mm512_add_ps(a, b); }
+  static Type multiply(Type a, Type b) { return _mm512_mul_ps(a, b); }
+};
+
+}  // namespace
+}  // namespace plimsoll::kernel
+
+#include "kernel/loops.h"
+
+namespace plimsoll::kernel {
+
+const Kernels* avx512_kernels() {
+  static constexpr Kernels kKernels = {"AVX-512", gather, aggregate, relu_dropout};
+  const bool has = __builtin_cpu_supports("avx512f") != 0 &&
+                   __builtin_cpu_supports("avx512bw") != 0 &&
+                   __builtin_cpu_supports("avx512vl") != 0;
+  return has ? &kKernels : nullptr;
+}
+
+}  // namespace plimsoll::kernel
+
+#else
+
+namespace plimsoll::kernel {
+
+const Kernels* avx512_kernels() { return nullptr; }
+
+}  // namespace plimsoll::kernel
+
+#endif

@@ -1,0 +1,59 @@
+// An array that grows as a batch needs it and then keeps its room for the next one: after the first
+// few batches nothing is allocated any more.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "memory/buffer.h"
+
+namespace plimsoll::memory {
+
+// The values beyond what was written are anything. Growing leases the new room before the old is
+// given back.
+template <typename T>
+class Growing {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  Growing() = default;
+  Growing(Ledger& ledger, std::string_view tag, PageSource* source = nullptr)
+      : ledger_(&ledger), tag_(tag), source_(source) {}
+
+  T* data() const { return static_cast<T*>(pages_.data()); }
+  uint64_t capacity() const { return pages_.bytes() / sizeof(T); }
+  T& operator[](uint64_t i) const { return data()[i]; }
+  std::span<T> first(uint64_t count) const { return {data(), count}; }
+
+  // Another array of the same kind, without room.
+  Growing empty_copy() const { return {*ledger_, tag_, source_}; }
+
+  // Room for `count` values, of which the first `kept` stay what they were.
+  void reserve(uint64_t count, uint64_t kept) {
+    if (count <= capacity()) return;
+    const uint64_t more = std::max(count, capacity() + capacity() / 2);
+    Pages larger(*ledger_, tag_, more * sizeof(T), source_);
+    if (kept > 0) std::memcpy(larger.data(), pages_.data(), kept * sizeof(T));
+    pages_ = std::move(larger);
+  }
+  // Room for `count` new values.
+  void renew(uint64_t count) {
+    if (count <= capacity()) return;
+    pages_ = Pages();
+    reserve(count + count / 8, 0);
+  }
+
+ private:
+  Ledger* ledger_ = nullptr;
+  std::string tag_;
+  PageSource* source_ = nullptr;
+  Pages pages_;
+};
+
+}  // namespace plimsoll::memory

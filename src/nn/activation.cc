@@ -1,0 +1,74 @@
+#include "nn/activation.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/ops/arange.h>
+
+#include <cmath>
+
+#include "base/random.h"
+#include "kernel/kernels.h"
+
+namespace plimsoll::nn {
+namespace {
+
+constexpr int64_t kLeastRowsAThread = 256;
+
+kernel::ReluDropout task_of(const Dropout& dropout) {
+  const uint64_t key = mix64(dropout.key);
+  return {.key = static_cast<uint32_t>(key),
+          .key_high = static_cast<uint32_t>(key >> 32),
+          .threshold = static_cast<uint32_t>(std::min(dropout.share * 0x1p32, 0x1p32 - 1)),
+          .scale = static_cast<float>(1.0 / (1.0 - dropout.share))};
+}
+
+void on_cpu(at::Tensor& x, const at::Tensor& nodes, kernel::ReluDropout task) {
+  task.x = x.data_ptr<float>();
+  task.nodes = reinterpret_cast<const uint32_t*>(nodes.data_ptr<int32_t>());
+  task.columns = static_cast<uint32_t>(x.size(1));
+  at::parallel_for(0, x.size(0), kLeastRowsAThread, [&](int64_t first, int64_t last) {
+    kernel::ReluDropout part = task;
+    part.first = static_cast<uint64_t>(first);
+    part.last = static_cast<uint64_t>(last);
+    kernel::best().relu_dropout(part);
+  });
+}
+
+// kernel::mix32 on a tensor of 64-bit integers that hold 32-bit words.
+at::Tensor mix32(at::Tensor x) {
+  constexpr int64_t kWord = 0xffffffff;
+  x = x.bitwise_xor(x.bitwise_right_shift(16));
+  x = x.mul(int64_t{0x7feb352d}).bitwise_and(kWord);
+  x = x.bitwise_xor(x.bitwise_right_shift(15));
+  x = x.mul(int64_t{0x846ca68b}).bitwise_and(kWord);
+  return x.bitwise_xor(x.bitwise_right_shift(16));
+}
+
+void on_gpu(at::Tensor& x, const at::Tensor& nodes, const kernel::ReluDropout& task) {
+  constexpr int64_t kWord = 0xffffffff;
+  const auto whole = x.options().dtype(at::kLong);
+  const at::Tensor rows =
+      mix32(nodes.to(at::kLong).bitwise_xor(int64_t{task.key})).add(int64_t{task.key_high});
+  const at::Tensor columns = at::arange(x.size(1), whole).mul(int64_t{kernel::kColumnStep});
+  const at::Tensor words =
+      mix32(rows.unsqueeze(1).add(columns.unsqueeze(0)).bitwise_and(kWord));
+  x.clamp_min_(0).mul_(task.scale).mul_(words.ge(int64_t{task.threshold}));
+}
+
+}  // namespace
+
+void relu_dropout_(at::Tensor& x, const at::Tensor& nodes, const Dropout& dropout) {
+  if (dropout.share == 0) {
+    x.clamp_min_(0);
+  } else if (x.is_cpu()) {
+    on_cpu(x, nodes, task_of(dropout));
+  } else {
+    on_gpu(x, nodes, task_of(dropout));
+  }
+}
+
+void relu_dropout_backward_(at::Tensor& gradient, const at::Tensor& out, double dropped_share) {
+  gradient.mul_(out.gt(0));
+  if (dropped_share > 0) gradient.mul_(1.0 / (1.0 - dropped_share));
+}
+
+}  // namespace plimsoll::nn

@@ -1,0 +1,23 @@
+// What stands between two layers: ReLU and dropout in one pass over the values.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+namespace plimsoll::nn {
+
+struct Dropout {
+  double share = 0;  // of the values that become 0; the others grow to make up for it
+  uint64_t key = 0;  // with node and column decides which
+};
+
+// In place. `nodes` (int32, positions in the store) has a number for every row of x: a value's fate
+// depends on its node, so it is the same on every device and however a batch is cut.
+void relu_dropout_(at::Tensor& x, const at::Tensor& nodes, const Dropout& dropout);
+
+// In place on `gradient`; `out` is what relu_dropout_ left. A value that was dropped or negative is
+// 0 there, so no mask is kept.
+void relu_dropout_backward_(at::Tensor& gradient, const at::Tensor& out, double dropped_share);
+
+}  // namespace plimsoll::nn

@@ -1,0 +1,502 @@
+// On the CPU one pass by destination goes forward; backward is one pass by destination, for the
+// scores, and one by source, for z. Each row of a result is summed by one thread in the order of
+// its list, and sums over all rows go by chunks whose size does not depend on the threads.
+#include "nn/attention.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/leaky_relu.h>
+#include <ATen/ops/leaky_relu_backward.h>
+#include <ATen/ops/zeros.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "base/error.h"
+
+namespace plimsoll::nn {
+namespace {
+
+constexpr int64_t kRowsPerTask = 64;
+// Chunks of the sums over all sources: few, since each keeps two rows of partial sums.
+constexpr int64_t kChunks = 128;
+constexpr int64_t kFewestRowsPerChunk = 64;
+// How far ahead of use a row of a list is fetched, and how much of it: the processor notices by
+// itself that the rest follows.
+constexpr int64_t kEdgesAhead = 4;
+constexpr int64_t kFloatsPerCacheLine = 16;
+constexpr int64_t kMostFloatsAhead = 512;
+
+struct Heads {
+  int64_t count = 0;
+  int64_t channels = 0;
+  int64_t width() const { return count * channels; }
+};
+
+// The arguments of both directions, checked; the float tensors are contiguous.
+struct Inputs {
+  const BlockTensors& block;
+  double slope = 0;
+  at::Tensor z;
+  at::Tensor att_src;
+  at::Tensor att_dst;
+  Heads heads;
+  int64_t edges = 0;
+};
+
+struct Wanted {
+  const char* name;
+  at::ScalarType type;
+  at::Device device;
+};
+
+void check(const at::Tensor& tensor, const Wanted& wanted, at::IntArrayRef sizes) {
+  if (!tensor.defined()) fail(ErrorKind::internal, "attention: {} is undefined", wanted.name);
+  if (tensor.scalar_type() != wanted.type || tensor.device() != wanted.device)
+    fail(ErrorKind::internal, "attention: {} holds {} on {}, not {} on {}", wanted.name,
+         toString(tensor.scalar_type()), tensor.device().str(), toString(wanted.type),
+         wanted.device.str());
+  if (tensor.sizes() != sizes)
+    fail(ErrorKind::internal, "attention: {} has the shape [{}], not [{}]", wanted.name,
+         fmt::join(tensor.sizes(), ", "), fmt::join(sizes, ", "));
+  if (wanted.type == at::kInt && !tensor.is_contiguous())
+    fail(ErrorKind::internal, "attention: {} is not contiguous", wanted.name);
+}
+
+Inputs checked(const at::Tensor& z, const at::Tensor& att_src, const at::Tensor& att_dst,
+               const BlockTensors& block, double slope) {
+  if (!z.defined() || !block.indices.defined() || !att_src.defined() || att_src.dim() != 3)
+    fail(ErrorKind::internal, "attention: z or indices is undefined, or att_src is not [1, h, c]");
+  if (block.destinations > block.sources)
+    fail(ErrorKind::internal, "attention: {} destinations but {} sources", block.destinations,
+         block.sources);
+  const Heads heads = {att_src.size(1), att_src.size(2)};
+  const int64_t edges = block.indices.numel();
+  const at::Device device = z.device();
+  check(z, {"z", at::kFloat, device}, {block.sources, heads.width()});
+  check(att_src, {"att_src", at::kFloat, device}, {1, heads.count, heads.channels});
+  check(att_dst, {"att_dst", at::kFloat, device}, {1, heads.count, heads.channels});
+  check(block.offsets, {"offsets", at::kInt, device}, {block.destinations + 1});
+  check(block.indices, {"indices", at::kInt, device}, {edges});
+  return {block, slope, z.contiguous(), att_src.contiguous(), att_dst.contiguous(), heads, edges};
+}
+
+void check_backward(const Inputs& in, const at::Tensor& grad_out, const Attention& saved) {
+  const BlockTensors& block = in.block;
+  const Heads& heads = in.heads;
+  const at::Device device = in.z.device();
+  check(grad_out, {"grad_out", at::kFloat, device}, {block.destinations, heads.width()});
+  check(saved.weights, {"weights", at::kFloat, device},
+        {in.edges + block.destinations, heads.count});
+  check(saved.source_scores, {"source_scores", at::kFloat, device}, {block.sources, heads.count});
+  check(saved.destination_scores, {"destination_scores", at::kFloat, device},
+        {block.destinations, heads.count});
+}
+
+// ---- fused: rows of floats ----
+
+// Summed in eight lanes, so that the compiler may use vectors and every vector width adds alike.
+float dot(const float* __restrict a, const float* __restrict b, int64_t count) {
+  constexpr int64_t kLanes = 8;
+  float lanes[kLanes] = {};
+  int64_t at = 0;
+  for (; at + kLanes <= count; at += kLanes) {
+    for (int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] += a[at + lane] * b[at + lane];
+  }
+  float rest = 0;
+  for (; at < count; ++at) rest += a[at] * b[at];
+  return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) +
+         ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7])) + rest;
+}
+
+// to[h] = <a_h, b_h> for every head h.
+void dot_heads(const Heads& heads, const float* a, const float* b, float* to) {
+  for (int64_t h = 0; h < heads.count; ++h) {
+    to[h] = dot(a + h * heads.channels, b + h * heads.channels, heads.channels);
+  }
+}
+
+// to_h += scale[h] * row_h for every head h.
+void add_scaled(const Heads& heads, const float* __restrict scale, const float* __restrict row,
+                float* __restrict to) {
+  for (int64_t h = 0; h < heads.count; ++h) {
+    const float by = scale[h];
+    const float* __restrict from = row + h * heads.channels;
+    float* __restrict sum = to + h * heads.channels;
+    for (int64_t c = 0; c < heads.channels; ++c) sum[c] += by * from[c];
+  }
+}
+
+void prefetch(const float* row, int64_t width) {
+  const int64_t ahead = std::min(width, kMostFloatsAhead);
+  for (int64_t at = 0; at < ahead; at += kFloatsPerCacheLine) __builtin_prefetch(row + at);
+}
+
+// What the passes read and write; each uses its part.
+struct Pass {
+  Heads heads;
+  float slope = 0;
+  int64_t destinations = 0;
+  int64_t edges = 0;
+  const int32_t* offsets = nullptr;
+  const int32_t* indices = nullptr;
+  const int32_t* source_offsets = nullptr;
+  const int32_t* by_source = nullptr;
+  const int32_t* source_edges = nullptr;
+  const float* z = nullptr;
+  const float* att_src = nullptr;
+  const float* att_dst = nullptr;
+  const float* grad_out = nullptr;
+  float* source_scores = nullptr;
+  float* destination_scores = nullptr;
+  float* weights = nullptr;
+  float* out = nullptr;
+  float* grad_scores = nullptr;              // [edges + destinations, heads], as the weights
+  float* grad_destination_scores = nullptr;  // [destinations, heads]
+  float* grad_z = nullptr;
+
+  const float* row(const float* rows, int64_t i) const { return rows + i * heads.width(); }
+  float* row(float* rows, int64_t i) const { return rows + i * heads.width(); }
+  const float* of(const float* scores, int64_t i) const { return scores + i * heads.count; }
+  float* of(float* scores, int64_t i) const { return scores + i * heads.count; }
+};
+
+Pass make_pass(const Inputs& in, const Attention& attention) {
+  Pass pass;
+  pass.heads = in.heads;
+  pass.slope = static_cast<float>(in.slope);
+  pass.destinations = in.block.destinations;
+  pass.edges = in.edges;
+  pass.offsets = in.block.offsets.data_ptr<int32_t>();
+  pass.indices = in.block.indices.data_ptr<int32_t>();
+  pass.z = in.z.data_ptr<float>();
+  pass.att_src = in.att_src.data_ptr<float>();
+  pass.att_dst = in.att_dst.data_ptr<float>();
+  pass.weights = attention.weights.data_ptr<float>();
+  pass.source_scores = attention.source_scores.data_ptr<float>();
+  pass.destination_scores = attention.destination_scores.data_ptr<float>();
+  return pass;
+}
+
+// ---- fused: forward ----
+
+void score(const Pass& pass, int64_t j) {
+  const float* const row = pass.row(pass.z, j);
+  dot_heads(pass.heads, row, pass.att_src, pass.of(pass.source_scores, j));
+  if (j < pass.destinations)
+    dot_heads(pass.heads, row, pass.att_dst, pass.of(pass.destination_scores, j));
+}
+
+// The functions of one edge have pointers that do not overlap and no branches, for vectors' sake.
+// Edge `edge` goes from source j to destination i.
+void add_scores(const Pass& pass, int64_t j, int64_t i, int64_t edge, float* __restrict best) {
+  const float* __restrict source = pass.of(pass.source_scores, j);
+  const float* __restrict own = pass.of(pass.destination_scores, i);
+  float* __restrict scores = pass.of(pass.weights, edge);
+  const float slope = pass.slope;
+  const int64_t heads = pass.heads.count;
+  for (int64_t h = 0; h < heads; ++h) {
+    const float sum = source[h] + own[h];
+    scores[h] = std::max(sum, 0.0F) + slope * std::min(sum, 0.0F);
+    best[h] = std::max(best[h], scores[h]);
+  }
+}
+
+void exponentiate(int64_t heads, float* __restrict scores, const float* __restrict best,
+                  float* __restrict sum) {
+  for (int64_t h = 0; h < heads; ++h) {
+    scores[h] = std::exp(scores[h] - best[h]);
+    sum[h] += scores[h];
+  }
+}
+
+void multiply(int64_t heads, const float* __restrict by, float* __restrict scores) {
+  for (int64_t h = 0; h < heads; ++h) scores[h] *= by[h];
+}
+
+// The weights of one list. `best` and `sum` are room for a number a head.
+void weigh(const Pass& pass, int64_t i, float* __restrict best, float* __restrict sum) {
+  const int64_t heads = pass.heads.count;
+  const int64_t begin = pass.offsets[i], end = pass.offsets[i + 1];
+  float* const self = pass.of(pass.weights, pass.edges + i);
+  std::fill_n(best, heads, -std::numeric_limits<float>::infinity());
+  std::fill_n(sum, heads, 0.0F);
+  for (int64_t e = begin; e < end; ++e) add_scores(pass, pass.indices[e], i, e, best);
+  add_scores(pass, i, i, pass.edges + i, best);
+  for (int64_t e = begin; e < end; ++e) exponentiate(heads, pass.of(pass.weights, e), best, sum);
+  exponentiate(heads, self, best, sum);
+  for (int64_t h = 0; h < heads; ++h) sum[h] = 1 / sum[h];
+  for (int64_t e = begin; e < end; ++e) multiply(heads, sum, pass.of(pass.weights, e));
+  multiply(heads, sum, self);
+}
+
+void gather(const Pass& pass, int64_t i) {
+  float* const out = pass.row(pass.out, i);
+  std::fill_n(out, pass.heads.width(), 0.0F);
+  for (int64_t e = pass.offsets[i]; e < pass.offsets[i + 1]; ++e) {
+    if (e + kEdgesAhead < pass.edges)
+      prefetch(pass.row(pass.z, pass.indices[e + kEdgesAhead]), pass.heads.width());
+    add_scaled(pass.heads, pass.of(pass.weights, e), pass.row(pass.z, pass.indices[e]), out);
+  }
+  add_scaled(pass.heads, pass.of(pass.weights, pass.edges + i), pass.row(pass.z, i), out);
+}
+
+Attention attend_fused(const Inputs& in) {
+  const BlockTensors& block = in.block;
+  const auto empty = [&](int64_t rows, int64_t columns) {
+    return at::empty({rows, columns}, in.z.options());
+  };
+  Attention result = {empty(block.destinations, in.heads.width()),
+                      empty(in.edges + block.destinations, in.heads.count),
+                      empty(block.sources, in.heads.count),
+                      empty(block.destinations, in.heads.count)};
+  Pass pass = make_pass(in, result);
+  pass.out = result.out.data_ptr<float>();
+  at::parallel_for(0, block.sources, kRowsPerTask, [&](int64_t begin, int64_t end) {
+    for (int64_t j = begin; j < end; ++j) score(pass, j);
+  });
+  at::parallel_for(0, block.destinations, kRowsPerTask, [&](int64_t begin, int64_t end) {
+    std::vector<float> best(in.heads.count), sum(in.heads.count);
+    for (int64_t i = begin; i < end; ++i) {
+      weigh(pass, i, best.data(), sum.data());
+      gather(pass, i);
+    }
+  });
+  return result;
+}
+
+// ---- fused: backward ----
+
+void add(int64_t count, const float* __restrict from, float* __restrict to) {
+  for (int64_t at = 0; at < count; ++at) to[at] += from[at];
+}
+
+void add_product(int64_t count, const float* __restrict a, const float* __restrict b,
+                 float* __restrict to) {
+  for (int64_t at = 0; at < count; ++at) to[at] += a[at] * b[at];
+}
+
+// Turns the gradient of an edge's weight into that of its score.
+void grade_edge(const Pass& pass, int64_t j, int64_t i, int64_t edge,
+                const float* __restrict mean) {
+  const float* __restrict source = pass.of(pass.source_scores, j);
+  const float* __restrict own = pass.of(pass.destination_scores, i);
+  const float* __restrict weight = pass.of(pass.weights, edge);
+  float* __restrict grad = pass.of(pass.grad_scores, edge);
+  float* __restrict total = pass.of(pass.grad_destination_scores, i);
+  const float below = pass.slope;
+  const int64_t heads = pass.heads.count;
+  for (int64_t h = 0; h < heads; ++h) {
+    const float slope = source[h] + own[h] > 0 ? 1.0F : below;
+    grad[h] = weight[h] * (grad[h] - mean[h]) * slope;
+    total[h] += grad[h];
+  }
+}
+
+// The gradients of the scores of one list. A weight's gradient is <grad_out_i, z_j>; the softmax
+// takes off the weighted mean of them. `mean` is room for a number a head.
+void grade_scores(const Pass& pass, int64_t i, float* mean) {
+  const int64_t heads = pass.heads.count;
+  const int64_t begin = pass.offsets[i], end = pass.offsets[i + 1];
+  const float* const grad_out = pass.row(pass.grad_out, i);
+  const auto grade_weight = [&](int64_t j, int64_t edge) {
+    float* const grad = pass.of(pass.grad_scores, edge);
+    dot_heads(pass.heads, grad_out, pass.row(pass.z, j), grad);
+    add_product(heads, pass.of(pass.weights, edge), grad, mean);
+  };
+  std::fill_n(mean, heads, 0.0F);
+  std::fill_n(pass.of(pass.grad_destination_scores, i), heads, 0.0F);
+  for (int64_t e = begin; e < end; ++e) {
+    if (e + kEdgesAhead < pass.edges)
+      prefetch(pass.row(pass.z, pass.indices[e + kEdgesAhead]), pass.heads.width());
+    grade_weight(pass.indices[e], e);
+  }
+  grade_weight(i, pass.edges + i);
+  for (int64_t e = begin; e < end; ++e) grade_edge(pass, pass.indices[e], i, e, mean);
+  grade_edge(pass, i, i, pass.edges + i, mean);
+}
+
+// One row of z's gradient; `total` is room for a number a head, and ends as the gradient of the
+// source's score.
+void grade_source(const Pass& pass, int64_t j, float* total) {
+  const int64_t heads = pass.heads.count;
+  float* const grad = pass.row(pass.grad_z, j);
+  std::fill_n(grad, pass.heads.width(), 0.0F);
+  std::fill_n(total, heads, 0.0F);
+  const auto add_edge = [&](int64_t i, int64_t edge) {
+    add(heads, pass.of(pass.grad_scores, edge), total);
+    add_scaled(pass.heads, pass.of(pass.weights, edge), pass.row(pass.grad_out, i), grad);
+  };
+  for (int64_t k = pass.source_offsets[j]; k < pass.source_offsets[j + 1]; ++k) {
+    if (k + kEdgesAhead < pass.edges) {
+      prefetch(pass.row(pass.grad_out, pass.by_source[k + kEdgesAhead]), pass.heads.width());
+      prefetch(pass.of(pass.grad_scores, pass.source_edges[k + kEdgesAhead]), heads);
+      prefetch(pass.of(pass.weights, pass.source_edges[k + kEdgesAhead]), heads);
+    }
+    add_edge(pass.by_source[k], pass.source_edges[k]);
+  }
+  if (j < pass.destinations) {
+    add_edge(j, pass.edges + j);
+    add_scaled(pass.heads, pass.of(pass.grad_destination_scores, j), pass.att_dst, grad);
+  }
+  add_scaled(pass.heads, total, pass.att_src, grad);
+}
+
+// z's gradient, and the two attention vectors' in `grad_att` ([2, width]): chunks of sources
+// leave partial sums, which are added in the order of the chunks.
+void grade_sources(const Pass& pass, int64_t sources, float* grad_att) {
+  const int64_t width = pass.heads.width();
+  const int64_t rows = std::max(kFewestRowsPerChunk, (sources + kChunks - 1) / kChunks);
+  const int64_t chunks = (sources + rows - 1) / rows;
+  std::vector<float> partial(chunks * 2 * width);
+  at::parallel_for(0, chunks, 1, [&](int64_t begin, int64_t end) {
+    std::vector<float> total(pass.heads.count);
+    for (int64_t chunk = begin; chunk < end; ++chunk) {
+      float* const grad_src = partial.data() + chunk * 2 * width;
+      float* const grad_dst = grad_src + width;
+      for (int64_t j = chunk * rows; j < std::min(sources, (chunk + 1) * rows); ++j) {
+        grade_source(pass, j, total.data());
+        add_scaled(pass.heads, total.data(), pass.row(pass.z, j), grad_src);
+        if (j < pass.destinations)
+          add_scaled(pass.heads, pass.of(pass.grad_destination_scores, j), pass.row(pass.z, j),
+                     grad_dst);
+      }
+    }
+  });
+  for (int64_t chunk = 0; chunk < chunks; ++chunk)
+    add(2 * width, partial.data() + chunk * 2 * width, grad_att);
+}
+
+AttentionGradients attend_backward_fused(const Inputs& in, const at::Tensor& grad_out,
+                                         const Attention& saved) {
+  const BlockTensors& block = in.block;
+  check(block.source_offsets, {"source_offsets", at::kInt, at::kCPU}, {block.sources + 1});
+  check(block.by_source, {"by_source", at::kInt, at::kCPU}, {in.edges});
+  check(block.source_edges, {"source_edges", at::kInt, at::kCPU}, {in.edges});
+  const at::Tensor grad_rows = grad_out.contiguous();
+  const at::Tensor grad_scores = at::empty_like(saved.weights);
+  const at::Tensor grad_destination_scores = at::empty_like(saved.destination_scores);
+  const at::Tensor grad_att = at::zeros({2, 1, in.heads.count, in.heads.channels}, in.z.options());
+  AttentionGradients grads = {at::empty_like(in.z), grad_att.select(0, 0), grad_att.select(0, 1)};
+  Pass pass = make_pass(in, saved);
+  pass.source_offsets = block.source_offsets.data_ptr<int32_t>();
+  pass.by_source = block.by_source.data_ptr<int32_t>();
+  pass.source_edges = block.source_edges.data_ptr<int32_t>();
+  pass.grad_out = grad_rows.data_ptr<float>();
+  pass.grad_scores = grad_scores.data_ptr<float>();
+  pass.grad_destination_scores = grad_destination_scores.data_ptr<float>();
+  pass.grad_z = grads.z.data_ptr<float>();
+  at::parallel_for(0, block.destinations, kRowsPerTask, [&](int64_t begin, int64_t end) {
+    std::vector<float> mean(in.heads.count);
+    for (int64_t i = begin; i < end; ++i) grade_scores(pass, i, mean.data());
+  });
+  grade_sources(pass, block.sources, grad_att.data_ptr<float>());
+  return grads;
+}
+
+// ---- operators ----
+//
+// Every edge's message is held: edges x channels floats. On a GPU the order of the sums, and with
+// it the last bits, may change from run to run.
+
+// The ends of every edge, the self edges last, as the weights are ordered.
+struct Ends {
+  at::Tensor sources;
+  at::Tensor destinations;
+};
+
+Ends ends_of(const Inputs& in) {
+  const BlockTensors& block = in.block;
+  const at::Tensor offsets = block.offsets.to(at::kLong);
+  const at::Tensor lengths = offsets.slice(0, 1) - offsets.slice(0, 0, block.destinations);
+  const at::Tensor self = at::arange(block.destinations, offsets.options());
+  return {at::cat({block.indices.to(at::kLong), self}),
+          at::cat({self.repeat_interleave(lengths, 0, in.edges), self})};
+}
+
+at::Tensor sum_by(const at::Tensor& ends, const at::Tensor& rows, int64_t count) {
+  std::vector<int64_t> sizes = rows.sizes().vec();
+  sizes[0] = count;
+  return at::zeros(sizes, rows.options()).index_add_(0, ends, rows);
+}
+
+at::Tensor by_heads(const Inputs& in, const at::Tensor& rows) {
+  return rows.view({rows.size(0), in.heads.count, in.heads.channels});
+}
+
+at::Tensor scores_of(const Attention& attention, const Ends& ends) {
+  return attention.source_scores.index_select(0, ends.sources) +
+         attention.destination_scores.index_select(0, ends.destinations);
+}
+
+Attention attend_by_operators(const Inputs& in) {
+  const int64_t destinations = in.block.destinations;
+  const Ends ends = ends_of(in);
+  const at::Tensor z = by_heads(in, in.z);
+  Attention result;
+  result.source_scores = (z * in.att_src).sum(-1);
+  result.destination_scores = (z.slice(0, 0, destinations) * in.att_dst).sum(-1);
+  const at::Tensor scores = at::leaky_relu(scores_of(result, ends), in.slope);
+  const at::Tensor best = at::zeros({destinations, in.heads.count}, in.z.options())
+                              .scatter_reduce(0, ends.destinations.unsqueeze(1).expand_as(scores),
+                                              scores, "amax", /*include_self=*/false);
+  const at::Tensor powers = (scores - best.index_select(0, ends.destinations)).exp();
+  const at::Tensor sums = sum_by(ends.destinations, powers, destinations);
+  result.weights = powers / sums.index_select(0, ends.destinations);
+  const at::Tensor messages = z.index_select(0, ends.sources) * result.weights.unsqueeze(-1);
+  result.out =
+      sum_by(ends.destinations, messages, destinations).view({destinations, in.heads.width()});
+  return result;
+}
+
+AttentionGradients attend_backward_by_operators(const Inputs& in, const at::Tensor& grad_out,
+                                                const Attention& saved) {
+  const int64_t destinations = in.block.destinations;
+  const Ends ends = ends_of(in);
+  const at::Tensor z = by_heads(in, in.z);
+  const at::Tensor grad_edges =
+      by_heads(in, grad_out.contiguous()).index_select(0, ends.destinations);
+  const at::Tensor grad_weights = (grad_edges * z.index_select(0, ends.sources)).sum(-1);
+  const at::Tensor means = sum_by(ends.destinations, saved.weights * grad_weights, destinations);
+  const at::Tensor grad_softmax =
+      saved.weights * (grad_weights - means.index_select(0, ends.destinations));
+  const at::Tensor grad_scores =
+      at::leaky_relu_backward(grad_softmax, scores_of(saved, ends), in.slope, false);
+  const at::Tensor grad_src = sum_by(ends.sources, grad_scores, in.block.sources).unsqueeze(-1);
+  const at::Tensor grad_dst = sum_by(ends.destinations, grad_scores, destinations).unsqueeze(-1);
+  const at::Tensor grad_z = grad_src * in.att_src;
+  grad_z.slice(0, 0, destinations).add_(grad_dst * in.att_dst);
+  grad_z.index_add_(0, ends.sources, saved.weights.unsqueeze(-1) * grad_edges);
+  return {grad_z.view_as(in.z), (grad_src * z).sum(0, /*keepdim=*/true),
+          (grad_dst * z.slice(0, 0, destinations)).sum(0, /*keepdim=*/true)};
+}
+
+}  // namespace
+
+Attention attend(const at::Tensor& z, const at::Tensor& att_src, const at::Tensor& att_dst,
+                 const BlockTensors& block, double negative_slope, AttentionPath path) {
+  const Inputs in = checked(z, att_src, att_dst, block, negative_slope);
+  const bool fused = z.is_cpu() && path == AttentionPath::by_device;
+  return fused ? attend_fused(in) : attend_by_operators(in);
+}
+
+AttentionGradients attend_backward(const at::Tensor& grad_out, const at::Tensor& z,
+                                   const at::Tensor& att_src, const at::Tensor& att_dst,
+                                   const Attention& saved, const BlockTensors& block,
+                                   double negative_slope, AttentionPath path) {
+  const Inputs in = checked(z, att_src, att_dst, block, negative_slope);
+  check_backward(in, grad_out, saved);
+  const bool fused = z.is_cpu() && path == AttentionPath::by_device;
+  return fused ? attend_backward_fused(in, grad_out, saved)
+               : attend_backward_by_operators(in, grad_out, saved);
+}
+
+}  // namespace plimsoll::nn

@@ -1,0 +1,68 @@
+// Draws neighbourhoods: from the seeds outwards, hop by hop, up to a fan-out of in-neighbours of
+// every node met so far, uniformly and without replacement. A fan-out beyond a list's length takes
+// the list as it stands.
+//
+// Every draw is a hash of (key, hop, node, draw), so a neighbourhood depends on its seeds and key
+// alone, not on threads or on what was drawn before.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "memory/growing.h"
+#include "memory/ledger.h"
+#include "sample/node_table.h"
+#include "sample/topology.h"
+
+namespace plimsoll::sample {
+
+// One hop as a bipartite graph: destination i receives from the sources indices[offsets[i] ..
+// offsets[i + 1]]. Both count in Neighborhood::nodes, and the destinations are the first of the
+// sources.
+struct Hop {
+  uint32_t destinations = 0;
+  uint32_t sources = 0;
+  memory::Growing<uint32_t> offsets;
+  memory::Growing<uint32_t> indices;
+
+  uint32_t edges() const { return offsets[destinations]; }
+  uint32_t degree(uint32_t destination) const {
+    return offsets[destination + 1] - offsets[destination];
+  }
+};
+
+// Filled by a Sampler; keeps its room from one batch to the next.
+struct Neighborhood {
+  Neighborhood(memory::Ledger& ledger, size_t hop_count, memory::PageSource* source = nullptr);
+
+  uint32_t node_count() const { return hops.empty() ? seeds : hops.back().sources; }
+
+  uint32_t seeds = 0;
+  memory::Growing<uint32_t> nodes;  // positions in the store: seeds, then every hop's newcomers
+  std::vector<Hop> hops;            // hops[0] ends at the seeds
+};
+
+// For one thread; the topology must outlive it.
+class Sampler {
+ public:
+  Sampler(const Topology& topology, std::vector<uint32_t> fanout, memory::Ledger& ledger);
+
+  // The seeds must be distinct.
+  void sample(std::span<const uint32_t> seeds, uint64_t key, Neighborhood& out);
+
+ private:
+  void sample_hop(uint32_t fanout, uint64_t key, Neighborhood& out, Hop& hop);
+  uint32_t choose(uint32_t node, uint32_t fanout, uint64_t key);
+  void choose_some(uint64_t begin, uint64_t degree, uint32_t count, uint64_t node_key);
+  void choose_many(uint64_t begin, uint64_t degree, uint32_t count, uint64_t node_key);
+
+  const Topology& topology_;
+  std::vector<uint32_t> fanout_;
+  NodeTable table_;
+  memory::Growing<uint64_t> places_;   // of the group's picks, in the neighbours file
+  memory::Growing<uint64_t> chosen_;   // a bit for every place of a list, for large fan-outs
+  uint64_t place_count_ = 0;
+};
+
+}  // namespace plimsoll::sample

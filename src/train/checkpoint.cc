@@ -1,0 +1,237 @@
+#include "train/checkpoint.h"
+
+#include <ATen/ops/scalar_tensor.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <limits>
+
+#include "base/error.h"
+
+namespace plimsoll::train {
+namespace {
+
+constexpr int kCheckpointVersion = 1;
+
+Value optional_value(const std::optional<double>& value) { return value ? Value(*value) : Value(); }
+
+std::optional<double> optional_double(const Dict& dict, const char* key) {
+  if (dict.at(key).is_none()) return {};
+  return dict.get<double>(key);
+}
+
+uint64_t count(const Dict& dict, const char* key) {
+  return static_cast<uint64_t>(dict.get<int64_t>(key));
+}
+
+at::Tensor copy_of(const at::Tensor& tensor) { return tensor.detach().to(at::kCPU, true, true); }
+
+// As torch.optim.Adam.state_dict() has it: by the parameters' numbers.
+Dict optimizer_state(const nn::Model& model, const nn::Adam& adam, const recipe::Recipe& recipe) {
+  Dict state;
+  List numbers;
+  int64_t begin = 0;
+  for (size_t i = 0; i < model.parameters().size(); ++i) {
+    const at::Tensor& parameter = model.parameters()[i].tensor;
+    const auto part = [&](const at::Tensor& flat) {
+      return copy_of(flat.narrow(0, begin, parameter.numel()).view(parameter.sizes()));
+    };
+    const at::Tensor step = at::scalar_tensor(static_cast<double>(adam.steps));
+    state[static_cast<int64_t>(i)] =
+        Dict{{"step", step}, {"exp_avg", part(adam.mean)}, {"exp_avg_sq", part(adam.square)}};
+    numbers.emplace_back(static_cast<int64_t>(i));
+    begin += parameter.numel();
+  }
+  const Dict group{{"lr", recipe.lr},
+                   {"betas", List{nn::Adam::kBeta1, nn::Adam::kBeta2}},
+                   {"eps", nn::Adam::kEpsilon},
+                   {"weight_decay", recipe.weight_decay},
+                   {"amsgrad", false},
+                   {"maximize", false},
+                   {"foreach", Value()},
+                   {"capturable", false},
+                   {"differentiable", false},
+                   {"fused", Value()},
+                   {"params", numbers}};
+  return Dict{{"state", adam.steps == 0 ? Dict() : state}, {"param_groups", List{group}}};
+}
+
+Value to_value(const Position& position) {
+  List series;
+  for (const EpochResult& epoch : position.series) {
+    series.emplace_back(Dict{{"epoch", epoch.epoch},
+                             {"loss", epoch.loss},
+                             {"valid_acc", optional_value(epoch.valid_accuracy)},
+                             {"test_acc", optional_value(epoch.test_accuracy)},
+                             {"seconds", epoch.seconds},
+                             {"lr", epoch.lr}});
+  }
+  return Dict{{"epoch", position.epoch},
+              {"batch", position.batch},
+              {"loss_sum", position.loss_sum},
+              {"seeds", position.seeds},
+              {"epoch_seconds", position.epoch_seconds},
+              {"total_seconds", position.total_seconds},
+              {"lr_scale", position.lr_scale},
+              {"worse_in_a_row", position.worse_in_a_row},
+              {"plateau", position.plateau},
+              {"best_epoch", position.best_epoch},
+              {"best_valid_acc", optional_value(position.best_valid)},
+              {"best_test_acc", optional_value(position.best_test)},
+              {"best_loss", position.best_loss},
+              {"series", series}};
+}
+
+Position position_of(const Dict& dict) {
+  Position position{.epoch = count(dict, "epoch"),
+                    .batch = count(dict, "batch"),
+                    .loss_sum = dict.get<double>("loss_sum"),
+                    .seeds = count(dict, "seeds"),
+                    .epoch_seconds = dict.get<double>("epoch_seconds"),
+                    .total_seconds = dict.get<double>("total_seconds"),
+                    .lr_scale = dict.get<double>("lr_scale"),
+                    .worse_in_a_row = count(dict, "worse_in_a_row"),
+                    .plateau = count(dict, "plateau"),
+                    .best_epoch = count(dict, "best_epoch"),
+                    .best_valid = optional_double(dict, "best_valid_acc"),
+                    .best_test = optional_double(dict, "best_test_acc"),
+                    .best_loss = dict.get<double>("best_loss")};
+  for (const Value& value : dict.get<List>("series")) {
+    const Dict& epoch = value.as<Dict>();
+    position.series.push_back({.epoch = count(epoch, "epoch"),
+                               .loss = epoch.get<double>("loss"),
+                               .valid_accuracy = optional_double(epoch, "valid_acc"),
+                               .test_accuracy = optional_double(epoch, "test_acc"),
+                               .seconds = epoch.get<double>("seconds"),
+                               .lr = epoch.get<double>("lr")});
+  }
+  return position;
+}
+
+void copy_checked(const Dict& from, const std::string& name, const at::Tensor& to,
+                  const std::filesystem::path& file) {
+  const at::Tensor& tensor = from.get<at::Tensor>(name);
+  if (tensor.sizes() != to.sizes()) {
+    fail(ErrorKind::input, "{}: {} has shape [{}], [{}] expected", file.string(), name,
+         fmt::join(tensor.sizes(), ", "), fmt::join(to.sizes(), ", "));
+  }
+  to.copy_(tensor);
+}
+
+}  // namespace
+
+StoreIdentity identity_of(const graph::Store& store) {
+  return {dataset_name(store), store_checksum(store)};
+}
+
+nn::ModelShape shape_of(const recipe::Recipe& recipe, const graph::Store& store) {
+  return {.kind = recipe.model,
+          .inputs = static_cast<int64_t>(store.meta().feature_columns),
+          .hidden = static_cast<int64_t>(recipe.hidden),
+          .classes = static_cast<int64_t>(store.meta().classes),
+          .layers = static_cast<int64_t>(recipe.fanout.size()),
+          .heads = static_cast<int64_t>(recipe.model == recipe::ModelKind::gat ? recipe.heads : 1),
+          .dropout = recipe.dropout,
+          .batch_norm = recipe.batch_norm};
+}
+
+std::string describe(const nn::ModelShape& shape) {
+  std::string text = fmt::format("{} {}", recipe::name(shape.kind), shape.inputs);
+  for (int64_t i = 1; i < shape.layers; ++i) text += fmt::format(" -> {}", shape.hidden);
+  text += fmt::format(" -> {}", shape.classes);
+  if (shape.heads > 1) text += fmt::format(", {} heads", shape.heads);
+  if (shape.batch_norm) text += ", batch norm";
+  return text;
+}
+
+Dict make_checkpoint(const nn::Model& model, const nn::Adam& adam, const recipe::Recipe& recipe,
+                     const StoreIdentity& store, const Position& position) {
+  Dict parameters;
+  for (const nn::NamedTensor& entry : model.state()) {
+    parameters[entry.name] = copy_of(entry.tensor);
+  }
+  List neighbors;
+  for (const uint32_t fanout : recipe.fanout) {
+    neighbors.emplace_back(fanout == recipe::kAllNeighbors ? int64_t{-1} : int64_t{fanout});
+  }
+  static const EpochResult kNone;
+  const EpochResult& last = position.series.empty() ? kNone : position.series.back();
+  const nn::ModelShape& shape = model.shape();
+  return Dict{{"epoch", position.epoch},
+              {"model_state_dict", parameters},
+              {"optimizer_state_dict", optimizer_state(model, adam, recipe)},
+              {"train_loss", last.loss},
+              {"valid_acc", optional_value(last.valid_accuracy)},
+              {"test_acc", optional_value(last.test_accuracy)},
+              {"model", recipe::name(recipe.model)},
+              {"hidden_dim", shape.hidden},
+              {"dropout", shape.dropout},
+              {"input_dim", shape.inputs},
+              {"output_dim", shape.classes},
+              {"num_layers", shape.layers},
+              {"heads", shape.heads},
+              {"batch_norm", shape.batch_norm},
+              {"num_neighbors", neighbors},
+              {"recipe", to_json(recipe).dump()},
+              {"store", Dict{{"name", store.name}, {"checksum", store.checksum}}},
+              {"position", to_value(position)},
+              {"plimsoll_checkpoint", kCheckpointVersion}};
+}
+
+Checkpoint read_checkpoint(const std::filesystem::path& file) {
+  Dict dict = read_torch_file(file);
+  try {
+    const Value* version = dict.find("plimsoll_checkpoint");
+    if (version == nullptr) {
+      fail(ErrorKind::input, "no plimsoll_checkpoint in it: Plimsoll did not write it");
+    }
+    if (version->as<int64_t>() != kCheckpointVersion) {
+      fail(ErrorKind::input, "of version {}, this program reads version {}",
+           version->as<int64_t>(), kCheckpointVersion);
+    }
+    const auto json = nlohmann::json::parse(dict.get<std::string>("recipe"), nullptr, false);
+    Checkpoint checkpoint{.recipe = recipe::from_json(json, "recipe")};
+    const Dict& store = dict.get<Dict>("store");
+    checkpoint.store = {store.get<std::string>("name"), store.get<std::string>("checksum")};
+    checkpoint.shape = {.kind = checkpoint.recipe.model,
+                        .inputs = dict.get<int64_t>("input_dim"),
+                        .hidden = dict.get<int64_t>("hidden_dim"),
+                        .classes = dict.get<int64_t>("output_dim"),
+                        .layers = dict.get<int64_t>("num_layers"),
+                        .heads = dict.get<int64_t>("heads"),
+                        .dropout = dict.get<double>("dropout"),
+                        .batch_norm = dict.get<bool>("batch_norm")};
+    checkpoint.position = position_of(dict.get<Dict>("position"));
+    checkpoint.dict = std::move(dict);
+    return checkpoint;
+  } catch (const Error& error) {
+    fail(error.kind(), "{}: {}", file.string(), error.what());
+  }
+}
+
+void load_model(const Checkpoint& checkpoint, const std::filesystem::path& file, nn::Model& model) {
+  const Dict& parameters = checkpoint.dict.get<Dict>("model_state_dict");
+  for (const nn::NamedTensor& entry : model.state()) {
+    copy_checked(parameters, entry.name, entry.tensor, file);
+  }
+}
+
+void load_adam(const Checkpoint& checkpoint, const std::filesystem::path& file,
+               const nn::Model& model, nn::Adam& adam) {
+  const Dict& state = checkpoint.dict.get<Dict>("optimizer_state_dict").get<Dict>("state");
+  if (state.empty()) return;
+  int64_t begin = 0;
+  for (size_t i = 0; i < model.parameters().size(); ++i) {
+    const at::Tensor& parameter = model.parameters()[i].tensor;
+    const Dict& entry = state.get<Dict>(static_cast<int64_t>(i));
+    const auto part = [&](const at::Tensor& flat) {
+      return flat.narrow(0, begin, parameter.numel()).view(parameter.sizes());
+    };
+    copy_checked(entry, "exp_avg", part(adam.mean), file);
+    copy_checked(entry, "exp_avg_sq", part(adam.square), file);
+    adam.steps = entry.get<at::Tensor>("step").item<int64_t>();
+    begin += parameter.numel();
+  }
+}
+
+}  // namespace plimsoll::train

@@ -1,0 +1,18 @@
+// Where and on how many threads torch computes.
+#pragma once
+
+#include <c10/core/Device.h>
+
+#include <string>
+
+#include "train/job.h"
+
+namespace plimsoll::train {
+
+// What the user's wish comes to; throws Error{usage} for cuda where there is none.
+c10::Device choose_device(DeviceKind kind);
+
+// For torch and for the BLAS below it, which keeps a count of its own.
+void set_computing_threads(unsigned threads);
+
+}  // namespace plimsoll::train

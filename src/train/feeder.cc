@@ -1,0 +1,196 @@
+#include "train/feeder.h"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
+#include <c10/core/StreamGuard.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+#include <c10/util/Exception.h>
+
+#include <map>
+#include <mutex>
+#include <span>
+#include <thread>
+
+namespace plimsoll::train {
+namespace {
+
+class PinnedPages final : public memory::PageSource {
+ public:
+  void* allocate(uint64_t bytes) override {
+    const std::lock_guard lock(mutex_);
+    at::Tensor tensor = at::empty({static_cast<int64_t>(bytes)},
+                                  at::TensorOptions().dtype(at::kByte).pinned_memory(true));
+    void* data = tensor.data_ptr();
+    lent_[data] = std::move(tensor);
+    return data;
+  }
+  void release(void* data, uint64_t /*bytes*/) noexcept override {
+    const std::lock_guard lock(mutex_);
+    lent_.erase(data);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<void*, at::Tensor> lent_;
+};
+
+// from_blob wants a pointer to what is not const; nobody writes through these tensors.
+template <typename T>
+at::Tensor view(std::span<const T> values, at::ScalarType type) {
+  if (values.empty()) return {};
+  return at::from_blob(const_cast<T*>(values.data()), {static_cast<int64_t>(values.size())},
+                       at::TensorOptions().dtype(type));
+}
+at::Tensor view(std::span<const uint32_t> values) { return view(values, at::kInt); }
+at::Tensor view(std::span<const float> values) { return view(values, at::kFloat); }
+at::Tensor view(const batch::Matrix& matrix) {
+  if (matrix.data == nullptr) return {};
+  return at::from_blob(
+      const_cast<float*>(matrix.data),
+      {static_cast<int64_t>(matrix.rows), static_cast<int64_t>(matrix.columns)},
+      at::TensorOptions().dtype(at::kFloat));
+}
+
+at::Tensor view_or_empty(std::span<const uint32_t> values) {
+  return values.empty() ? at::empty({0}, at::TensorOptions().dtype(at::kInt)) : view(values);
+}
+
+}  // namespace
+
+std::unique_ptr<memory::PageSource> pinned_pages(c10::Device device) {
+  if (device.is_cpu()) return nullptr;
+  return std::make_unique<PinnedPages>();
+}
+
+nn::BatchTensors view_tensors(const batch::Batch& batch) {
+  nn::BatchTensors tensors{
+      .input = view(batch.input), .own = view(batch.own), .nodes = view(batch.nodes)};
+  if (!batch.labels.empty()) tensors.labels = view(batch.labels, at::kInt);
+  for (const batch::Block& block : batch.blocks) {
+    const bool gradients = !block.source_offsets.empty();
+    tensors.blocks.push_back({
+        .destinations = block.destinations,
+        .sources = block.sources,
+        .offsets = view(block.offsets),
+        .indices = view_or_empty(block.indices),
+        .source_offsets = view(block.source_offsets),
+        .by_source = gradients ? view_or_empty(block.by_source) : at::Tensor(),
+        .source_edges = gradients ? view_or_empty(block.source_edges) : at::Tensor(),
+        .destination_scale = view(block.destination_scale),
+        .source_scale = view(block.source_scale),
+        .self_scale = view(block.self_scale),
+    });
+  }
+  return tensors;
+}
+
+nn::BatchTensors to_device(const nn::BatchTensors& tensors, c10::Device device) {
+  const auto move = [&](const at::Tensor& tensor) {
+    return tensor.defined() ? tensor.to(device, tensor.scalar_type(), /*non_blocking=*/true)
+                            : tensor;
+  };
+  nn::BatchTensors moved{.input = move(tensors.input),
+                         .own = move(tensors.own),
+                         .nodes = move(tensors.nodes),
+                         .labels = move(tensors.labels)};
+  for (const nn::BlockTensors& block : tensors.blocks) {
+    moved.blocks.push_back({.destinations = block.destinations,
+                            .sources = block.sources,
+                            .offsets = move(block.offsets),
+                            .indices = move(block.indices),
+                            .source_offsets = move(block.source_offsets),
+                            .by_source = move(block.by_source),
+                            .source_edges = move(block.source_edges),
+                            .destination_scale = move(block.destination_scale),
+                            .source_scale = move(block.source_scale),
+                            .self_scale = move(block.self_scale)});
+  }
+  return moved;
+}
+
+Feeder::Feeder(batch::Pipeline& pipeline, c10::Device device)
+    : pipeline_(pipeline), device_(device) {
+  if (device.is_cpu()) return;
+  const c10::impl::VirtualGuardImpl guard(device.type());
+  copies_ = guard.getStreamFromGlobalPool(device);
+}
+
+void Feeder::start(const batch::Pass& pass) {
+  drop();
+  pipeline_.start(pass);
+  more_ = true;
+}
+
+FedBatch& Feeder::next() {
+  const size_t wanted = device_.is_cpu() ? 1 : 1 + kAhead;
+  while (more_ && queue_.size() < wanted) fetch();
+  if (queue_.empty()) return nothing_;
+  Copying& front = queue_.front();
+  if (front.copied && front.fed.tensors) {
+    const c10::impl::VirtualGuardImpl guard(device_.type());
+    front.copied->block(guard.getStream(device_));
+  }
+  return front.fed;
+}
+
+void Feeder::done() {
+  Copying& front = queue_.front();
+  // The next batch must not be written where the copy still reads; it is nearly always long done.
+  while (front.copied && !front.copied->query()) std::this_thread::yield();
+  pipeline_.give_back(front.fed.batch);
+  queue_.pop_front();
+}
+
+void Feeder::drop() {
+  while (!queue_.empty()) done();
+  more_ = false;
+  pipeline_.stop();
+}
+
+void Feeder::fetch() {
+  const batch::Batch* batch = pipeline_.take();
+  if (batch == nullptr) {
+    more_ = false;
+    return;
+  }
+  queue_.push_back({.fed = {.batch = batch}});
+  if (device_.is_cpu()) {
+    queue_.back().fed.tensors = view_tensors(*batch);
+  } else {
+    copy(queue_.back());
+  }
+}
+
+void Feeder::copy(Copying& copying) {
+  const c10::impl::VirtualGuardImpl guard(device_.type());
+  const c10::Stream computing = guard.getStream(device_);
+  {
+    const c10::StreamGuard on_copies(*copies_);
+    try {
+      copying.fed.tensors = to_device(view_tensors(*copying.fed.batch), device_);
+    } catch (const c10::OutOfMemoryError&) {
+      copying.fed.tensors.reset();
+    }
+    copying.copied.emplace(device_.type());
+    copying.copied->record(*copies_);
+  }
+  if (!copying.fed.tensors) return;
+  // Their memory belongs to the copying stream; it may serve the next copy only once the computing
+  // stream is done with it.
+  const auto used = [&](const at::Tensor& tensor) {
+    if (tensor.defined()) tensor.record_stream(computing);
+  };
+  nn::BatchTensors& tensors = *copying.fed.tensors;
+  for (const auto* tensor : {&tensors.input, &tensors.own, &tensors.nodes, &tensors.labels}) {
+    used(*tensor);
+  }
+  for (const nn::BlockTensors& block : tensors.blocks) {
+    for (const auto* tensor :
+         {&block.offsets, &block.indices, &block.source_offsets, &block.by_source,
+          &block.source_edges, &block.destination_scale, &block.source_scale, &block.self_scale}) {
+      used(*tensor);
+    }
+  }
+}
+
+}  // namespace plimsoll::train

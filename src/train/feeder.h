@@ -1,0 +1,68 @@
+// Batches as tensors on the model's device. On a CPU the tensors are views of the pipeline's memory.
+// For a GPU the pipeline assembles in pinned memory, and batches are copied on a stream of their
+// own while the ones before are computed.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/Device.h>
+#include <c10/core/Event.h>
+#include <c10/core/Stream.h>
+
+#include <deque>
+#include <memory>
+#include <optional>
+
+#include "batch/pipeline.h"
+#include "memory/buffer.h"
+#include "nn/model.h"
+
+namespace plimsoll::train {
+
+// Memory that a GPU copies from without a stop; null for a CPU.
+std::unique_ptr<memory::PageSource> pinned_pages(c10::Device device);
+
+// A batch's tensors as views; it must stay alive.
+nn::BatchTensors view_tensors(const batch::Batch& batch);
+nn::BatchTensors to_device(const nn::BatchTensors& tensors, c10::Device device);
+
+struct FedBatch {
+  const batch::Batch* batch = nullptr;
+  // Empty where the device had no room for the copy: cut the batch, then.
+  std::optional<nn::BatchTensors> tensors;
+};
+
+// For one thread. Between start and the null batch at the end, every next() is followed by done().
+class Feeder {
+ public:
+  Feeder(batch::Pipeline& pipeline, c10::Device device);
+  ~Feeder() { drop(); }
+  Feeder(const Feeder&) = delete;
+  Feeder& operator=(const Feeder&) = delete;
+
+  // How many batches it holds beyond the one that next() gave.
+  static constexpr unsigned kAhead = 2;
+
+  void start(const batch::Pass& pass);
+  // The next batch; `batch` is null after the last one.
+  FedBatch& next();
+  void done();
+  // Ends the pass early.
+  void drop();
+
+ private:
+  struct Copying {
+    FedBatch fed;
+    std::optional<c10::Event> copied;  // on a GPU
+  };
+  void fetch();
+  void copy(Copying& copying);
+
+  batch::Pipeline& pipeline_;
+  const c10::Device device_;
+  std::optional<c10::Stream> copies_;
+  std::deque<Copying> queue_;  // the front one is with the caller
+  bool more_ = false;
+  FedBatch nothing_;
+};
+
+}  // namespace plimsoll::train

@@ -1,0 +1,61 @@
+// The door to training: what a command hands over, and how it reaches the library that knows torch.
+// Free of torch, so that the program can plan and refuse before it loads half a second of library.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+
+#include "graph/store.h"
+#include "memory/ledger.h"
+#include "recipe/recipe.h"
+
+namespace plimsoll::train {
+
+enum class DeviceKind { automatic, cpu, cuda };
+enum class Output { classes, logits, embeddings };
+enum class SplitName { train, valid, test, all };
+
+// How a run goes about its recipe; none of it changes what is learned.
+struct RunOptions {
+  DeviceKind device = DeviceKind::automatic;
+  unsigned workers = 0;  // threads that make batches; 0 = chosen from `threads`
+  unsigned threads = 1;  // in all
+  bool quiet = false;
+};
+
+struct TrainJob {
+  const graph::Store& store;
+  recipe::Recipe recipe;
+  RunOptions run;
+  std::filesystem::path save_dir;
+  bool resume = false;      // from save_dir/last.pth; `recipe` is then what recipe::resume gave
+  uint64_t save_every = 0;  // epochs from one epoch_NNN.pth to the next; 0 = none
+  double checkpoint_minutes = 30;  // how much work a kill -9 may cost
+  memory::Ledger& ledger;
+};
+
+struct PredictJob {
+  const graph::Store& store;
+  std::filesystem::path checkpoint;
+  SplitName split = SplitName::test;
+  Output output = Output::classes;
+  std::optional<recipe::Evaluation> evaluation;  // as in training where not given
+  std::filesystem::path out;                     // .npy; rows by ascending original id
+  std::filesystem::path ids_out;                 // .npy of those ids; empty = not written
+  RunOptions run;
+  memory::Ledger& ledger;
+};
+
+// What the library exports under the name kEntryPoint; the pointers never are null.
+struct Module {
+  // Returns the signal that asked the run to stop, 0 when it ended by itself.
+  int (*train)(const TrainJob& job);
+  void (*predict)(const PredictJob& job);
+  // The recipe that a checkpoint was trained with.
+  recipe::Recipe (*read_recipe)(const std::filesystem::path& checkpoint);
+};
+constexpr const char* kEntryPoint = "plimsoll_train_module";
+using EntryPoint = const Module* (*)();
+
+}  // namespace plimsoll::train

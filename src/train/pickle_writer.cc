@@ -1,0 +1,192 @@
+#include "train/pickle_writer.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <string_view>
+
+#include "base/error.h"
+#include "train/pickle_opcode.h"
+#include "train/storage_type.h"
+
+namespace plimsoll::train {
+namespace {
+
+// Well-formed as Unicode has it: no stray bytes, no longer form than needed, no surrogates.
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
+    const uint8_t first = byte(0);
+    const size_t length = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+    if ((first >= 0x80 && first < 0xc2) || first > 0xf4 || text.size() < length) return false;
+    for (size_t i = 1; i < length; ++i) {
+      if ((byte(i) & 0xc0) != 0x80) return false;
+    }
+    if (first == 0xe0 && byte(1) < 0xa0) return false;
+    if (first == 0xed && byte(1) >= 0xa0) return false;
+    if (first == 0xf0 && byte(1) < 0x90) return false;
+    if (first == 0xf4 && byte(1) >= 0x90) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+std::string_view storage_name(const at::Tensor& tensor) {
+  if (!tensor.defined() || tensor.layout() != at::kStrided || tensor.is_quantized() ||
+      tensor.is_meta()) {
+    fail(ErrorKind::internal, "a checkpoint was given a tensor without plain numbers");
+  }
+  const auto* const found =
+      std::find_if(kStorageTypes.begin(), kStorageTypes.end(),
+                   [&](const StorageType& entry) { return entry.type == tensor.scalar_type(); });
+  if (found == kStorageTypes.end()) {
+    fail(ErrorKind::internal, "a checkpoint was given a tensor of the type {}",
+         at::toString(tensor.scalar_type()));
+  }
+  return found->name;
+}
+
+class PickleWriter {
+ public:
+  Pickle write(const Dict& dict) {
+    put(Opcode::proto);
+    put_number(kPickleProtocol, 1);
+    put(dict);
+    put(Opcode::stop);
+    return std::move(pickle_);
+  }
+
+ private:
+  void put(Opcode opcode) { pickle_.bytes.push_back(static_cast<char>(opcode)); }
+  // The lowest byte first.
+  void put_number(uint64_t number, int bytes) {
+    for (int i = 0; i < bytes; ++i) pickle_.bytes.push_back(static_cast<char>(number >> (8 * i)));
+  }
+
+  void put(std::monostate /*none*/) { put(Opcode::none); }
+  void put(bool value) { put(value ? Opcode::new_true : Opcode::new_false); }
+  void put(int64_t value);
+  void put(double value);
+  void put(const std::string& text);
+  void put(const at::Tensor& tensor);
+  void put(const List& list);
+  void put(const Dict& dict);
+  void put(const Value& value) {
+    std::visit([this](const auto& held) { put(held); }, value.any());
+  }
+
+  void put_global(std::string_view module, std::string_view name);
+  void put_tuple(const std::vector<int64_t>& numbers);
+  void put_empty_ordered_dict();
+
+  Pickle pickle_;
+};
+
+void PickleWriter::put(int64_t value) {
+  const auto bits = static_cast<uint64_t>(value);
+  if (value >= 0 && value <= std::numeric_limits<uint8_t>::max()) {
+    put(Opcode::bin_int1);
+    put_number(bits, 1);
+  } else if (value >= 0 && value <= std::numeric_limits<uint16_t>::max()) {
+    put(Opcode::bin_int2);
+    put_number(bits, 2);
+  } else if (value == static_cast<int32_t>(value)) {
+    put(Opcode::bin_int);
+    put_number(bits, 4);
+  } else {
+    // The fewest bytes that keep the sign, as Python writes it.
+    const auto magnitude = static_cast<uint64_t>(value < 0 ? ~value : value);
+    const int bytes = static_cast<int>(std::bit_width(magnitude)) / 8 + 1;
+    put(Opcode::long1);
+    put_number(static_cast<uint64_t>(bytes), 1);
+    put_number(bits, bytes);
+  }
+}
+
+void PickleWriter::put(double value) {
+  put(Opcode::bin_float);
+  put_number(__builtin_bswap64(std::bit_cast<uint64_t>(value)), 8);
+}
+
+void PickleWriter::put(const std::string& text) {
+  if (!is_utf8(text)) {
+    fail(ErrorKind::input, "the text '{}' is not UTF-8 and cannot go into a checkpoint", text);
+  }
+  if (text.size() > std::numeric_limits<uint32_t>::max()) {
+    fail(ErrorKind::internal, "a text of {} bytes is too long for a checkpoint", text.size());
+  }
+  put(Opcode::bin_unicode);
+  put_number(text.size(), 4);
+  pickle_.bytes += text;
+}
+
+void PickleWriter::put(const List& list) {
+  put(Opcode::empty_list);
+  put(Opcode::mark);
+  for (const Value& item : list) put(item);
+  put(Opcode::appends);
+}
+
+void PickleWriter::put(const Dict& dict) {
+  put(Opcode::empty_dict);
+  put(Opcode::mark);
+  for (const auto& [key, value] : dict) {
+    std::visit([this](const auto& held) { put(held); }, key);
+    put(value);
+  }
+  put(Opcode::set_items);
+}
+
+void PickleWriter::put_global(std::string_view module, std::string_view name) {
+  put(Opcode::global);
+  pickle_.bytes.append(module).append("\n").append(name).append("\n");
+}
+
+void PickleWriter::put_tuple(const std::vector<int64_t>& numbers) {
+  put(Opcode::mark);
+  for (const int64_t number : numbers) put(number);
+  put(Opcode::tuple);
+}
+
+void PickleWriter::put_empty_ordered_dict() {
+  put_global("collections", "OrderedDict");
+  put(Opcode::empty_tuple);
+  put(Opcode::reduce);
+}
+
+// _rebuild_tensor_v2(storage, offset, sizes, strides, requires_grad, backward_hooks), where the
+// storage is ('storage', type, name, device, numel).
+void PickleWriter::put(const at::Tensor& tensor) {
+  const std::vector<int64_t> sizes = tensor.sizes().vec();
+  std::vector<int64_t> strides(sizes.size());
+  int64_t stride = 1;
+  for (size_t i = sizes.size(); i-- > 0;) {
+    strides[i] = stride;
+    stride *= std::max<int64_t>(sizes[i], 1);
+  }
+  const std::string_view type = storage_name(tensor);
+  put_global("torch._utils", "_rebuild_tensor_v2");
+  put(Opcode::mark);
+  put(Opcode::mark);
+  put(std::string("storage"));
+  put_global("torch", type);
+  put(fmt::format("{}", pickle_.storages.size()));
+  put(std::string("cpu"));
+  put(tensor.numel());
+  put(Opcode::tuple);
+  put(Opcode::bin_pers_id);
+  put(int64_t{0});
+  put_tuple(sizes);
+  put_tuple(strides);
+  put(false);
+  put_empty_ordered_dict();
+  put(Opcode::tuple);
+  put(Opcode::reduce);
+  pickle_.storages.push_back(tensor);
+}
+
+}  // namespace
+
+Pickle write_pickle(const Dict& dict) { return PickleWriter().write(dict); }
+
+}  // namespace plimsoll::train

@@ -1,0 +1,10 @@
+// A trained model's answers as a NumPy file.
+#pragma once
+
+#include "train/job.h"
+
+namespace plimsoll::train {
+
+void predict(const PredictJob& job);
+
+}  // namespace plimsoll::train

@@ -1,0 +1,114 @@
+#include "train/results.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <ctime>
+#include <span>
+
+#include "io/checksum.h"
+#include "io/partial_file.h"
+
+namespace plimsoll::train {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+
+ordered_json number(std::optional<double> value) {
+  if (!value || !std::isfinite(*value)) return nullptr;
+  return *value;
+}
+
+ordered_json to_json(const EpochResult& result) {
+  return {{"epoch", result.epoch},
+          {"loss", number(result.loss)},
+          {"valid_acc", number(result.valid_accuracy)},
+          {"test_acc", number(result.test_accuracy)},
+          {"seconds", number(result.seconds)},
+          {"lr", number(result.lr)}};
+}
+
+}  // namespace
+
+std::string_view name(Status status) {
+  switch (status) {
+    case Status::finished:
+      return "finished";
+    case Status::stopped:
+      return "stopped";
+    case Status::early_stopped:
+      return "early stopped";
+  }
+  return "finished";
+}
+
+ordered_json to_json(const Results& results) {
+  const recipe::Recipe& recipe = results.recipe;
+  ordered_json series = ordered_json::array();
+  for (const EpochResult& result : results.series) series.push_back(to_json(result));
+  return {{"dataset", results.dataset},
+          {"model", name(recipe.model)},
+          {"hidden_dim", recipe.hidden},
+          {"num_params", results.parameters},
+          {"best_epoch", results.best_epoch},
+          {"train_acc", number(results.train_accuracy)},
+          {"valid_acc", number(results.valid_accuracy)},
+          {"test_acc", number(results.test_accuracy)},
+          {"training_time", number(results.training_seconds)},
+          {"epochs", recipe.epochs},
+          {"lr", recipe.lr},
+          {"dropout", recipe.dropout},
+          {"weight_decay", recipe.weight_decay},
+          {"batch_size", recipe.batch_size},
+          {"num_neighbors", recipe::to_json(recipe.fanout)},
+          {"timestamp", results.timestamp},
+          {"seed", recipe.seed},
+          {"status", name(results.status)},
+          {"epochs_run", results.series.size()},
+          {"device", results.device},
+          {"batches_per_second", number(results.batches_per_second)},
+          {"peak_memory_bytes", results.peak_memory_bytes},
+          {"store_checksum", results.store_checksum},
+          {"recipe", recipe::to_json(recipe)},
+          {"series", series}};
+}
+
+void write_results(const fs::path& save_dir, const Results& results) {
+  const std::string text =
+      to_json(results).dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  io::PartialFile file(save_dir / "results.json");
+  file.append(std::as_bytes(std::span(text)));
+  file.commit();
+}
+
+std::string store_checksum(const graph::Store& store) {
+  io::Checksum checksum;
+  for (const auto& [file, about] : store.meta().files) {
+    checksum.update(std::as_bytes(std::span(about.checksum)));
+  }
+  return checksum.hex();
+}
+
+std::string dataset_name(const graph::Store& store) {
+  const nlohmann::json& source = store.meta().source;
+  const auto name = source.is_object() ? source.find("name") : source.end();
+  if (name != source.end() && name->is_string() && !name->get<std::string>().empty()) {
+    return name->get<std::string>();
+  }
+  const fs::path& folder = store.folder();
+  return (folder.has_filename() ? folder : folder.parent_path()).stem().string();
+}
+
+std::string timestamp(std::chrono::system_clock::time_point when) {
+  std::tm local = {};
+  const std::time_t seconds = std::chrono::system_clock::to_time_t(when);
+  ::localtime_r(&seconds, &local);
+  const int64_t minutes_east = local.tm_gmtoff / 60;
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}{}{:02}:{:02}", local, minutes_east < 0 ? '-' : '+',
+                     std::abs(minutes_east) / 60, std::abs(minutes_east) % 60);
+}
+
+}  // namespace plimsoll::train

@@ -1,0 +1,63 @@
+// results.json: what a training came to, under the keys that users' scripts read and some of ours.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/store.h"
+#include "recipe/recipe.h"
+
+namespace plimsoll::train {
+
+enum class Status { finished, stopped, early_stopped };
+std::string_view name(Status status);
+
+struct EpochResult {
+  uint64_t epoch = 0;  // from 1
+  double loss = 0;
+  std::optional<double> valid_accuracy;  // none in epochs without evaluation
+  std::optional<double> test_accuracy;
+  double seconds = 0;
+  double lr = 0;
+};
+
+struct Results {
+  std::string dataset;
+  recipe::Recipe recipe;
+  uint64_t parameters = 0;
+  uint64_t best_epoch = 0;               // the one of best.pth; 0 before the first evaluation
+  std::optional<double> train_accuracy;  // of the best epoch, as the other two
+  std::optional<double> valid_accuracy;
+  std::optional<double> test_accuracy;
+  double training_seconds = 0;
+  std::string timestamp;  // as timestamp() gives it
+  Status status = Status::finished;
+  std::vector<EpochResult> series;
+  uint64_t peak_memory_bytes = 0;
+  std::string store_checksum;
+  std::string device;
+  double batches_per_second = 0;
+};
+
+// What is not a number becomes null.
+nlohmann::ordered_json to_json(const Results& results);
+
+// Replaces save_dir/results.json, whole or not at all.
+void write_results(const std::filesystem::path& save_dir, const Results& results);
+
+// One checksum for all of a store: XXH3-64 over its files' checksums in the order of their names.
+std::string store_checksum(const graph::Store& store);
+
+// What the store calls its source, else the folder's name without .plim.
+std::string dataset_name(const graph::Store& store);
+
+// "2024-05-17T09:30:00+02:00", local time.
+std::string timestamp(std::chrono::system_clock::time_point when);
+
+}  // namespace plimsoll::train

@@ -1,0 +1,151 @@
+#include "train/tensor_memory.h"
+
+#include <c10/core/Allocator.h>
+#include <c10/core/CPUAllocator.h>
+#include <torch/version.h>
+
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <new>
+#include <set>
+#include <vector>
+
+#include "base/error.h"
+#include "memory/buffer.h"
+
+namespace plimsoll::train {
+namespace {
+
+constexpr uint64_t kLargeBytes = 64 * 1024;
+constexpr uint64_t kHeaderBytes = 128;
+
+// Stands in front of every tensor's values; knows how to end them.
+struct Header {
+  memory::Pages pages;  // holds the header itself; none where the heap does
+  uint64_t room_bytes = 0;
+};
+static_assert(sizeof(Header) <= kHeaderBytes);
+
+Header* header_of(void* values) {
+  return reinterpret_cast<Header*>(static_cast<char*>(values) - kHeaderBytes);
+}
+void* values_of(void* base) { return static_cast<char*>(base) + kHeaderBytes; }
+
+// Sizes come in eight steps for each doubling, so that batches of slightly different size share.
+uint64_t rounded(uint64_t bytes) {
+  const uint64_t step = std::bit_floor(bytes) / 8;
+  return (bytes + step - 1) / step * step;
+}
+
+class Pool final : public c10::Allocator {
+ public:
+  static Pool& instance() {
+    static Pool* pool = new Pool;  // NOLINT: tensors may outlive every other object
+    return *pool;
+  }
+
+  void use(memory::Ledger* ledger) {
+    const std::lock_guard lock(mutex_);
+    drop_cached();
+    if (ledger == nullptr) {
+      for (Header* header : live_) header->pages.end_lease();
+      live_.clear();
+    }
+    ledger_ = ledger;
+  }
+
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 3)
+  c10::DataPtr allocate(size_t bytes) override { return lend(bytes); }
+  void copy_data(void* to, const void* from, size_t bytes) const override {
+    std::memcpy(to, from, bytes);
+  }
+#else
+  c10::DataPtr allocate(size_t bytes) const override {
+    return const_cast<Pool*>(this)->lend(bytes);
+  }
+#endif
+  c10::DeleterFnPtr raw_deleter() const override { return &take_back; }
+
+ private:
+  c10::DataPtr lend(uint64_t bytes) {
+    const c10::Device cpu(c10::DeviceType::CPU);
+    if (bytes == 0) return {nullptr, nullptr, &take_back, cpu};
+    void* values = bytes >= kLargeBytes ? lend_large(rounded(bytes + kHeaderBytes)) : nullptr;
+    if (values == nullptr) {
+      void* base = std::aligned_alloc(kHeaderBytes, (bytes + 2 * kHeaderBytes - 1) / kHeaderBytes *
+                                                        kHeaderBytes);
+      if (base == nullptr) throw std::bad_alloc();
+      new (base) Header;
+      values = values_of(base);
+    }
+    return {values, values, &take_back, cpu};
+  }
+
+  // Null outside of a TensorMemory.
+  void* lend_large(uint64_t room_bytes) {
+    const std::lock_guard lock(mutex_);
+    if (ledger_ == nullptr) return nullptr;
+    auto& cached = cached_[room_bytes];
+    if (cached.empty()) {
+      if (ledger_->available_bytes() < room_bytes) drop_cached();
+      memory::Pages pages(*ledger_, "tensors", room_bytes);
+      auto* header = new (pages.data()) Header{.room_bytes = room_bytes};
+      header->pages = std::move(pages);
+      live_.insert(header);
+      return values_of(header);
+    }
+    Header* header = cached.back();
+    cached.pop_back();
+    live_.insert(header);
+    return values_of(header);
+  }
+
+  static void take_back(void* values) {
+    if (values == nullptr) return;
+    Header* header = header_of(values);
+    if (header->room_bytes == 0) {
+      header->~Header();
+      std::free(header);
+    } else {
+      instance().keep(header);
+    }
+  }
+
+  void keep(Header* header) {
+    const std::lock_guard lock(mutex_);
+    if (live_.erase(header) > 0) {
+      cached_[header->room_bytes].push_back(header);
+    } else {
+      release(header);  // of a TensorMemory that has ended
+    }
+  }
+
+  void drop_cached() {
+    for (auto& [bytes, headers] : cached_) {
+      for (Header* header : headers) release(header);
+    }
+    cached_.clear();
+  }
+
+  // The header lies in the pages that it owns.
+  static void release(Header* header) { const memory::Pages last = std::move(header->pages); }
+
+  std::mutex mutex_;
+  memory::Ledger* ledger_ = nullptr;
+  std::map<uint64_t, std::vector<Header*>> cached_;  // by room
+  std::set<Header*> live_;
+};
+
+}  // namespace
+
+TensorMemory::TensorMemory(memory::Ledger& ledger) {
+  Pool::instance().use(&ledger);
+  c10::SetCPUAllocator(&Pool::instance(), /*priority=*/1);
+}
+
+TensorMemory::~TensorMemory() { Pool::instance().use(nullptr); }
+
+}  // namespace plimsoll::train

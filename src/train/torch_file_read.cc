@@ -1,0 +1,240 @@
+#include <ATen/ops/empty.h>
+#include <c10/util/Exception.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <zip.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <exception>
+#include <memory>
+#include <new>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "train/pickle_reader.h"
+#include "train/torch_file.h"
+
+namespace plimsoll::train {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kMaxPickleBytes = 64 * 1024 * 1024;
+constexpr std::string_view kPickleName = "/data.pkl";
+
+struct DiscardArchive {
+  void operator()(zip_t* archive) const { ::zip_discard(archive); }
+};
+struct CloseMember {
+  void operator()(zip_file_t* member) const { ::zip_fclose(member); }
+};
+
+bool is_stored(const zip_stat_t& status) {
+  return status.comp_method == ZIP_CM_STORE && status.encryption_method == ZIP_EM_NONE;
+}
+
+// The members of an archive that are neither compressed nor encrypted, and together no larger than
+// the file: what they hold cannot take more memory.
+class StoredArchive {
+ public:
+  StoredArchive(const fs::path& path, uint64_t file_bytes);
+
+  const std::string& folder() const { return folder_; }
+  bool has(const std::string& name) const { return locate(name) >= 0; }
+  uint64_t size(const std::string& name) const { return stat(index(name)).size; }
+
+  // All of the member, which has that many bytes.
+  void read(const std::string& name, std::span<std::byte> bytes) const;
+  std::string read_text(const std::string& name, uint64_t max_bytes) const;
+
+ private:
+  zip_int64_t locate(const std::string& name) const {
+    return ::zip_name_locate(archive_.get(), (folder_ + name).c_str(), 0);
+  }
+  zip_uint64_t index(const std::string& name) const;
+  zip_stat_t stat(zip_uint64_t index) const;
+
+  std::unique_ptr<zip_t, DiscardArchive> archive_;
+  std::string folder_;  // that all members lie in
+};
+
+StoredArchive::StoredArchive(const fs::path& path, uint64_t file_bytes) {
+  int code = ZIP_ER_OK;
+  archive_.reset(::zip_open(path.c_str(), ZIP_RDONLY, &code));
+  if (!archive_) {
+    fail(ErrorKind::input, "it is a damaged zip archive, perhaps cut off (libzip's error {})",
+         code);
+  }
+  const auto count = static_cast<zip_uint64_t>(::zip_get_num_entries(archive_.get(), 0));
+  uint64_t total_bytes = 0;
+  for (zip_uint64_t i = 0; i < count; ++i) {
+    const zip_stat_t status = stat(i);
+    const std::string_view name = status.name;
+    if (name.ends_with(kPickleName) && name.find('/') == name.size() - kPickleName.size()) {
+      folder_ = name.substr(0, name.size() - kPickleName.size());
+    }
+    const uint64_t bytes = is_stored(status) ? status.size : 0;
+    if (bytes > file_bytes - total_bytes) {
+      fail(ErrorKind::input, "its members have more bytes than the file, {}", file_bytes);
+    }
+    total_bytes += bytes;
+  }
+  if (folder_.empty()) fail(ErrorKind::input, "it is a zip archive without data.pkl");
+}
+
+zip_uint64_t StoredArchive::index(const std::string& name) const {
+  const zip_int64_t found = locate(name);
+  if (found < 0) fail(ErrorKind::input, "it lacks the member {}{}", folder_, name);
+  const auto index = static_cast<zip_uint64_t>(found);
+  if (!is_stored(stat(index))) {
+    fail(ErrorKind::input, "its member {}{} is compressed or encrypted; torch.save does neither",
+         folder_, name);
+  }
+  return index;
+}
+
+zip_stat_t StoredArchive::stat(zip_uint64_t index) const {
+  constexpr zip_uint64_t kNeeded =
+      ZIP_STAT_NAME | ZIP_STAT_SIZE | ZIP_STAT_COMP_METHOD | ZIP_STAT_ENCRYPTION_METHOD;
+  zip_stat_t status;
+  if (::zip_stat_index(archive_.get(), index, 0, &status) != 0 ||
+      (status.valid & kNeeded) != kNeeded) {
+    fail(ErrorKind::input, "it is a damaged zip archive");
+  }
+  return status;
+}
+
+void StoredArchive::read(const std::string& name, std::span<std::byte> bytes) const {
+  const std::unique_ptr<zip_file_t, CloseMember> member(
+      ::zip_fopen_index(archive_.get(), index(name), 0));
+  if (!member) fail(ErrorKind::input, "{}{}: {}", folder_, name, ::zip_strerror(archive_.get()));
+  std::array<std::byte, 1> beyond = {};
+  while (true) {
+    // The read beyond the last byte is the one that compares the checksum.
+    const std::span<std::byte> rest = bytes.empty() ? std::span<std::byte>(beyond) : bytes;
+    const zip_int64_t count = ::zip_fread(member.get(), rest.data(), rest.size());
+    if (count < 0) {
+      zip_error_t* const error = ::zip_file_get_error(member.get());
+      if (::zip_error_code_zip(error) == ZIP_ER_READ) {
+        fail_errno("read", folder_ + name, ::zip_error_code_system(error));
+      }
+      fail(ErrorKind::input, "{}{}: {}", folder_, name, ::zip_error_strerror(error));
+    }
+    if ((count == 0) != bytes.empty()) {
+      fail(ErrorKind::input, "{}{} is not as long as the archive says", folder_, name);
+    }
+    if (count == 0) return;
+    bytes = bytes.subspan(static_cast<size_t>(count));
+  }
+}
+
+std::string StoredArchive::read_text(const std::string& name, uint64_t max_bytes) const {
+  const uint64_t bytes = size(name);
+  if (bytes > max_bytes) {
+    fail(ErrorKind::input, "its member {}{} has {} bytes, {} is the most", folder_, name, bytes,
+         max_bytes);
+  }
+  std::string text(bytes, '\0');
+  read(name, std::as_writable_bytes(std::span(text)));
+  return text;
+}
+
+// Loads every storage once; tensors that shared one share it again.
+class StorageLoader {
+ public:
+  explicit StorageLoader(const StoredArchive& archive) : archive_(archive) {}
+
+  at::Tensor operator()(const std::string& name, at::ScalarType type, int64_t count) {
+    const auto [found, is_new] = loaded_.try_emplace(name);
+    if (is_new) found->second = load("/data/" + name, type, count);
+    if (found->second.scalar_type() != type || found->second.numel() != count) {
+      fail(ErrorKind::input, "its storage {} is used as two different ones", name);
+    }
+    return found->second;
+  }
+
+ private:
+  at::Tensor load(const std::string& member, at::ScalarType type, int64_t count) const {
+    const uint64_t bytes = archive_.size(member);
+    const uint64_t item_bytes = c10::elementSize(type);
+    if (count < 0 || bytes % item_bytes != 0 ||
+        static_cast<uint64_t>(count) != bytes / item_bytes) {
+      fail(ErrorKind::input, "its member {}{} has {} bytes, {} numbers of type {} were expected",
+           archive_.folder(), member, bytes, count, c10::toString(type));
+    }
+    at::Tensor numbers = at::empty({count}, at::TensorOptions().dtype(type));
+    const std::span memory(static_cast<std::byte*>(numbers.data_ptr()), bytes);
+    archive_.read(member, memory);
+    const auto is_bool = [](std::byte byte) { return byte <= std::byte{1}; };
+    if (type == at::ScalarType::Bool && !std::all_of(memory.begin(), memory.end(), is_bool)) {
+      fail(ErrorKind::input, "its member {}{} has bools that are neither true nor false",
+           archive_.folder(), member);
+    }
+    return numbers;
+  }
+
+  const StoredArchive& archive_;
+  std::unordered_map<std::string, at::Tensor> loaded_;
+};
+
+// Tells the formats apart that people have under the same ending, and returns the size of the file.
+uint64_t check_format(const fs::path& path) {
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat status = {};
+  if (!fd || ::fstat(fd.get(), &status) != 0) fail_errno("open", path.string(), errno);
+  if (!S_ISREG(status.st_mode)) fail(ErrorKind::input, "it is not a regular file");
+  std::array<char, 512> start = {};
+  const ssize_t count = ::pread(fd.get(), start.data(), start.size(), 0);
+  if (count < 0) fail_errno("read", path.string(), errno);
+  const std::string_view bytes(start.data(), static_cast<size_t>(count));
+  if (bytes.empty()) fail(ErrorKind::input, "it is empty");
+  if (bytes.starts_with("\x80") || (bytes.size() > 262 && bytes.substr(257, 5) == "ustar")) {
+    fail(ErrorKind::input,
+         "it is in the format of torch before 1.6; load and save it in Python "
+         "with a newer torch");
+  }
+  if (!bytes.starts_with("PK\x03\x04")) fail(ErrorKind::input, "it is not a zip archive");
+  return static_cast<uint64_t>(status.st_size);
+}
+
+Dict read_archive(const fs::path& path) {
+  const StoredArchive archive(path, check_format(path));
+  if (archive.has("/byteorder") && archive.read_text("/byteorder", 16) != "little") {
+    fail(ErrorKind::input, "its numbers are big-endian");
+  }
+  StorageLoader load_storage(archive);
+  return read_pickle(archive.read_text(std::string(kPickleName), kMaxPickleBytes),
+                     [&](const std::string& name, at::ScalarType type, int64_t count) {
+                       return load_storage(name, type, count);
+                     });
+}
+
+[[noreturn]] void fail_to_read(const fs::path& path, std::string_view why) {
+  fail(ErrorKind::input, "{} cannot be read as a file of torch.save: {}", path.string(), why);
+}
+
+}  // namespace
+
+Dict read_torch_file(const fs::path& path) {
+  try {
+    return read_archive(path);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::input) throw;
+    fail_to_read(path, error.what());
+  } catch (const std::bad_alloc&) {
+    fail(ErrorKind::memory, "there is no memory to read {}", path.string());
+  } catch (const c10::Error& error) {
+    fail_to_read(path, error.what_without_backtrace());
+  } catch (const std::exception& error) {
+    fail_to_read(path, error.what());
+  }
+}
+
+}  // namespace plimsoll::train

@@ -1,0 +1,326 @@
+#include "train/trainer.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/ops/stack.h>
+#include <c10/util/Exception.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <numbers>
+
+#include "base/error.h"
+#include "base/interrupt.h"
+#include "base/random.h"
+#include "batch/slice.h"
+
+namespace plimsoll::train {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kLossesAtOnce = 64;        // on a GPU, between two looks
+constexpr double kLeastWriteSeconds = 10;   // between checkpoints at the end of short epochs
+constexpr uint64_t kPlateauPatience = 5;    // evaluations before the rate is cut
+constexpr double kPlateauFactor = 0.5;
+
+enum Purpose : uint64_t { kShuffle = 1, kDraws = 2, kDropout = 3, kParameters = 4 };
+
+// One key for everything random in an epoch, by purpose.
+uint64_t key(uint64_t seed, Purpose purpose, uint64_t epoch) {
+  return RandomStream(seed, purpose).at(epoch);
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace
+
+Trainer::Trainer(const TrainJob& job, const Data& data, c10::Device device)
+    : job_(job),
+      recipe_(job.recipe),
+      data_(data),
+      device_(device),
+      threads_(share_threads(job.run.threads, job.run.workers, !device.is_cpu())),
+      store_(identity_of(job.store)),
+      model_(shape_of(recipe_, job.store), key(recipe_.seed, kParameters, 0), device),
+      adam_(model_.values()),
+      source_(data.topology, data.rows.rows(),
+              recipe_.model == recipe::ModelKind::mlp ? std::vector<uint32_t>() : recipe_.fanout,
+              assembly_for(recipe_.model, recipe_.norm), threads_.workers, device, job.ledger),
+      inference_(model_, data.topology, data.rows.rows(), source_,
+                 {.evaluation = recipe_.evaluation,
+                  .batch_size = recipe_.batch_size,
+                  .seed = recipe_.seed,
+                  .workers = threads_.workers},
+                 device, job.ledger),
+      report_(Report::wants_bars(job.run.quiet)),
+      last_write_(Clock::now()) {
+  set_computing_threads(threads_.computing);
+}
+
+int Trainer::run() {
+  if (job_.resume) resume();
+  epoch_start_ = Clock::now();
+  try {
+    while (!finished()) {
+      if (!train_epoch()) throw Interrupted(pending_interrupt());
+      finish_epoch();
+    }
+    end(wants_early_stop() ? Status::early_stopped : Status::finished);
+    return 0;
+  } catch (const Interrupted& interrupted) {
+    report_.end_pass();
+    source_.feeder.drop();
+    position_.epoch_seconds += seconds_since(epoch_start_);
+    position_.total_seconds += seconds_since(epoch_start_);
+    look_at_losses();
+    write_checkpoints();
+    end(Status::stopped);
+    return interrupted.signal_number();
+  }
+}
+
+void Trainer::resume() {
+  const fs::path file = job_.save_dir / "last.pth";
+  const Checkpoint checkpoint = read_checkpoint(file);
+  if (!(checkpoint.shape == model_.shape())) {
+    fail(ErrorKind::input, "{} holds {}, this run is {}: not the same model or data set",
+         file.string(), describe(checkpoint.shape), describe(model_.shape()));
+  }
+  if (checkpoint.store.checksum != store_.checksum) {
+    fail(ErrorKind::input,
+         "{} was trained on {} (checksum {}), this store is {} (checksum {}); resume on the same "
+         "store, or start a new run",
+         file.string(), checkpoint.store.name, checkpoint.store.checksum, store_.name,
+         store_.checksum);
+  }
+  load_model(checkpoint, file, model_);
+  load_adam(checkpoint, file, model_, adam_);
+  position_ = checkpoint.position;
+  last_good_ = file.string();
+  fmt::print("resuming  {}: {} epochs done{}\n", file.string(), position_.epoch,
+             position_.batch > 0 ? fmt::format(", {} batches of the next", position_.batch) : "");
+}
+
+bool Trainer::wants_early_stop() const {
+  return recipe_.patience > 0 && position_.worse_in_a_row >= recipe_.patience;
+}
+
+bool Trainer::finished() const {
+  return position_.epoch >= recipe_.epochs || wants_early_stop();
+}
+
+double Trainer::learning_rate() const {
+  if (recipe_.schedule == recipe::Schedule::cosine) {
+    const double done =
+        static_cast<double>(position_.epoch) / static_cast<double>(recipe_.epochs);
+    return recipe_.lr * 0.5 * (1 + std::cos(std::numbers::pi * done));
+  }
+  return recipe_.lr * position_.lr_scale;
+}
+
+bool Trainer::train_epoch() {
+  const batch::Split& split = data_.splits.train;
+  const batch::Seeds seeds =
+      batch::Seeds::shuffled(split.nodes.span(), key(recipe_.seed, kShuffle, position_.epoch));
+  const uint64_t total = seeds.batches(recipe_.batch_size);
+  if (position_.batch >= total) return true;  // stopped while evaluating
+  const Clock::time_point start = Clock::now();
+  const batch::StageTimes before = source_.pipeline.times();
+  const auto stop_watch = [&] {
+    const batch::StageTimes now = source_.pipeline.times();
+    training_stages_.sample += now.sample - before.sample;
+    training_stages_.gather += now.gather - before.gather;
+    training_stages_.waiting += now.waiting - before.waiting;
+    training_seconds_ += seconds_since(start);
+  };
+  report_.begin_pass("Training", total, position_.batch);
+  source_.feeder.start({.seeds = seeds,
+                        .labels = split.labels.span(),
+                        .batch_size = recipe_.batch_size,
+                        .first_batch = position_.batch,
+                        .key = key(recipe_.seed, kDraws, position_.epoch),
+                        .gradients = true});
+  for (FedBatch* fed = &source_.feeder.next(); fed->batch != nullptr;
+       fed = &source_.feeder.next()) {
+    train_batch(*fed);
+    source_.feeder.done();
+    ++position_.batch;
+    ++batches_done_;
+    report_.advance(position_.batch,
+                    position_.loss_sum / static_cast<double>(std::max<uint64_t>(1, position_.seeds)));
+    if (pending_interrupt() != 0) {
+      stop_watch();
+      return false;
+    }
+    if (seconds_since(last_write_) > job_.checkpoint_minutes * 60) write_checkpoints();
+  }
+  look_at_losses();
+  report_.end_pass();
+  stop_watch();
+  return true;
+}
+
+void Trainer::train_batch(FedBatch& fed) {
+  const batch::Batch& batch = *fed.batch;
+  model_.gradients().zero_();
+  at::Tensor loss;
+  if (fed.tensors) {
+    try {
+      loss = forward_backward(*fed.tensors, batch.seeds);
+    } catch (const c10::OutOfMemoryError&) {
+      fed.tensors.reset();
+      model_.forget();
+    }
+  }
+  if (!loss.defined()) loss = train_in_parts(batch);
+  losses_.push_back({batch.index, batch.seeds, loss});
+  if (device_.is_cpu() || losses_.size() >= kLossesAtOnce) look_at_losses();
+  const Clock::time_point start = Clock::now();
+  adam_.step(model_.values(), model_.gradients(), learning_rate(), recipe_.weight_decay);
+  times_.step += seconds_since(start);
+}
+
+at::Tensor Trainer::forward_backward(const nn::BatchTensors& tensors, int64_t batch_seeds) {
+  const Clock::time_point start = Clock::now();
+  const uint64_t dropout_key =
+      RandomStream(key(recipe_.seed, kDropout, position_.epoch), 0).at(position_.batch);
+  const at::Tensor logits = model_.forward(tensors, /*training=*/true, dropout_key).logits;
+  const nn::Loss loss =
+      nn::cross_entropy(logits, tensors.labels, recipe_.label_smoothing, batch_seeds);
+  const Clock::time_point middle = Clock::now();
+  model_.backward(loss.gradient);
+  times_.forward += std::chrono::duration<double>(middle - start).count();
+  times_.backward += seconds_since(middle);
+  return loss.sum;
+}
+
+// For a batch that the device has no room for: the gradients of its parts, added up.
+at::Tensor Trainer::train_in_parts(const batch::Batch& batch) {
+  for (uint32_t parts = 2; parts / 2 < batch.seeds; parts *= 2) {
+    try {
+      model_.gradients().zero_();
+      at::Tensor sum;
+      for (uint32_t part = 0; part < parts; ++part) {
+        const auto bound = [&](uint64_t i) {
+          return static_cast<uint32_t>(i * batch.seeds / parts);
+        };
+        if (bound(part) == bound(part + 1)) continue;
+        const batch::Slice slice(batch, bound(part), bound(part + 1), job_.ledger);
+        const nn::BatchTensors tensors = to_device(view_tensors(slice.batch()), device_);
+        const at::Tensor loss = forward_backward(tensors, batch.seeds);
+        sum = sum.defined() ? sum.add(loss) : loss;
+      }
+      report_.note(fmt::format("batch {} did not fit the device and was computed in {} parts",
+                               batch.index, parts));
+      return sum;
+    } catch (const c10::OutOfMemoryError&) {
+      model_.forget();
+    }
+  }
+  fail(ErrorKind::memory, "one seed's neighbourhood does not fit the device; lower --fanout or "
+       "--hidden, or use --device cpu");
+}
+
+// Adds what is pending to the epoch's sum, in order, and ends the run at the first that is not a
+// number.
+void Trainer::look_at_losses() {
+  if (losses_.empty()) return;
+  std::vector<at::Tensor> sums;
+  for (const PendingLoss& loss : losses_) sums.push_back(loss.sum);
+  const at::Tensor values = (sums.size() == 1 ? sums[0].view({1}) : at::stack(sums)).to(at::kCPU);
+  for (size_t i = 0; i < losses_.size(); ++i) {
+    const double sum = values.data_ptr<float>()[i];
+    if (!std::isfinite(sum)) {
+      report_.end_pass();
+      fail(ErrorKind::diverged,
+           "the loss is {} at epoch {}, batch {}; {}. A lower --lr may help",
+           sum, position_.epoch + 1, losses_[i].batch,
+           last_good_.empty() ? "no checkpoint has been written yet"
+                              : "the last good checkpoint is " + last_good_);
+    }
+    position_.loss_sum += sum;
+    position_.seeds += losses_[i].seeds;
+  }
+  losses_.clear();
+}
+
+void Trainer::finish_epoch() {
+  EpochResult result{.epoch = position_.epoch + 1,
+                     .loss = position_.loss_sum / static_cast<double>(position_.seeds),
+                     .lr = learning_rate()};
+  const bool last = result.epoch == recipe_.epochs;
+  const bool evaluated = last || result.epoch % recipe_.log_steps == 0;
+  if (evaluated) {
+    const std::array<const batch::Split*, 2> splits = {&data_.splits.valid, &data_.splits.test};
+    const auto shares = accuracies(inference_, splits, report_);
+    result.valid_accuracy = shares[0];
+    result.test_accuracy = shares[1];
+  }
+  const double seconds = seconds_since(epoch_start_);
+  epoch_start_ = Clock::now();
+  result.seconds = position_.epoch_seconds + seconds;
+  position_.total_seconds += seconds;
+  position_.series.push_back(result);
+  position_.epoch = result.epoch;
+  position_.batch = 0;
+  position_.loss_sum = 0;
+  position_.seeds = 0;
+  position_.epoch_seconds = 0;
+  report_.epoch({result.epoch, result.loss, result.valid_accuracy, result.test_accuracy,
+                 result.seconds});
+  if (evaluated) judge(result);
+  const bool named = job_.save_every > 0 && result.epoch % job_.save_every == 0;
+  if (named) write_named_checkpoint();
+  if (last || seconds_since(last_write_) > kLeastWriteSeconds) write_checkpoints();
+}
+
+// Whether this is the best epoch so far, by validation, or by loss where there is none; and what
+// the schedule makes of it.
+void Trainer::judge(const EpochResult& result) {
+  const bool first = position_.best_epoch == 0;
+  const bool better = first || (result.valid_accuracy ? result.valid_accuracy > position_.best_valid
+                                                      : result.loss < position_.best_loss);
+  if (better) {
+    position_.best_epoch = result.epoch;
+    position_.best_valid = result.valid_accuracy;
+    position_.best_test = result.test_accuracy;
+    position_.best_loss = result.loss;
+    position_.worse_in_a_row = 0;
+    position_.plateau = 0;
+    best_ = make_checkpoint(model_, adam_, recipe_, store_, position_);
+    best_written_ = false;
+    return;
+  }
+  ++position_.worse_in_a_row;
+  if (recipe_.schedule == recipe::Schedule::plateau && ++position_.plateau >= kPlateauPatience) {
+    position_.lr_scale *= kPlateauFactor;
+    position_.plateau = 0;
+  }
+}
+
+// best.pth first: if only one of the two reaches the disk, the run that resumes from last.pth will
+// find the same best again.
+void Trainer::write_checkpoints() {
+  look_at_losses();
+  if (best_ && !best_written_) {
+    write_torch_file(job_.save_dir / "best.pth", *best_);
+    best_written_ = true;
+  }
+  const fs::path last = job_.save_dir / "last.pth";
+  write_torch_file(last, make_checkpoint(model_, adam_, recipe_, store_, position_));
+  last_good_ = last.string();
+  last_write_ = Clock::now();
+}
+
+void Trainer::write_named_checkpoint() {
+  const fs::path file = job_.save_dir / fmt::format("epoch_{:03}.pth", position_.epoch);
+  write_torch_file(file, make_checkpoint(model_, adam_, recipe_, store_, position_));
+  last_good_ = file.string();
+}
+
+}  // namespace plimsoll::train

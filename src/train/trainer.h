@@ -1,0 +1,89 @@
+// The training loop: epochs of batches, evaluations between them, checkpoints, and the orderly end
+// when somebody asks for it.
+#pragma once
+
+#include <c10/core/Device.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "nn/adam.h"
+#include "nn/loss.h"
+#include "nn/model.h"
+#include "train/checkpoint.h"
+#include "train/data.h"
+#include "train/device.h"
+#include "train/inference.h"
+#include "train/job.h"
+#include "train/report.h"
+
+namespace plimsoll::train {
+
+// Seconds of the training thread.
+struct ComputeTimes {
+  double forward = 0;
+  double backward = 0;
+  double step = 0;
+};
+
+class Trainer {
+ public:
+  Trainer(const TrainJob& job, const Data& data, c10::Device device);
+
+  // Returns the signal that asked it to stop, else 0.
+  int run();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void resume();
+  bool finished() const;
+  double learning_rate() const;
+  // One epoch or the rest of it; false when it was asked to stop on the way.
+  bool train_epoch();
+  void train_batch(FedBatch& fed);
+  // Adds to the gradients; returns the sum of the losses, on the device.
+  at::Tensor forward_backward(const nn::BatchTensors& tensors, int64_t batch_seeds);
+  at::Tensor train_in_parts(const batch::Batch& batch);
+  void look_at_losses();
+  void finish_epoch();
+  void judge(const EpochResult& result);
+  void write_checkpoints();
+  void write_named_checkpoint();
+  bool wants_early_stop() const;
+  void end(Status status);
+  std::optional<double> train_accuracy_of_best();
+  void print_end(const Results& results) const;
+
+  const TrainJob& job_;
+  const recipe::Recipe& recipe_;
+  const Data& data_;
+  const c10::Device device_;
+  const ThreadShares threads_;
+  const StoreIdentity store_;
+  nn::Model model_;
+  nn::Adam adam_;
+  Source source_;
+  Inference inference_;
+  Report report_;
+  Position position_;
+  std::optional<Dict> best_;   // of the best epoch, where this process has seen it
+  bool best_written_ = true;
+  struct PendingLoss {
+    uint64_t batch = 0;
+    uint64_t seeds = 0;
+    at::Tensor sum;
+  };
+  std::vector<PendingLoss> losses_;  // not looked at: a look makes the CPU wait for a GPU
+  std::string last_good_;            // the newest checkpoint on disk
+  Clock::time_point epoch_start_;
+  Clock::time_point last_write_;
+  uint64_t batches_done_ = 0;
+  double training_seconds_ = 0;  // of this process, in batches
+  ComputeTimes times_;
+  batch::StageTimes training_stages_;  // of training passes, not of evaluations
+};
+
+}  // namespace plimsoll::train

@@ -1,0 +1,90 @@
+// How a run ends: the best epoch's accuracy on its own training nodes, results.json, and where time
+// and memory went.
+#include <fmt/format.h>
+
+#include <array>
+#include <filesystem>
+
+#include "base/units.h"
+#include "memory/usage.h"
+#include "train/trainer.h"
+
+namespace plimsoll::train {
+namespace {
+
+std::string percent_or_dash(const std::optional<double>& share) {
+  return share ? fmt::format("{:.4f}", *share) : "-";
+}
+
+}  // namespace
+
+// Only at the end, and of the best epoch, which the model then holds.
+std::optional<double> Trainer::train_accuracy_of_best() {
+  if (position_.best_epoch == 0) return {};
+  const std::filesystem::path file = job_.save_dir / "best.pth";
+  load_model(read_checkpoint(file), file, model_);
+  const std::array<const batch::Split*, 1> splits = {&data_.splits.train};
+  return accuracies(inference_, splits, report_).front();
+}
+
+void Trainer::end(Status status) {
+  Results results{.dataset = store_.name,
+                  .recipe = recipe_,
+                  .parameters = static_cast<uint64_t>(model_.parameter_count()),
+                  .best_epoch = position_.best_epoch,
+                  .valid_accuracy = position_.best_valid,
+                  .test_accuracy = position_.best_test,
+                  .training_seconds = position_.total_seconds,
+                  .timestamp = timestamp(std::chrono::system_clock::now()),
+                  .status = status,
+                  .series = position_.series,
+                  .store_checksum = store_.checksum,
+                  .device = device_.str(),
+                  .batches_per_second = training_seconds_ == 0
+                                            ? 0
+                                            : static_cast<double>(batches_done_) / training_seconds_};
+  if (status != Status::stopped) {
+    write_checkpoints();
+    results.train_accuracy = train_accuracy_of_best();
+  }
+  results.peak_memory_bytes = memory::process_usage().peak_resident_bytes;
+  write_results(job_.save_dir, results);
+  print_end(results);
+}
+
+void Trainer::print_end(const Results& results) const {
+  if (results.best_epoch > 0) {
+    fmt::print("best      epoch {}: train {}, valid {}, test {}\n", results.best_epoch,
+               percent_or_dash(results.train_accuracy), percent_or_dash(results.valid_accuracy),
+               percent_or_dash(results.test_accuracy));
+  }
+  if (batches_done_ > 0) {
+    const auto each = [&](double seconds) {
+      return 1000 * seconds / static_cast<double>(batches_done_);
+    };
+    const batch::StageTimes& made = training_stages_;
+    fmt::print(
+        "speed     {:.1f} batches/s; a batch takes {} {:.2f} ms of sampling and {:.2f} ms of "
+        "gathering,\n          the training thread {:.2f} ms forward, {:.2f} backward, {:.2f} "
+        "step, {:.2f} waiting\n",
+        results.batches_per_second,
+        threads_.workers == 1 ? "one worker" : fmt::format("{} workers", threads_.workers),
+        each(made.sample), each(made.gather), each(times_.forward), each(times_.backward),
+        each(times_.step), each(made.waiting));
+  }
+  std::string parts;
+  uint64_t lent = 0;
+  for (const memory::Ledger::Usage& usage : job_.ledger.usage()) {
+    parts += fmt::format("{} {}, ", usage.tag, format_bytes(usage.bytes));
+    lent += usage.bytes;
+  }
+  const uint64_t resident = memory::process_usage().resident_bytes;
+  const uint64_t rest = resident > lent ? resident - lent : 0;
+  fmt::print("memory    {}runtime {}; peak {} of {}\n", parts, format_bytes(rest),
+             format_bytes(results.peak_memory_bytes), format_bytes(job_.ledger.limit_bytes()));
+  fmt::print("saved     {}\n", (job_.save_dir / "results.json").string());
+  if (results.best_epoch > 0) fmt::print("          {}\n", (job_.save_dir / "best.pth").string());
+  fmt::print("          {}\n", (job_.save_dir / "last.pth").string());
+}
+
+}  // namespace plimsoll::train

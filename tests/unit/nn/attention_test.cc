@@ -1,0 +1,457 @@
+#include "nn/attention.h"
+
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/isfinite.h>
+#include <ATen/ops/ones_like.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+
+namespace plimsoll::nn {
+namespace {
+
+using testing::HasSubstr;
+using Adjacency = std::vector<std::vector<int32_t>>;
+
+constexpr double kSlope = 0.2;
+constexpr AttentionPath kFused = AttentionPath::by_device;  // on a CPU
+constexpr AttentionPath kOperators = AttentionPath::operators;
+
+template <typename T>
+at::Tensor tensor_of(const std::vector<T>& values, at::ScalarType type) {
+  at::Tensor tensor = at::empty({static_cast<int64_t>(values.size())}, type);
+  std::copy(values.begin(), values.end(), tensor.data_ptr<T>());
+  return tensor;
+}
+
+at::Tensor ints(const std::vector<int32_t>& values) { return tensor_of(values, at::kInt); }
+
+BlockTensors block_of(const Adjacency& lists, int64_t sources) {
+  std::vector<int32_t> offsets = {0}, indices, source_offsets = {0}, by_source, source_edges;
+  for (const auto& list : lists) {
+    indices.insert(indices.end(), list.begin(), list.end());
+    offsets.push_back(static_cast<int32_t>(indices.size()));
+  }
+  for (int32_t j = 0; j < sources; ++j) {
+    for (int32_t i = 0; i < static_cast<int32_t>(lists.size()); ++i) {
+      for (int32_t e = offsets[i]; e < offsets[i + 1]; ++e) {
+        if (indices[e] != j) continue;
+        by_source.push_back(i);
+        source_edges.push_back(e);
+      }
+    }
+    source_offsets.push_back(static_cast<int32_t>(by_source.size()));
+  }
+  BlockTensors block;
+  block.destinations = static_cast<int64_t>(lists.size());
+  block.sources = sources;
+  block.offsets = ints(offsets);
+  block.indices = ints(indices);
+  block.source_offsets = ints(source_offsets);
+  block.by_source = ints(by_source);
+  block.source_edges = ints(source_edges);
+  return block;
+}
+
+struct Size {
+  int64_t heads;
+  int64_t channels;
+  int64_t destinations;
+  int64_t sources;
+};
+
+struct Case {
+  Adjacency lists;
+  BlockTensors block;
+  at::Tensor z, att_src, att_dst, grad_out;
+
+  Attention forward(AttentionPath path) const {
+    return attend(z, att_src, att_dst, block, kSlope, path);
+  }
+  AttentionGradients backward(AttentionPath path, const Attention& saved) const {
+    return attend_backward(grad_out, z, att_src, att_dst, saved, block, kSlope, path);
+  }
+};
+
+// Every third list is empty; the others are of up to nine sources, some of them twice.
+Case random_case(const Size& size) {
+  std::mt19937 random(7);
+  const auto normal = [&](at::IntArrayRef sizes) {
+    at::Tensor tensor = at::empty(sizes, at::kFloat);
+    std::normal_distribution<float> draw;
+    std::generate_n(tensor.data_ptr<float>(), tensor.numel(), [&] { return draw(random); });
+    return tensor;
+  };
+  Case made;
+  std::uniform_int_distribution<int32_t> any_source(0, static_cast<int32_t>(size.sources) - 1);
+  std::uniform_int_distribution<int> any_length(1, 8);
+  for (int32_t i = 0; i < size.destinations; ++i) {
+    std::vector<int32_t> list;
+    for (int left = i % 3 == 0 ? 0 : any_length(random); left > 0; --left) {
+      const int32_t source = any_source(random);
+      if (source != i) list.push_back(source);
+    }
+    if (!list.empty()) list.push_back(list.front());
+    made.lists.push_back(list);
+  }
+  made.block = block_of(made.lists, size.sources);
+  const int64_t width = size.heads * size.channels;
+  made.z = normal({size.sources, width});
+  made.att_src = normal({1, size.heads, size.channels}) / std::sqrt(size.channels);
+  made.att_dst = normal({1, size.heads, size.channels}) / std::sqrt(size.channels);
+  made.grad_out = normal({size.destinations, width});
+  return made;
+}
+
+double distance(const at::Tensor& a, const at::Tensor& b) {
+  EXPECT_EQ(a.sizes(), b.sizes());
+  return a.numel() == 0 ? 0 : (a.cpu() - b.cpu()).abs().max().item<double>();
+}
+
+double scale_of(const at::Tensor& tensor) {
+  return tensor.numel() == 0 ? 0 : tensor.abs().max().item<double>();
+}
+
+void expect_close(const at::Tensor& actual, const at::Tensor& expected, double scale,
+                  const std::string& what) {
+  EXPECT_LE(distance(actual, expected), 1e-5 * scale) << what;
+}
+
+void expect_same(const Attention& a, const Attention& b) {
+  expect_close(a.out, b.out, scale_of(b.out), "out");
+  expect_close(a.weights, b.weights, 1, "weights");
+}
+
+void expect_same(const AttentionGradients& a, const AttentionGradients& b) {
+  expect_close(a.z, b.z, scale_of(b.z), "gradient of z");
+  expect_close(a.att_src, b.att_src, scale_of(b.att_src), "gradient of att_src");
+  expect_close(a.att_dst, b.att_dst, scale_of(b.att_dst), "gradient of att_dst");
+}
+
+// ---- a plain reference, in double ----
+
+// sum(out * grad_out) of the layer; its derivatives are the gradients.
+struct Reference {
+  const Adjacency& lists;
+  int64_t heads, channels;
+  std::vector<double> z, att_src, att_dst, grad_out;
+
+  explicit Reference(const Case& made)
+      : lists(made.lists),
+        heads(made.att_src.size(1)),
+        channels(made.att_src.size(2)),
+        z(doubles(made.z)),
+        att_src(doubles(made.att_src)),
+        att_dst(doubles(made.att_dst)),
+        grad_out(doubles(made.grad_out)) {}
+
+  static std::vector<double> doubles(const at::Tensor& tensor) {
+    return {tensor.data_ptr<float>(), tensor.data_ptr<float>() + tensor.numel()};
+  }
+
+  double dot(const std::vector<double>& att, int64_t node, int64_t h) const {
+    double sum = 0;
+    for (int64_t c = 0; c < channels; ++c)
+      sum += att[h * channels + c] * z[(node * heads + h) * channels + c];
+    return sum;
+  }
+
+  // The channels of one destination and head.
+  std::vector<double> attend_to(int64_t i, int64_t h) const {
+    std::vector<int32_t> list = lists[i];
+    list.push_back(static_cast<int32_t>(i));
+    double total = 0;
+    std::vector<double> out(channels);
+    for (const int32_t j : list) {
+      const double score = dot(att_src, j, h) + dot(att_dst, i, h);
+      const double power = std::exp(score > 0 ? score : kSlope * score);
+      total += power;
+      for (int64_t c = 0; c < channels; ++c) out[c] += power * z[(j * heads + h) * channels + c];
+    }
+    for (double& value : out) value /= total;
+    return out;
+  }
+
+  std::vector<double> out() const {
+    std::vector<double> all;
+    for (size_t i = 0; i < lists.size(); ++i) {
+      for (int64_t h = 0; h < heads; ++h) {
+        const std::vector<double> part = attend_to(static_cast<int64_t>(i), h);
+        all.insert(all.end(), part.begin(), part.end());
+      }
+    }
+    return all;
+  }
+
+  double loss() const {
+    const std::vector<double> all = out();
+    double sum = 0;
+    for (size_t at = 0; at < all.size(); ++at) sum += all[at] * grad_out[at];
+    return sum;
+  }
+
+  double derivative(std::vector<double>& of, int64_t at) const {
+    constexpr double kStep = 1e-5;
+    const double value = of[at];
+    of[at] = value + kStep;
+    const double above = loss();
+    of[at] = value - kStep;
+    const double below = loss();
+    of[at] = value;
+    return (above - below) / (2 * kStep);
+  }
+
+  // Compares at most about 200 elements, evenly spread.
+  void expect_gradient(const at::Tensor& actual, std::vector<double>& of,
+                       const std::string& what) const {
+    const int64_t stride = 1 + actual.numel() / 200;
+    const double scale = std::max(1.0, scale_of(actual));
+    for (int64_t at = 0; at < actual.numel(); at += stride)
+      EXPECT_NEAR(actual.data_ptr<float>()[at], derivative(of, at), 1e-5 * scale)
+          << what << " at " << at;
+  }
+};
+
+class RandomBlocks : public testing::TestWithParam<Size> {};
+
+TEST_P(RandomBlocks, MatchAPlainReferenceInDouble) {
+  const Case made = random_case(GetParam());
+  Reference reference(made);
+  for (const AttentionPath path : {kFused, kOperators}) {
+    const Attention attention = made.forward(path);
+    const std::vector<double> out = reference.out();
+    ASSERT_EQ(attention.out.numel(), static_cast<int64_t>(out.size()));
+    for (size_t at = 0; at < out.size(); ++at)
+      EXPECT_NEAR(attention.out.data_ptr<float>()[at], out[at], 1e-5) << at;
+
+    const AttentionGradients grads = made.backward(path, attention);
+    reference.expect_gradient(grads.att_src, reference.att_src, "gradient of att_src");
+    reference.expect_gradient(grads.att_dst, reference.att_dst, "gradient of att_dst");
+    reference.expect_gradient(grads.z, reference.z, "gradient of z");
+  }
+}
+
+TEST_P(RandomBlocks, AreTheSameFusedAndByOperators) {
+  const Case made = random_case(GetParam());
+  const Attention fused = made.forward(kFused);
+  const Attention operators = made.forward(kOperators);
+  expect_same(fused, operators);
+  expect_same(made.backward(kFused, fused), made.backward(kOperators, operators));
+}
+
+INSTANTIATE_TEST_SUITE_P(Attention, RandomBlocks,
+                         testing::Values(Size{1, 5, 12, 30}, Size{8, 7, 12, 30},
+                                         Size{2, 33, 20, 41}, Size{8, 32, 15, 15}, Size{1, 1, 3, 9},
+                                         Size{3, 8, 1, 2}));
+
+// ---- PyG's own numbers ----
+
+void collect_floats(const nlohmann::json& json, std::vector<float>& into) {
+  if (!json.is_array()) return into.push_back(json.get<float>());
+  for (const auto& part : json) collect_floats(part, into);
+}
+
+at::Tensor read_floats(const nlohmann::json& json) {
+  std::vector<int64_t> sizes;
+  const nlohmann::json* level = &json;
+  for (; level->is_array(); level = &level->front())
+    sizes.push_back(static_cast<int64_t>(level->size()));
+  std::vector<float> values;
+  collect_floats(json, values);
+  return tensor_of(values, at::kFloat).view(sizes);
+}
+
+class PygLayers : public testing::TestWithParam<std::string> {};
+
+TEST_P(PygLayers, AreMatchedForwardAndBackward) {
+  const char* const given = std::getenv("PLIMSOLL_DATA");
+  const std::filesystem::path repository = std::filesystem::path(__FILE__) / "../../../..";
+  const std::filesystem::path data = given != nullptr ? given : repository / "../shared/data";
+  const std::filesystem::path file = data.lexically_normal() / "golden/pyg_layers.json";
+  if (!std::filesystem::exists(file)) GTEST_SKIP() << file << " is not there";
+
+  const nlohmann::json golden = nlohmann::json::parse(std::ifstream(file));
+  const nlohmann::json& layer = golden.at("layers").at(GetParam());
+  const nlohmann::json& state = layer.at("state_dict");
+  const nlohmann::json& grads = layer.at("grads");
+  const nlohmann::json& edges = golden.at("edge_index");
+  const at::Tensor x = read_floats(golden.at("x"));
+  Adjacency lists(x.size(0));
+  for (size_t e = 0; e < edges.at(0).size(); ++e)
+    lists.at(edges.at(1).at(e).get<size_t>()).push_back(edges.at(0).at(e).get<int32_t>());
+  const BlockTensors block = block_of(lists, x.size(0));
+  const at::Tensor weight = read_floats(state.at("lin_src.weight"));
+  const at::Tensor att_src = read_floats(state.at("att_src"));
+  const at::Tensor att_dst = read_floats(state.at("att_dst"));
+  const at::Tensor z = x.mm(weight.t());
+
+  const Attention attention = attend(z, att_src, att_dst, block);
+  const at::Tensor expected = read_floats(layer.at("output"));
+  expect_close(attention.out + read_floats(state.at("bias")), expected, scale_of(expected), "out");
+
+  const at::Tensor grad_out = at::arange(expected.numel(), at::kFloat).view_as(expected);
+  const AttentionGradients actual =
+      attend_backward(grad_out, z, att_src, att_dst, attention, block);
+  const at::Tensor grad_x = read_floats(layer.at("grad_x"));
+  const at::Tensor grad_weight = read_floats(grads.at("lin_src.weight"));
+  const at::Tensor grad_src = read_floats(grads.at("att_src"));
+  const at::Tensor grad_dst = read_floats(grads.at("att_dst"));
+  expect_close(actual.z.mm(weight), grad_x, scale_of(grad_x), "gradient of x");
+  expect_close(actual.z.t().mm(x), grad_weight, scale_of(grad_weight), "gradient of the weight");
+  expect_close(actual.att_src, grad_src, scale_of(grad_src), "gradient of att_src");
+  // With one head all of att_dst's gradient cancels out: the terms are as large as att_src's.
+  const double scale = std::max(scale_of(grad_src), scale_of(grad_dst));
+  expect_close(actual.att_dst, grad_dst, scale, "gradient of att_dst");
+}
+
+INSTANTIATE_TEST_SUITE_P(Attention, PygLayers,
+                         testing::Values("GATConv_heads2_concat", "GATConv_heads1"),
+                         [](const auto& test) { return test.param; });
+
+// ---- promises ----
+
+struct Results {
+  Attention attention;
+  AttentionGradients grads;
+};
+
+Results run_on_threads(const Case& made, int threads) {
+  const int before = at::get_num_threads();
+  at::set_num_threads(threads);
+  Results results;
+  results.attention = attend(made.z, made.att_src, made.att_dst, made.block);
+  results.grads = attend_backward(made.grad_out, made.z, made.att_src, made.att_dst,
+                                  results.attention, made.block);
+  at::set_num_threads(before);
+  return results;
+}
+
+TEST(Attention, IsTheSameToTheBitOnAnyNumberOfThreads) {
+  const Case made = random_case({4, 9, 500, 1300});
+  const Results one = run_on_threads(made, 1);
+  for (const int threads : {2, 3}) {
+    const Results many = run_on_threads(made, threads);
+    EXPECT_TRUE(many.attention.out.equal(one.attention.out)) << threads;
+    EXPECT_TRUE(many.attention.weights.equal(one.attention.weights)) << threads;
+    EXPECT_TRUE(many.grads.z.equal(one.grads.z)) << threads;
+    EXPECT_TRUE(many.grads.att_src.equal(one.grads.att_src)) << threads;
+    EXPECT_TRUE(many.grads.att_dst.equal(one.grads.att_dst)) << threads;
+  }
+}
+
+TEST(Attention, IsTheSameOnAGpu) {
+  if (!at::hasCUDA()) GTEST_SKIP() << "no CUDA device";
+  const Case made = random_case({8, 7, 50, 120});
+  Case there = made;
+  for (at::Tensor* tensor :
+       {&there.z, &there.att_src, &there.att_dst, &there.grad_out, &there.block.offsets,
+        &there.block.indices, &there.block.source_offsets, &there.block.by_source,
+        &there.block.source_edges})
+    *tensor = tensor->to(at::kCUDA);
+  const Attention here = attend(made.z, made.att_src, made.att_dst, made.block);
+  const Attention away = attend(there.z, there.att_src, there.att_dst, there.block);
+  expect_same(here, away);
+  expect_same(
+      attend_backward(made.grad_out, made.z, made.att_src, made.att_dst, here, made.block),
+      attend_backward(there.grad_out, there.z, there.att_src, there.att_dst, away, there.block));
+}
+
+TEST(Attention, WeighsEveryListToOne) {
+  const Case made = random_case({2, 5, 12, 30});
+  const at::Tensor weights = made.forward(kFused).weights;
+  const int64_t edges = made.block.indices.numel();
+  int64_t begin = 0;
+  for (int64_t i = 0; i < made.block.destinations; ++i) {
+    const int64_t end = begin + static_cast<int64_t>(made.lists[i].size());
+    const at::Tensor sum = weights.slice(0, begin, end).sum(0) + weights[edges + i];
+    expect_close(sum, at::ones_like(sum), 1, "sum of list " + std::to_string(i));
+    begin = end;
+  }
+}
+
+TEST(Attention, OfADestinationWithoutAListIsItself) {
+  const Case made = random_case({2, 5, 12, 30});
+  ASSERT_TRUE(made.lists[0].empty());
+  EXPECT_TRUE(made.forward(kFused).out[0].equal(made.z[0]));
+}
+
+TEST(Attention, StaysFiniteWithExtremeScores) {
+  Case made = random_case({2, 5, 12, 30});
+  made.z = made.z * 1e4;
+  for (const AttentionPath path : {kFused, kOperators}) {
+    const Attention attention = made.forward(path);
+    ASSERT_GT(scale_of(attention.source_scores), 1e4);
+    const AttentionGradients grads = made.backward(path, attention);
+    for (const at::Tensor& tensor :
+         {attention.out, attention.weights, grads.z, grads.att_src, grads.att_dst})
+      EXPECT_TRUE(at::isfinite(tensor).all().item<bool>());
+  }
+}
+
+TEST(Attention, TakesABlockWithoutEdgesOrDestinations) {
+  for (const Adjacency& lists : {Adjacency(3), Adjacency()}) {
+    Case made = random_case({2, 5, 3, 4});
+    made.block = block_of(lists, 4);
+    made.grad_out = made.grad_out.slice(0, 0, made.block.destinations);
+    const Attention fused = made.forward(kFused);
+    const Attention operators = made.forward(kOperators);
+    expect_same(fused, operators);
+    expect_same(made.backward(kFused, fused), made.backward(kOperators, operators));
+  }
+}
+
+TEST(Attention, TakesTensorsThatAreNotContiguous) {
+  const Case made = random_case({2, 5, 12, 30});
+  Case strided = made;
+  strided.z = made.z.t().contiguous().t();
+  strided.grad_out = made.grad_out.t().contiguous().t();
+  const Attention attention = made.forward(kFused);
+  EXPECT_TRUE(strided.forward(kFused).out.equal(attention.out));
+  EXPECT_TRUE(strided.backward(kFused, attention).z.equal(made.backward(kFused, attention).z));
+}
+
+std::string refusal_of(const std::function<void()>& call) {
+  try {
+    call();
+    return "no refusal";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::internal);
+    return error.what();
+  }
+}
+
+TEST(Attention, RefusesTensorsThatDoNotFit) {
+  const Case made = random_case({2, 5, 12, 30});
+  Case wrong = made;
+  wrong.z = made.z.slice(0, 0, 29);
+  EXPECT_THAT(refusal_of([&] { wrong.forward(kFused); }),
+              HasSubstr("z has the shape [29, 10], not [30, 10]"));
+  wrong = made;
+  wrong.att_dst = made.att_dst.to(at::kDouble);
+  EXPECT_THAT(refusal_of([&] { wrong.forward(kFused); }), HasSubstr("att_dst holds Double"));
+  wrong = made;
+  wrong.block.source_edges = at::Tensor();
+  const Attention attention = wrong.forward(kFused);
+  EXPECT_THAT(refusal_of([&] { wrong.backward(kFused, attention); }),
+              HasSubstr("source_edges is undefined"));
+}
+
+}  // namespace
+}  // namespace plimsoll::nn

@@ -175,16 +175,22 @@ void aggregate(const Aggregate& task) {
   task.rows.half ? aggregate_rows<true>(task) : aggregate_rows<false>(task);
 }
 
-// A loop without branches, which compilers vectorise.
+// One row, without branches, so that compilers vectorise it.
+void relu_dropout_row(float* __restrict x, uint32_t columns, uint32_t row_key,
+                      const ReluDropout& task) {
+  const uint32_t threshold = task.threshold;
+  const float scale = task.scale;
+  for (uint32_t column = 0; column < columns; ++column) {
+    const float factor = mix32(row_key + column * kColumnStep) >= threshold ? scale : 0.0F;
+    const float value = x[column] < 0 ? 0.0F : x[column];  // keeps NaN
+    x[column] = value * factor;
+  }
+}
+
 void relu_dropout(const ReluDropout& task) {
   for (uint64_t i = task.first; i < task.last; ++i) {
     const uint32_t row_key = mix32(task.nodes[i] ^ task.key) + task.key_high;
-    float* x = task.x + i * task.columns;
-    for (uint32_t column = 0; column < task.columns; ++column) {
-      const bool kept = mix32(row_key + column * kColumnStep) >= task.threshold;
-      const float value = x[column] < 0 ? 0 : x[column];  // keeps NaN
-      x[column] = kept ? value * task.scale : 0;
-    }
+    relu_dropout_row(task.x + i * task.columns, task.columns, row_key, task);
   }
 }
 

@@ -31,13 +31,14 @@ check-tsan: setup
 	cmake --build --preset tsan -j $(JOBS)
 	ctest --test-dir build/tsan --output-on-failure -j $(JOBS) -L unit
 
-# The import's inner loops, then whole runs against the disk's own speed, at a tenth of papers100M;
-# `bench/import.sh --help` for other sizes.
+# The import's inner loops; whole imports against the disk's own speed, at a tenth of papers100M; trainings against
+# the machine's, at a sixteenth. The scripts have --help for other sizes.
 bench: build
 	cmake --preset release -DPLIMSOLL_BENCH=ON
 	cmake --build --preset release -j $(JOBS)
 	build/release/bench/kernels
 	bench/import.sh
+	bench/train.sh
 
 format: setup
 	clang-format -i $$(git ls-files '*.h' '*.cc')

@@ -10,6 +10,9 @@ packages="
   clang clang-format clang-tidy
   libbenchmark-dev
 "
+# For training. Without them the rest is built; torch computes many times faster on OpenBLAS than on the plain BLAS
+# that would come with it. Python's torch is for the tests that open checkpoints with it.
+training_packages="libtorch-dev libopenblas0-pthread python3-torch"
 case "$(. /etc/os-release && echo "$ID")" in
   debian | ubuntu) ;;
   *)
@@ -41,6 +44,13 @@ install() {
 
 # shellcheck disable=SC2046,SC2086  # lists of words
 install $(missing_of $packages)
+for package in $(missing_of $training_packages); do
+  if apt-cache show "$package" >/dev/null 2>&1; then
+    install "$package"
+  else
+    echo "setup: this system has no package $package; without libtorch, train and predict are left out" >&2
+  fi
+done
 # libFuzzer and the sanitizers of clang come in a package that is named after clang's version.
 version=$(clang --version | sed -n 's/.*version \([0-9]*\)\..*/\1/p')
 # shellcheck disable=SC2046

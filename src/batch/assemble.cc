@@ -130,16 +130,15 @@ void Assembler::gather_input(const kernel::Rows& rows, const Assembly& assembly)
   const Block block = view(neighborhood_.hops.size() - 1, assembly.weighting);
   const uint64_t count = block.destinations;
   input_.renew(count * rows.columns);
-  kernel::best().aggregate(
-      {.rows = rows,
-       .nodes = nodes,
-       .offsets = block.offsets.data(),
-       .indices = block.indices.data(),
-       .destination_scale = block.destination_scale.data(),
-       .source_scale = block.source_scale.data(),
-       .self_scale = block.self_scale.data(),
-       .out = input_.data(),
-       .last = count});
+  kernel::best().aggregate({.rows = rows,
+                            .nodes = nodes,
+                            .offsets = block.offsets.data(),
+                            .indices = block.indices.data(),
+                            .destination_scale = block.destination_scale.data(),
+                            .source_scale = block.source_scale.data(),
+                            .self_scale = block.self_scale.data(),
+                            .out = input_.data(),
+                            .last = count});
   batch_.input = {input_.data(), count, rows.columns};
   if (assembly.input != Input::aggregated_and_own) return;
   own_.renew(count * rows.columns);

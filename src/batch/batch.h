@@ -1,5 +1,5 @@
-// A batch as the trainer sees it: everything a model needs to compute its seeds, gathered and ready.
-// The trainer knows nothing of stores, samplers or where rows came from.
+// A batch as the trainer sees it: everything a model needs to compute its seeds, gathered and
+// ready. The trainer knows nothing of stores, samplers or where rows came from.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@ enum class Input {
 
 // How a sum along a list is weighted.
 enum class Weighting {
-  none,          // no sums are made before the model
-  mean,          // 1 / length of the list
-  gcn_sampled,   // GCN's, by the degrees that the neighbourhood has
-  gcn_full,      // GCN's, by the degrees that the graph has, as an estimate of the full sum
+  none,         // no sums are made before the model
+  mean,         // 1 / length of the list
+  gcn_sampled,  // GCN's, by the degrees that the neighbourhood has
+  gcn_full,     // GCN's, by the degrees that the graph has, as an estimate of the full sum
 };
 
 // One layer's bipartite graph; see nn/block_tensors.h for the meaning of every array.
@@ -48,8 +48,8 @@ struct Matrix {
 
 // Views into memory of the pipeline, valid until the batch is given back.
 struct Batch {
-  uint64_t index = 0;      // in its pass
-  uint64_t first_seed = 0;  // in its pass
+  uint64_t index = 0;               // in its pass
+  uint64_t first_seed = 0;          // in its pass
   std::span<const uint32_t> nodes;  // positions in the store: the seeds, then what they reach
   uint32_t seeds = 0;
   std::span<const int32_t> labels;  // of the seeds; empty where the pass has none

@@ -12,7 +12,9 @@ constexpr int kRounds = 6;
 }  // namespace
 
 Shuffle::Shuffle(uint64_t count, uint64_t key)
-    : count_(count), key_(mix64(key)), half_bits_((static_cast<int>(std::bit_width(count | 3)) + 1) / 2) {}
+    : count_(count),
+      key_(mix64(key)),
+      half_bits_((static_cast<int>(std::bit_width(count | 3)) + 1) / 2) {}
 
 uint64_t Shuffle::permute(uint64_t x) const {
   const uint64_t mask = (uint64_t{1} << half_bits_) - 1;

@@ -14,9 +14,9 @@ constexpr uint64_t kLabelsAtOnce = 65536;
 Split load_split(const graph::Store& store, memory::Ledger& ledger, const std::string& name,
                  uint64_t count) {
   const auto file = store.file("split." + name + ".u32");
-  Split split{io::load_array<uint32_t>(ledger, "splits", file, count, 1,
-                                       [](std::span<const uint32_t>) {}),
-              memory::Buffer<int32_t>(ledger, "splits", count)};
+  Split split{
+      io::load_array<uint32_t>(ledger, "splits", file, count, 1, [](std::span<const uint32_t>) {}),
+      memory::Buffer<int32_t>(ledger, "splits", count)};
   const auto nodes = split.nodes.span();
   const auto out_of_order = std::adjacent_find(nodes.begin(), nodes.end(), std::greater_equal<>());
   if (out_of_order != nodes.end() || (count > 0 && nodes.back() >= store.meta().nodes)) {

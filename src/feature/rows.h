@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <functional>
 
-#include "kernel/kernels.h"
 #include "graph/store.h"
+#include "kernel/kernels.h"
 #include "memory/buffer.h"
 #include "memory/ledger.h"
 

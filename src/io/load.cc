@@ -31,8 +31,8 @@ void load(const std::filesystem::path& path, std::span<std::byte> out, unsigned 
     read_fully(direct, piece.first(whole), offset);
     read_fully(plain, piece.subspan(whole), offset + whole);
     if (!direct.direct) {
-      ::posix_fadvise(direct.fd.get(), static_cast<off_t>(offset),
-                      static_cast<off_t>(piece.size()), POSIX_FADV_DONTNEED);
+      ::posix_fadvise(direct.fd.get(), static_cast<off_t>(offset), static_cast<off_t>(piece.size()),
+                      POSIX_FADV_DONTNEED);
     }
     on_piece(piece);
   });

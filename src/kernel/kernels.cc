@@ -1,14 +1,19 @@
 #include "kernel/kernels.h"
 
 namespace plimsoll::kernel {
+namespace {
+
+const Kernels* choose() {
+  if (const Kernels* kernels = avx512_kernels()) return kernels;
+  if (const Kernels* kernels = avx2_kernels()) return kernels;
+  return plain_kernels();
+}
+
+}  // namespace
 
 const Kernels& best() {
-  static const Kernels& best = []() -> const Kernels& {
-    if (const Kernels* kernels = avx512_kernels()) return *kernels;
-    if (const Kernels* kernels = avx2_kernels()) return *kernels;
-    return *plain_kernels();
-  }();
-  return best;
+  static const Kernels* const kBest = choose();
+  return *kBest;
 }
 
 }  // namespace plimsoll::kernel

@@ -15,8 +15,7 @@ struct Vector {
   static Type load_half(const uint16_t* from) {
     // Masked by all ones: GCC 12 warns of its own plain form (its bug 105593).
     constexpr __mmask16 kAll = 0xffff;
-    return _mm512_maskz_cvtph_ps(kAll,
-                                 _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
+    return _mm512_maskz_cvtph_ps(kAll, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
   }
   static void store(float* to, Type from) { _mm512_storeu_ps(to, from); }
   static Type add(Type a, Type b) { return _mm512_add_ps(a, b); }

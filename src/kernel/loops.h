@@ -50,7 +50,7 @@ Vector::Type load_some(const unsigned char* row, uint32_t column) {
 }
 
 constexpr uint64_t kLineBytes = 64;
-constexpr uint64_t kRowsAhead = 12;       // how far ahead rows are asked for
+constexpr uint64_t kRowsAhead = 12;         // how far ahead rows are asked for
 constexpr uint64_t kMostAheadBytes = 1024;  // of one row; the CPU itself goes on from there
 
 const unsigned char* row_of(const Rows& rows, const uint32_t* nodes, uint64_t i) {

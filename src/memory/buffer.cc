@@ -18,7 +18,8 @@ constexpr uint64_t kHugePageBytes = 2 * kMiB;
 }  // namespace
 
 Pages::Pages(Ledger& ledger, std::string_view tag, uint64_t bytes, PageSource* source)
-    : source_(source), bytes_((std::min(bytes, kMostBytes) + kPageBytes - 1) / kPageBytes * kPageBytes) {
+    : source_(source),
+      bytes_((std::min(bytes, kMostBytes) + kPageBytes - 1) / kPageBytes * kPageBytes) {
   if (bytes_ == 0) return;
   lease_ = ledger.lease(tag, bytes_);
   if (source_ != nullptr) {

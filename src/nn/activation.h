@@ -12,8 +12,8 @@ struct Dropout {
   uint64_t key = 0;  // with node and column decides which
 };
 
-// In place. `nodes` (int32, positions in the store) has a number for every row of x: a value's fate
-// depends on its node, so it is the same on every device and however a batch is cut.
+// In place. `nodes` (int32, positions in the store) begins with a number for every row of x: a
+// value's fate depends on its node, so it is the same on every device and however a batch is cut.
 void relu_dropout_(at::Tensor& x, const at::Tensor& nodes, const Dropout& dropout);
 
 // In place on `gradient`; `out` is what relu_dropout_ left. A value that was dropped or negative is

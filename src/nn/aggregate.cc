@@ -63,9 +63,9 @@ at::Tensor sum_on_gpu(const at::Tensor& x, const Edges& edges) {
   const at::Tensor scaled =
       edges.sender_scale.defined() ? x.mul(edges.sender_scale.unsqueeze(1)) : x;
   const at::Tensor ones = at::ones({edges.indices.size(0)}, x.options());
-  const at::Tensor matrix = at::_sparse_csr_tensor_unsafe(
-      edges.offsets, edges.indices, ones, {edges.receivers, edges.senders},
-      x.options().layout(at::kSparseCsr));
+  const at::Tensor matrix = at::_sparse_csr_tensor_unsafe(edges.offsets, edges.indices, ones,
+                                                          {edges.receivers, edges.senders},
+                                                          x.options().layout(at::kSparseCsr));
   at::Tensor out = at::mm(matrix, scaled);
   if (edges.receiver_scale.defined()) out.mul_(edges.receiver_scale.unsqueeze(1));
   if (edges.self_scale.defined()) {

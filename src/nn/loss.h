@@ -12,8 +12,8 @@ struct Loss {
   at::Tensor gradient;  // of sum / count, shaped as the logits
 };
 
-// `labels` (int32 or int64) has a class for every row. `count` is what the gradient is divided by: the rows
-// of the whole batch, of which these may be a part.
+// `labels` (int32 or int64) has a class for every row. `count` is what the gradient is divided by:
+// the rows of the whole batch, of which these may be a part.
 Loss cross_entropy(const at::Tensor& logits, const at::Tensor& labels, double smoothing,
                    int64_t count);
 

@@ -21,10 +21,14 @@ constexpr double kNormEpsilon = 1e-5;
 
 std::unique_ptr<Layer> make_layer(recipe::ModelKind kind, const LayerShape& shape) {
   switch (kind) {
-    case recipe::ModelKind::gcn: return make_gcn(shape);
-    case recipe::ModelKind::sage: return make_sage(shape);
-    case recipe::ModelKind::gat: return make_gat(shape);
-    case recipe::ModelKind::mlp: break;
+    case recipe::ModelKind::gcn:
+      return make_gcn(shape);
+    case recipe::ModelKind::sage:
+      return make_sage(shape);
+    case recipe::ModelKind::gat:
+      return make_gat(shape);
+    case recipe::ModelKind::mlp:
+      break;
   }
   return make_linear(shape);
 }
@@ -153,9 +157,9 @@ at::Tensor Model::layer(size_t index, const LayerInput& input) {
 
 at::Tensor Model::normalize(size_t index, const at::Tensor& x, bool training) {
   BatchNorm& norm = norms_[index];
-  auto [out, mean, inverse_deviation] = at::native_batch_norm(
-      x, norm.weight.value, norm.bias.value, norm.running_mean, norm.running_var, training,
-      kNormMomentum, kNormEpsilon);
+  auto [out, mean, inverse_deviation] =
+      at::native_batch_norm(x, norm.weight.value, norm.bias.value, norm.running_mean,
+                            norm.running_var, training, kNormMomentum, kNormEpsilon);
   if (training) {
     norm.batches.add_(1);
     norm.x = x;

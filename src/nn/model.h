@@ -19,8 +19,8 @@ namespace plimsoll::nn {
 
 struct ModelShape {
   recipe::ModelKind kind = recipe::ModelKind::gcn;
-  int64_t inputs = 0;   // columns of the features
-  int64_t hidden = 0;   // columns between layers
+  int64_t inputs = 0;  // columns of the features
+  int64_t hidden = 0;  // columns between layers
   int64_t classes = 0;
   int64_t layers = 0;
   int64_t heads = 1;
@@ -32,7 +32,7 @@ struct ModelShape {
 
 // A batch on the model's device; the tensors may be views of the pipeline's memory.
 struct BatchTensors {
-  at::Tensor input;                  // what the first layer gets, see batch::Input
+  at::Tensor input;  // what the first layer gets, see batch::Input
   at::Tensor own;
   std::vector<BlockTensors> blocks;  // in the order in which layers compute
   at::Tensor nodes;                  // int32, positions in the store
@@ -47,8 +47,9 @@ struct NamedTensor {
 
 // What a model says of the seeds.
 struct Outputs {
-  at::Tensor logits;      // [seeds, classes]
-  at::Tensor embeddings;  // [seeds, hidden]: what the last layer was given; undefined with one layer
+  at::Tensor logits;  // [seeds, classes]
+  at::Tensor
+      embeddings;  // [seeds, hidden]: what the last layer was given; undefined with one layer
 };
 
 // For one thread.

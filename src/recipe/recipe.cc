@@ -19,6 +19,7 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 using Fanout = std::vector<uint32_t>;
 
+constexpr double kHighest = 1e38;  // what single precision holds
 constexpr size_t kMostLayers = 64;
 
 // Each in the order of its enum.
@@ -238,11 +239,12 @@ void check(const Recipe& recipe) {
   check_share("--dropout", recipe.dropout);
   check_at_least_1("--batch-size", recipe.batch_size);
   check_at_least_1("--epochs", recipe.epochs);
-  if (!(recipe.lr > 0 && std::isfinite(recipe.lr))) {
-    fail(ErrorKind::usage, "--lr {}: more than 0", recipe.lr);
+  if (!(recipe.lr > 0 && recipe.lr < kHighest)) {
+    fail(ErrorKind::usage, "--lr {}: more than 0 and less than {}", recipe.lr, kHighest);
   }
-  if (!(recipe.weight_decay >= 0 && std::isfinite(recipe.weight_decay))) {
-    fail(ErrorKind::usage, "--weight-decay {}: 0 or more", recipe.weight_decay);
+  if (!(recipe.weight_decay >= 0 && recipe.weight_decay < kHighest)) {
+    fail(ErrorKind::usage, "--weight-decay {}: 0 or more and less than {}", recipe.weight_decay,
+         kHighest);
   }
   check_share("--label-smoothing", recipe.label_smoothing);
   check_at_least_1("--log-steps", recipe.log_steps);

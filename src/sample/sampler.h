@@ -60,8 +60,8 @@ class Sampler {
   const Topology& topology_;
   std::vector<uint32_t> fanout_;
   NodeTable table_;
-  memory::Growing<uint64_t> places_;   // of the group's picks, in the neighbours file
-  memory::Growing<uint64_t> chosen_;   // a bit for every place of a list, for large fan-outs
+  memory::Growing<uint64_t> places_;  // of the group's picks, in the neighbours file
+  memory::Growing<uint64_t> chosen_;  // a bit for every place of a list, for large fan-outs
   uint64_t place_count_ = 0;
 };
 

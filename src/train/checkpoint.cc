@@ -42,16 +42,11 @@ Dict optimizer_state(const nn::Model& model, const nn::Adam& adam, const recipe:
     numbers.emplace_back(static_cast<int64_t>(i));
     begin += parameter.numel();
   }
-  const Dict group{{"lr", recipe.lr},
-                   {"betas", List{nn::Adam::kBeta1, nn::Adam::kBeta2}},
-                   {"eps", nn::Adam::kEpsilon},
-                   {"weight_decay", recipe.weight_decay},
-                   {"amsgrad", false},
-                   {"maximize", false},
-                   {"foreach", Value()},
-                   {"capturable", false},
-                   {"differentiable", false},
-                   {"fused", Value()},
+  const Dict group{{"lr", recipe.lr},           {"betas", List{nn::Adam::kBeta1, nn::Adam::kBeta2}},
+                   {"eps", nn::Adam::kEpsilon}, {"weight_decay", recipe.weight_decay},
+                   {"amsgrad", false},          {"maximize", false},
+                   {"foreach", Value()},        {"capturable", false},
+                   {"differentiable", false},   {"fused", Value()},
                    {"params", numbers}};
   return Dict{{"state", adam.steps == 0 ? Dict() : state}, {"param_groups", List{group}}};
 }
@@ -108,14 +103,40 @@ Position position_of(const Dict& dict) {
   return position;
 }
 
-void copy_checked(const Dict& from, const std::string& name, const at::Tensor& to,
-                  const std::filesystem::path& file) {
+// Runs what reads values of `file`, whose errors know only the values.
+template <typename Work>
+auto reading(const std::filesystem::path& file, const Work& work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    fail(error.kind(), "{}: {}", file.string(), error.what());
+  }
+}
+
+void copy_checked(const Dict& from, const std::string& name, const at::Tensor& to) {
   const at::Tensor& tensor = from.get<at::Tensor>(name);
   if (tensor.sizes() != to.sizes()) {
-    fail(ErrorKind::input, "{}: {} has shape [{}], [{}] expected", file.string(), name,
+    fail(ErrorKind::input, "{} has shape [{}], [{}] expected", name,
          fmt::join(tensor.sizes(), ", "), fmt::join(to.sizes(), ", "));
   }
   to.copy_(tensor);
+}
+
+void copy_adam(const Checkpoint& checkpoint, const nn::Model& model, nn::Adam& adam) {
+  const Dict& state = checkpoint.dict.get<Dict>("optimizer_state_dict").get<Dict>("state");
+  if (state.empty()) return;
+  int64_t begin = 0;
+  for (size_t i = 0; i < model.parameters().size(); ++i) {
+    const at::Tensor& parameter = model.parameters()[i].tensor;
+    const Dict& entry = state.get<Dict>(static_cast<int64_t>(i));
+    const auto part = [&](const at::Tensor& flat) {
+      return flat.narrow(0, begin, parameter.numel()).view(parameter.sizes());
+    };
+    copy_checked(entry, "exp_avg", part(adam.mean));
+    copy_checked(entry, "exp_avg_sq", part(adam.square));
+    adam.steps = entry.get<at::Tensor>("step").item<int64_t>();
+    begin += parameter.numel();
+  }
 }
 
 }  // namespace
@@ -180,14 +201,14 @@ Dict make_checkpoint(const nn::Model& model, const nn::Adam& adam, const recipe:
 
 Checkpoint read_checkpoint(const std::filesystem::path& file) {
   Dict dict = read_torch_file(file);
-  try {
+  return reading(file, [&] {
     const Value* version = dict.find("plimsoll_checkpoint");
     if (version == nullptr) {
       fail(ErrorKind::input, "no plimsoll_checkpoint in it: Plimsoll did not write it");
     }
     if (version->as<int64_t>() != kCheckpointVersion) {
-      fail(ErrorKind::input, "of version {}, this program reads version {}",
-           version->as<int64_t>(), kCheckpointVersion);
+      fail(ErrorKind::input, "of version {}, this program reads version {}", version->as<int64_t>(),
+           kCheckpointVersion);
     }
     const auto json = nlohmann::json::parse(dict.get<std::string>("recipe"), nullptr, false);
     Checkpoint checkpoint{.recipe = recipe::from_json(json, "recipe")};
@@ -204,34 +225,21 @@ Checkpoint read_checkpoint(const std::filesystem::path& file) {
     checkpoint.position = position_of(dict.get<Dict>("position"));
     checkpoint.dict = std::move(dict);
     return checkpoint;
-  } catch (const Error& error) {
-    fail(error.kind(), "{}: {}", file.string(), error.what());
-  }
+  });
 }
 
 void load_model(const Checkpoint& checkpoint, const std::filesystem::path& file, nn::Model& model) {
-  const Dict& parameters = checkpoint.dict.get<Dict>("model_state_dict");
-  for (const nn::NamedTensor& entry : model.state()) {
-    copy_checked(parameters, entry.name, entry.tensor, file);
-  }
+  reading(file, [&] {
+    const Dict& parameters = checkpoint.dict.get<Dict>("model_state_dict");
+    for (const nn::NamedTensor& entry : model.state()) {
+      copy_checked(parameters, entry.name, entry.tensor);
+    }
+  });
 }
 
 void load_adam(const Checkpoint& checkpoint, const std::filesystem::path& file,
                const nn::Model& model, nn::Adam& adam) {
-  const Dict& state = checkpoint.dict.get<Dict>("optimizer_state_dict").get<Dict>("state");
-  if (state.empty()) return;
-  int64_t begin = 0;
-  for (size_t i = 0; i < model.parameters().size(); ++i) {
-    const at::Tensor& parameter = model.parameters()[i].tensor;
-    const Dict& entry = state.get<Dict>(static_cast<int64_t>(i));
-    const auto part = [&](const at::Tensor& flat) {
-      return flat.narrow(0, begin, parameter.numel()).view(parameter.sizes());
-    };
-    copy_checked(entry, "exp_avg", part(adam.mean), file);
-    copy_checked(entry, "exp_avg_sq", part(adam.square), file);
-    adam.steps = entry.get<at::Tensor>("step").item<int64_t>();
-    begin += parameter.numel();
-  }
+  reading(file, [&] { copy_adam(checkpoint, model, adam); });
 }
 
 }  // namespace plimsoll::train

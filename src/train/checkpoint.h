@@ -20,15 +20,15 @@ namespace plimsoll::train {
 // Where a run stands. Together with model, optimizer, recipe and store it determines all that
 // follows: draws and dropout are hashes of (seed, epoch, batch).
 struct Position {
-  uint64_t epoch = 0;     // epochs completed
-  uint64_t batch = 0;     // batches of the next epoch that are done
-  double loss_sum = 0;    // over the seeds of those batches
-  uint64_t seeds = 0;     // in those batches
+  uint64_t epoch = 0;   // epochs completed
+  uint64_t batch = 0;   // batches of the next epoch that are done
+  double loss_sum = 0;  // over the seeds of those batches
+  uint64_t seeds = 0;   // in those batches
   double epoch_seconds = 0;
   double total_seconds = 0;
-  double lr_scale = 1;           // what a plateau has left of the learning rate
-  uint64_t worse_in_a_row = 0;   // evaluations since the best one
-  uint64_t plateau = 0;          // evaluations since the best one or the last cut of the rate
+  double lr_scale = 1;          // what a plateau has left of the learning rate
+  uint64_t worse_in_a_row = 0;  // evaluations since the best one
+  uint64_t plateau = 0;         // evaluations since the best one or the last cut of the rate
   uint64_t best_epoch = 0;
   std::optional<double> best_valid;
   std::optional<double> best_test;

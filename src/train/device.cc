@@ -19,6 +19,10 @@ c10::Device choose_device(DeviceKind kind) {
   return c10::Device(c10::DeviceType::CPU);
 }
 
+memory::Lease lease_runtime(memory::Ledger& ledger, c10::Device device) {
+  return ledger.lease(kRuntimeTag, device.is_cpu() ? kRuntimeBytes : kGpuRuntimeBytes);
+}
+
 void set_computing_threads(unsigned threads) {
   at::set_num_threads(static_cast<int>(threads));
   // OpenBLAS with its own threads does not hear of torch's number.

@@ -45,10 +45,9 @@ at::Tensor view(std::span<const uint32_t> values) { return view(values, at::kInt
 at::Tensor view(std::span<const float> values) { return view(values, at::kFloat); }
 at::Tensor view(const batch::Matrix& matrix) {
   if (matrix.data == nullptr) return {};
-  return at::from_blob(
-      const_cast<float*>(matrix.data),
-      {static_cast<int64_t>(matrix.rows), static_cast<int64_t>(matrix.columns)},
-      at::TensorOptions().dtype(at::kFloat));
+  return at::from_blob(const_cast<float*>(matrix.data),
+                       {static_cast<int64_t>(matrix.rows), static_cast<int64_t>(matrix.columns)},
+                       at::TensorOptions().dtype(at::kFloat));
 }
 
 at::Tensor view_or_empty(std::span<const uint32_t> values) {
@@ -63,8 +62,10 @@ std::unique_ptr<memory::PageSource> pinned_pages(c10::Device device) {
 }
 
 nn::BatchTensors view_tensors(const batch::Batch& batch) {
-  nn::BatchTensors tensors{
-      .input = view(batch.input), .own = view(batch.own), .nodes = view(batch.nodes)};
+  // Of the nodes beyond the input's rows, nothing is left to compute.
+  nn::BatchTensors tensors{.input = view(batch.input),
+                           .own = view(batch.own),
+                           .nodes = view(batch.nodes.first(batch.input.rows))};
   if (!batch.labels.empty()) tensors.labels = view(batch.labels, at::kInt);
   for (const batch::Block& block : batch.blocks) {
     const bool gradients = !block.source_offsets.empty();

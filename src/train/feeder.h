@@ -1,6 +1,6 @@
-// Batches as tensors on the model's device. On a CPU the tensors are views of the pipeline's memory.
-// For a GPU the pipeline assembles in pinned memory, and batches are copied on a stream of their
-// own while the ones before are computed.
+// Batches as tensors on the model's device. On a CPU the tensors are views of the pipeline's
+// memory. For a GPU the pipeline assembles in pinned memory, and batches are copied on a stream of
+// their own while the ones before are computed.
 #pragma once
 
 #include <ATen/core/Tensor.h>

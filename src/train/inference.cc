@@ -2,20 +2,22 @@
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
-
+#include <c10/util/Exception.h>
 
 #include <algorithm>
 #include <memory>
 #include <utility>
 
+#include "base/error.h"
 #include "base/interrupt.h"
 #include "base/random.h"
+#include "batch/slice.h"
 #include "nn/loss.h"
 
 namespace plimsoll::train {
 namespace {
 
-constexpr uint64_t kFullBatch = 2048;  // nodes of one batch with all neighbours
+constexpr uint64_t kFullBatch = 2048;            // nodes of one batch with all neighbours
 constexpr uint64_t kEvaluationKey = 0x6576616c;  // keeps these draws apart from training's
 
 kernel::Rows as_rows(const memory::Buffer<float>& values, uint64_t columns) {
@@ -41,15 +43,40 @@ at::Tensor own_rows(const kernel::Rows& rows, const batch::Batch& batch) {
   return out;
 }
 
+using Body = std::function<void(const batch::Batch&, const nn::BatchTensors&)>;
+
+// For a batch that the device has no room for: each half of it, or their halves.
+void run_in_halves(const batch::Batch& batch, c10::Device device, memory::Ledger& ledger,
+                   const Body& body) {
+  if (batch.seeds < 2) {
+    fail(ErrorKind::memory,
+         "one node's neighbourhood does not fit the device; lower --fanout, or use --device cpu");
+  }
+  const uint32_t middle = batch.seeds / 2;
+  for (const auto& [first, last] : {std::pair(0U, middle), std::pair(middle, batch.seeds)}) {
+    const batch::Slice half(batch, first, last, ledger);
+    try {
+      body(half.batch(), to_device(view_tensors(half.batch()), device));
+    } catch (const c10::OutOfMemoryError&) {
+      run_in_halves(half.batch(), device, ledger, body);
+    }
+  }
+}
+
 // Runs one pass and hands over every batch, with its tensors on the device.
-template <typename Body>
-void for_each_batch(Source& source, const batch::Pass& pass, c10::Device device, Report& report,
-                    Body body) {
+void for_each_batch(Source& source, const batch::Pass& pass, c10::Device device,
+                    memory::Ledger& ledger, Report& report, const Body& body) {
   report.begin_pass("Evaluating", pass.seeds.batches(pass.batch_size), 0);
   source.feeder.start(pass);
   for (FedBatch* fed = &source.feeder.next(); fed->batch != nullptr; fed = &source.feeder.next()) {
-    if (!fed->tensors) fed->tensors = to_device(view_tensors(*fed->batch), device);
-    body(*fed->batch, *fed->tensors);
+    bool fits = fed->tensors.has_value();
+    try {
+      if (fits) body(*fed->batch, *fed->tensors);
+    } catch (const c10::OutOfMemoryError&) {
+      fed->tensors.reset();
+      fits = false;
+    }
+    if (!fits) run_in_halves(*fed->batch, device, ledger, body);
     report.advance(fed->batch->index + 1);
     source.feeder.done();
     throw_if_interrupted();
@@ -62,13 +89,13 @@ void for_each_batch(Source& source, const batch::Pass& pass, c10::Device device,
 batch::Assembly assembly_for(recipe::ModelKind kind, recipe::Norm norm) {
   switch (kind) {
     case recipe::ModelKind::gcn:
-      return {batch::Input::aggregated, norm == recipe::Norm::full
-                                            ? batch::Weighting::gcn_full
-                                            : batch::Weighting::gcn_sampled};
+      return {batch::Input::aggregated, norm == recipe::Norm::full ? batch::Weighting::gcn_full
+                                                                   : batch::Weighting::gcn_sampled};
     case recipe::ModelKind::sage:
       return {batch::Input::aggregated_and_own, batch::Weighting::mean};
     case recipe::ModelKind::gat:
-    case recipe::ModelKind::mlp: break;
+    case recipe::ModelKind::mlp:
+      break;
   }
   return {batch::Input::rows, batch::Weighting::none};
 }
@@ -108,19 +135,18 @@ void Inference::answer_sampled(std::span<const Question> questions, Report& repo
     const batch::Pass pass = {.seeds = questions[i].seeds,
                               .labels = questions[i].labels,
                               .batch_size = options_.batch_size,
-                              .key = RandomStream(options_.seed, kEvaluationKey).at(i)};
-    for_each_batch(sampled_, pass, device_, report,
-                   [&](const batch::Batch& batch, const nn::BatchTensors& tensors) {
-                     take({i, batch.first_seed, model_.forward(tensors, /*training=*/false),
-                           tensors.labels});
-                   });
+                              .key = RandomStream(options_.seed, kEvaluationKey).at(0)};
+    for_each_batch(
+        sampled_, pass, device_, ledger_, report,
+        [&](const batch::Batch& batch, const nn::BatchTensors& tensors) {
+          take({i, batch.first_seed, model_.forward(tensors, /*training=*/false), tensors.labels});
+        });
   }
 }
 
 // Layer by layer over all nodes, so that no node's value is computed twice; the last layer for the
 // nodes asked for alone.
-void Inference::answer_full(std::span<const Question> questions, Report& report,
-                            const Take& take) {
+void Inference::answer_full(std::span<const Question> questions, Report& report, const Take& take) {
   memory::Buffer<float> hidden;
   kernel::Rows rows = features_;
   for (int64_t layer = 0; layer + 1 < model_.shape().layers; ++layer) {
@@ -139,7 +165,7 @@ memory::Buffer<float> Inference::compute_layer(size_t layer, const kernel::Rows&
                 assembly_for(model_.shape().kind, recipe::Norm::full), options_.workers, device_,
                 ledger_);
   const batch::Pass pass = {.seeds = batch::Seeds::all(nodes), .batch_size = kFullBatch};
-  for_each_batch(source, pass, device_, report,
+  for_each_batch(source, pass, device_, ledger_, report,
                  [&](const batch::Batch& batch, const nn::BatchTensors& tensors) {
                    const at::Tensor values = model_.layer(layer, layer_input(tensors));
                    float* place = out.data() + batch.first_seed * static_cast<uint64_t>(columns);
@@ -155,10 +181,9 @@ void Inference::answer_last_layer(const kernel::Rows& rows, std::span<const Ques
                 assembly_for(model_.shape().kind, recipe::Norm::full), options_.workers, device_,
                 ledger_);
   for (size_t i = 0; i < questions.size(); ++i) {
-    const batch::Pass pass = {.seeds = questions[i].seeds,
-                              .labels = questions[i].labels,
-                              .batch_size = kFullBatch};
-    for_each_batch(source, pass, device_, report,
+    const batch::Pass pass = {
+        .seeds = questions[i].seeds, .labels = questions[i].labels, .batch_size = kFullBatch};
+    for_each_batch(source, pass, device_, ledger_, report,
                    [&](const batch::Batch& batch, const nn::BatchTensors& tensors) {
                      nn::Outputs outputs{.logits = model_.layer(last, layer_input(tensors))};
                      if (last > 0) outputs.embeddings = own_rows(rows, batch);

@@ -16,6 +16,12 @@ enum class DeviceKind { automatic, cpu, cuda };
 enum class Output { classes, logits, embeddings };
 enum class SplitName { train, valid, test, all };
 
+// What the process takes beside what is lent by name: libtorch, its threads, the heap; and with a
+// GPU, the driver's part.
+constexpr const char* kRuntimeTag = "runtime";
+constexpr uint64_t kRuntimeBytes = uint64_t{220} << 20;
+constexpr uint64_t kGpuRuntimeBytes = uint64_t{1536} << 20;
+
 // How a run goes about its recipe; none of it changes what is learned.
 struct RunOptions {
   DeviceKind device = DeviceKind::automatic;

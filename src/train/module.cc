@@ -1,6 +1,10 @@
 // What the training library exports.
-#include <filesystem>
+#include <c10/util/Exception.h>
 
+#include <filesystem>
+#include <string_view>
+
+#include "base/error.h"
 #include "train/checkpoint.h"
 #include "train/data.h"
 #include "train/device.h"
@@ -12,9 +16,30 @@
 namespace plimsoll::train {
 namespace {
 
+// Torch's errors carry a backtrace of its own and no advice; what comes as far as here is a full
+// GPU, or a bug.
+template <typename Work>
+auto guarded(const Work& work) {
+  try {
+    return work();
+  } catch (const c10::OutOfMemoryError& error) {
+    fail(ErrorKind::memory, "{}\nThe GPU is full; end what else uses it, or use --device cpu",
+         error.what_without_backtrace());
+  } catch (const c10::Error& error) {
+    // cuBLAS has its own word for a GPU that another process has filled.
+    if (std::string_view(error.what_without_backtrace()).find("ALLOC_FAILED") !=
+        std::string_view::npos) {
+      fail(ErrorKind::memory, "the GPU is full; end what else uses it, or use --device cpu ({})",
+           error.what_without_backtrace());
+    }
+    fail(ErrorKind::internal, "{}", error.what_without_backtrace());
+  }
+}
+
 int run_training(const TrainJob& job) {
   const TensorMemory tensors(job.ledger);
   const c10::Device device = choose_device(job.run.device);
+  const memory::Lease runtime = lease_runtime(job.ledger, device);
   std::filesystem::create_directories(job.save_dir);
   const Data data = load_data(job.store, job.ledger, job.run.threads, job.run.quiet);
   Trainer trainer(job, data, device);
@@ -29,8 +54,14 @@ recipe::Recipe read_recipe(const std::filesystem::path& checkpoint) {
 }  // namespace plimsoll::train
 
 extern "C" const plimsoll::train::Module* plimsoll_train_module() {
-  static constexpr plimsoll::train::Module kModule = {plimsoll::train::run_training,
-                                                      plimsoll::train::predict,
-                                                      plimsoll::train::read_recipe};
+  using namespace plimsoll;  // NOLINT: what is exported stands outside of it
+  static constexpr train::Module kModule = {
+      [](const train::TrainJob& job) {
+        return train::guarded([&] { return train::run_training(job); });
+      },
+      [](const train::PredictJob& job) { train::guarded([&] { train::predict(job); }); },
+      [](const std::filesystem::path& checkpoint) {
+        return train::guarded([&] { return train::read_recipe(checkpoint); });
+      }};
   return &kModule;
 }

@@ -28,9 +28,9 @@ namespace {
 
 // The asked-for nodes, by ascending original id.
 struct Asked {
-  batch::Seeds seeds;             // by position, as the store has them
-  memory::Buffer<uint32_t> ids;   // original ids of the seeds
-  memory::Buffer<uint32_t> row;   // where each seed's answer goes
+  batch::Seeds seeds;            // by position, as the store has them
+  memory::Buffer<uint32_t> ids;  // original ids of the seeds
+  memory::Buffer<uint32_t> row;  // where each seed's answer goes
 };
 
 std::span<const uint32_t> split_nodes(const Data& data, SplitName split) {
@@ -71,12 +71,12 @@ Asked ask(const PredictJob& job, const Data& data) {
     fail(ErrorKind::input, "{}: the split asked for is empty; --split all takes every node",
          store.folder().string());
   }
-  Asked asked{all ? batch::Seeds::all(store.meta().nodes) : batch::Seeds::in_order(nodes),
-              all ? io::load_array<uint32_t>(job.ledger, "predictions", store.file("ids.u32"),
-                                             store.meta().nodes, 1, [](std::span<const uint32_t>) {})
-                  : ids_of(store, nodes, job.ledger),
-              memory::Buffer<uint32_t>(job.ledger, "predictions",
-                                       all ? store.meta().nodes : nodes.size())};
+  Asked asked{
+      all ? batch::Seeds::all(store.meta().nodes) : batch::Seeds::in_order(nodes),
+      all ? io::load_array<uint32_t>(job.ledger, "predictions", store.file("ids.u32"),
+                                     store.meta().nodes, 1, [](std::span<const uint32_t>) {})
+          : ids_of(store, nodes, job.ledger),
+      memory::Buffer<uint32_t>(job.ledger, "predictions", all ? store.meta().nodes : nodes.size())};
   const memory::Buffer<uint32_t> by_id(job.ledger, "predictions", asked.ids.size());
   std::iota(by_id.begin(), by_id.end(), 0);
   std::sort(by_id.begin(), by_id.end(),
@@ -111,8 +111,8 @@ void compute(const PredictJob& job, const Asked& asked, Inference& inference, ui
   Report report(Report::wants_bars(job.run.quiet));
   const std::array<Question, 1> questions = {Question{asked.seeds, {}}};
   inference.answer(questions, report, [&](const Answer& answer) {
-    at::Tensor rows = job.output == Output::embeddings ? answer.outputs.embeddings
-                                                       : answer.outputs.logits;
+    at::Tensor rows =
+        job.output == Output::embeddings ? answer.outputs.embeddings : answer.outputs.logits;
     if (job.output == Output::classes) rows = at::argmax(rows, 1);
     rows = rows.to(at::kCPU).contiguous();
     const T* values = rows.data_ptr<T>();
@@ -127,8 +127,7 @@ void write_ids(const PredictJob& job, const Asked& asked) {
   const uint64_t count = asked.ids.size();
   const memory::Buffer<int64_t> sorted(job.ledger, "predictions", count);
   for (uint64_t i = 0; i < count; ++i) sorted[asked.row[i]] = asked.ids[i];
-  write_npy(job.ids_out, formats::NpyType::int64, std::array{count},
-            std::as_bytes(sorted.span()));
+  write_npy(job.ids_out, formats::NpyType::int64, std::array{count}, std::as_bytes(sorted.span()));
 }
 
 }  // namespace
@@ -141,6 +140,7 @@ void predict(const PredictJob& job) {
     fail(ErrorKind::usage, "--embeddings: a model of one layer has none");
   }
   const c10::Device device = choose_device(job.run.device);
+  const memory::Lease runtime = lease_runtime(job.ledger, device);
   const ThreadShares threads = share_threads(job.run.threads, job.run.workers, !device.is_cpu());
   set_computing_threads(threads.computing);
   const recipe::Recipe& recipe = checkpoint.recipe;
@@ -161,11 +161,10 @@ void predict(const PredictJob& job) {
   if (job.output == Output::classes) {
     const memory::Buffer<int64_t> out(job.ledger, "predictions", count);
     compute<int64_t>(job, asked, inference, 1, out.span());
-    write_npy(job.out, formats::NpyType::int64, std::array{count},
-              std::as_bytes(out.span()));
+    write_npy(job.out, formats::NpyType::int64, std::array{count}, std::as_bytes(out.span()));
   } else {
-    const auto columns = static_cast<uint64_t>(
-        job.output == Output::logits ? model.shape().classes : model.shape().hidden);
+    const auto columns = static_cast<uint64_t>(job.output == Output::logits ? model.shape().classes
+                                                                            : model.shape().hidden);
     const memory::Buffer<float> out(job.ledger, "predictions", count * columns);
     compute<float>(job, asked, inference, columns, out.span());
     write_npy(job.out, formats::NpyType::float32, std::array{count, columns},

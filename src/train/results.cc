@@ -47,6 +47,7 @@ std::string_view name(Status status) {
 
 ordered_json to_json(const Results& results) {
   const recipe::Recipe& recipe = results.recipe;
+  const StageMilliseconds& stages = results.stages;
   ordered_json series = ordered_json::array();
   for (const EpochResult& result : results.series) series.push_back(to_json(result));
   return {{"dataset", results.dataset},
@@ -70,6 +71,13 @@ ordered_json to_json(const Results& results) {
           {"epochs_run", results.series.size()},
           {"device", results.device},
           {"batches_per_second", number(results.batches_per_second)},
+          {"stage_milliseconds",
+           {{"sample", number(stages.sample)},
+            {"gather", number(stages.gather)},
+            {"forward", number(stages.forward)},
+            {"backward", number(stages.backward)},
+            {"step", number(stages.step)},
+            {"waiting", number(stages.waiting)}}},
           {"peak_memory_bytes", results.peak_memory_bytes},
           {"store_checksum", results.store_checksum},
           {"recipe", recipe::to_json(recipe)},

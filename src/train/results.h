@@ -27,6 +27,17 @@ struct EpochResult {
   double lr = 0;
 };
 
+// A batch's milliseconds by stage: the first two of any thread that makes batches, the others of
+// the training thread.
+struct StageMilliseconds {
+  double sample = 0;
+  double gather = 0;
+  double forward = 0;
+  double backward = 0;
+  double step = 0;
+  double waiting = 0;
+};
+
 struct Results {
   std::string dataset;
   recipe::Recipe recipe;
@@ -43,6 +54,7 @@ struct Results {
   std::string store_checksum;
   std::string device;
   double batches_per_second = 0;
+  StageMilliseconds stages;
 };
 
 // What is not a number becomes null.

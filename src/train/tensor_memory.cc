@@ -75,8 +75,8 @@ class Pool final : public c10::Allocator {
     if (bytes == 0) return {nullptr, nullptr, &take_back, cpu};
     void* values = bytes >= kLargeBytes ? lend_large(rounded(bytes + kHeaderBytes)) : nullptr;
     if (values == nullptr) {
-      void* base = std::aligned_alloc(kHeaderBytes, (bytes + 2 * kHeaderBytes - 1) / kHeaderBytes *
-                                                        kHeaderBytes);
+      void* base = std::aligned_alloc(kHeaderBytes,
+                                      (bytes + 2 * kHeaderBytes - 1) / kHeaderBytes * kHeaderBytes);
       if (base == nullptr) throw std::bad_alloc();
       new (base) Header;
       values = values_of(base);

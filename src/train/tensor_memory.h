@@ -1,6 +1,6 @@
-// Where torch's CPU tensors live: in leased memory, kept for the next tensor of about the same size.
-// The heap would give a large tensor's pages back to the kernel at every batch, and take as long to
-// get them again as the batch itself needs.
+// Where torch's CPU tensors live: in leased memory, kept for the next tensor of about the same
+// size. The heap would give a large tensor's pages back to the kernel at every batch, and take as
+// long to get them again as the batch itself needs.
 #pragma once
 
 #include <cstdint>

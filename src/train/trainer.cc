@@ -21,9 +21,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kLossesAtOnce = 64;        // on a GPU, between two looks
-constexpr double kLeastWriteSeconds = 10;   // between checkpoints at the end of short epochs
-constexpr uint64_t kPlateauPatience = 5;    // evaluations before the rate is cut
+constexpr size_t kLossesAtOnce = 64;       // on a GPU, between two looks
+constexpr double kLeastWriteSeconds = 10;  // between checkpoints at the end of short epochs
+constexpr uint64_t kPlateauPatience = 5;   // evaluations before the rate is cut
 constexpr double kPlateauFactor = 0.5;
 
 enum Purpose : uint64_t { kShuffle = 1, kDraws = 2, kDropout = 3, kParameters = 4 };
@@ -70,8 +70,6 @@ int Trainer::run() {
       if (!train_epoch()) throw Interrupted(pending_interrupt());
       finish_epoch();
     }
-    end(wants_early_stop() ? Status::early_stopped : Status::finished);
-    return 0;
   } catch (const Interrupted& interrupted) {
     report_.end_pass();
     source_.feeder.drop();
@@ -82,6 +80,7 @@ int Trainer::run() {
     end(Status::stopped);
     return interrupted.signal_number();
   }
+  return end(wants_early_stop() ? Status::early_stopped : Status::finished);
 }
 
 void Trainer::resume() {
@@ -102,22 +101,19 @@ void Trainer::resume() {
   load_adam(checkpoint, file, model_, adam_);
   position_ = checkpoint.position;
   last_good_ = file.string();
-  fmt::print("resuming  {}: {} epochs done{}\n", file.string(), position_.epoch,
-             position_.batch > 0 ? fmt::format(", {} batches of the next", position_.batch) : "");
+  fmt::print("  done so far: {} epochs and {} batches of the next\n", position_.epoch,
+             position_.batch);
 }
 
 bool Trainer::wants_early_stop() const {
   return recipe_.patience > 0 && position_.worse_in_a_row >= recipe_.patience;
 }
 
-bool Trainer::finished() const {
-  return position_.epoch >= recipe_.epochs || wants_early_stop();
-}
+bool Trainer::finished() const { return position_.epoch >= recipe_.epochs || wants_early_stop(); }
 
 double Trainer::learning_rate() const {
   if (recipe_.schedule == recipe::Schedule::cosine) {
-    const double done =
-        static_cast<double>(position_.epoch) / static_cast<double>(recipe_.epochs);
+    const double done = static_cast<double>(position_.epoch) / static_cast<double>(recipe_.epochs);
     return recipe_.lr * 0.5 * (1 + std::cos(std::numbers::pi * done));
   }
   return recipe_.lr * position_.lr_scale;
@@ -151,8 +147,8 @@ bool Trainer::train_epoch() {
     source_.feeder.done();
     ++position_.batch;
     ++batches_done_;
-    report_.advance(position_.batch,
-                    position_.loss_sum / static_cast<double>(std::max<uint64_t>(1, position_.seeds)));
+    report_.advance(position_.batch, position_.loss_sum / static_cast<double>(std::max<uint64_t>(
+                                                              1, position_.seeds)));
     if (pending_interrupt() != 0) {
       stop_watch();
       return false;
@@ -216,13 +212,14 @@ at::Tensor Trainer::train_in_parts(const batch::Batch& batch) {
         sum = sum.defined() ? sum.add(loss) : loss;
       }
       report_.note(fmt::format("batch {} did not fit the device and was computed in {} parts",
-                               batch.index, parts));
+                               batch.index + 1, parts));
       return sum;
     } catch (const c10::OutOfMemoryError&) {
       model_.forget();
     }
   }
-  fail(ErrorKind::memory, "one seed's neighbourhood does not fit the device; lower --fanout or "
+  fail(ErrorKind::memory,
+       "one seed's neighbourhood does not fit the device; lower --fanout or "
        "--hidden, or use --device cpu");
 }
 
@@ -237,9 +234,8 @@ void Trainer::look_at_losses() {
     const double sum = values.data_ptr<float>()[i];
     if (!std::isfinite(sum)) {
       report_.end_pass();
-      fail(ErrorKind::diverged,
-           "the loss is {} at epoch {}, batch {}; {}. A lower --lr may help",
-           sum, position_.epoch + 1, losses_[i].batch,
+      fail(ErrorKind::diverged, "the loss is {} at epoch {}, batch {}; {}. A lower --lr may help",
+           std::isnan(sum) ? "not a number" : "infinite", position_.epoch + 1, losses_[i].batch + 1,
            last_good_.empty() ? "no checkpoint has been written yet"
                               : "the last good checkpoint is " + last_good_);
     }
@@ -271,12 +267,12 @@ void Trainer::finish_epoch() {
   position_.loss_sum = 0;
   position_.seeds = 0;
   position_.epoch_seconds = 0;
-  report_.epoch({result.epoch, result.loss, result.valid_accuracy, result.test_accuracy,
-                 result.seconds});
+  report_.epoch(
+      {result.epoch, result.loss, result.valid_accuracy, result.test_accuracy, result.seconds});
   if (evaluated) judge(result);
   const bool named = job_.save_every > 0 && result.epoch % job_.save_every == 0;
   if (named) write_named_checkpoint();
-  if (last || seconds_since(last_write_) > kLeastWriteSeconds) write_checkpoints();
+  if (last || named || seconds_since(last_write_) > kLeastWriteSeconds) write_checkpoints();
 }
 
 // Whether this is the best epoch so far, by validation, or by loss where there is none; and what

@@ -53,7 +53,8 @@ class Trainer {
   void write_checkpoints();
   void write_named_checkpoint();
   bool wants_early_stop() const;
-  void end(Status status);
+  // Returns the signal that came while the last figures were computed, else 0.
+  int end(Status status);
   std::optional<double> train_accuracy_of_best();
   void print_end(const Results& results) const;
 
@@ -69,7 +70,7 @@ class Trainer {
   Inference inference_;
   Report report_;
   Position position_;
-  std::optional<Dict> best_;   // of the best epoch, where this process has seen it
+  std::optional<Dict> best_;  // of the best epoch, where this process has seen it
   bool best_written_ = true;
   struct PendingLoss {
     uint64_t batch = 0;

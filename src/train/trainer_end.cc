@@ -5,6 +5,7 @@
 #include <array>
 #include <filesystem>
 
+#include "base/interrupt.h"
 #include "base/units.h"
 #include "memory/usage.h"
 #include "train/trainer.h"
@@ -22,34 +23,56 @@ std::string percent_or_dash(const std::optional<double>& share) {
 std::optional<double> Trainer::train_accuracy_of_best() {
   if (position_.best_epoch == 0) return {};
   const std::filesystem::path file = job_.save_dir / "best.pth";
+  if (!std::filesystem::exists(file)) return {};  // somebody has taken it away
   load_model(read_checkpoint(file), file, model_);
   const std::array<const batch::Split*, 1> splits = {&data_.splits.train};
   return accuracies(inference_, splits, report_).front();
 }
 
-void Trainer::end(Status status) {
-  Results results{.dataset = store_.name,
-                  .recipe = recipe_,
-                  .parameters = static_cast<uint64_t>(model_.parameter_count()),
-                  .best_epoch = position_.best_epoch,
-                  .valid_accuracy = position_.best_valid,
-                  .test_accuracy = position_.best_test,
-                  .training_seconds = position_.total_seconds,
-                  .timestamp = timestamp(std::chrono::system_clock::now()),
-                  .status = status,
-                  .series = position_.series,
-                  .store_checksum = store_.checksum,
-                  .device = device_.str(),
-                  .batches_per_second = training_seconds_ == 0
-                                            ? 0
-                                            : static_cast<double>(batches_done_) / training_seconds_};
+int Trainer::end(Status status) {
+  Results results{
+      .dataset = store_.name,
+      .recipe = recipe_,
+      .parameters = static_cast<uint64_t>(model_.parameter_count()),
+      .best_epoch = position_.best_epoch,
+      .valid_accuracy = position_.best_valid,
+      .test_accuracy = position_.best_test,
+      .training_seconds = position_.total_seconds,
+      .timestamp = timestamp(std::chrono::system_clock::now()),
+      .status = status,
+      .series = position_.series,
+      .store_checksum = store_.checksum,
+      .device = device_.str(),
+      .batches_per_second =
+          training_seconds_ == 0 ? 0 : static_cast<double>(batches_done_) / training_seconds_};
+  int signal_number = 0;
+  if (batches_done_ > 0) {
+    const auto each = [&](double seconds) {
+      return 1000 * seconds / static_cast<double>(batches_done_);
+    };
+    results.stages = {each(training_stages_.sample),
+                      each(training_stages_.gather),
+                      each(times_.forward),
+                      each(times_.backward),
+                      each(times_.step),
+                      each(training_stages_.waiting)};
+  }
   if (status != Status::stopped) {
     write_checkpoints();
-    results.train_accuracy = train_accuracy_of_best();
+    // From here on the model holds the best epoch: nothing may be written from it.
+    try {
+      results.train_accuracy = train_accuracy_of_best();
+    } catch (const Interrupted& interrupted) {
+      report_.end_pass();
+      source_.feeder.drop();
+      results.status = Status::stopped;
+      signal_number = interrupted.signal_number();
+    }
   }
   results.peak_memory_bytes = memory::process_usage().peak_resident_bytes;
   write_results(job_.save_dir, results);
   print_end(results);
+  return signal_number;
 }
 
 void Trainer::print_end(const Results& results) const {
@@ -59,22 +82,19 @@ void Trainer::print_end(const Results& results) const {
                percent_or_dash(results.test_accuracy));
   }
   if (batches_done_ > 0) {
-    const auto each = [&](double seconds) {
-      return 1000 * seconds / static_cast<double>(batches_done_);
-    };
-    const batch::StageTimes& made = training_stages_;
+    const StageMilliseconds& stages = results.stages;
     fmt::print(
         "speed     {:.1f} batches/s; a batch takes {} {:.2f} ms of sampling and {:.2f} ms of "
         "gathering,\n          the training thread {:.2f} ms forward, {:.2f} backward, {:.2f} "
         "step, {:.2f} waiting\n",
         results.batches_per_second,
         threads_.workers == 1 ? "one worker" : fmt::format("{} workers", threads_.workers),
-        each(made.sample), each(made.gather), each(times_.forward), each(times_.backward),
-        each(times_.step), each(made.waiting));
+        stages.sample, stages.gather, stages.forward, stages.backward, stages.step, stages.waiting);
   }
   std::string parts;
   uint64_t lent = 0;
   for (const memory::Ledger::Usage& usage : job_.ledger.usage()) {
+    if (usage.tag == kRuntimeTag) continue;  // measured below
     parts += fmt::format("{} {}, ", usage.tag, format_bytes(usage.bytes));
     lent += usage.bytes;
   }

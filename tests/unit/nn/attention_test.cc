@@ -4,7 +4,6 @@
 #include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
-#include <ATen/ops/empty.h>
 #include <ATen/ops/isfinite.h>
 #include <ATen/ops/ones_like.h>
 #include <gmock/gmock.h>
@@ -12,7 +11,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -23,52 +21,16 @@
 #include <vector>
 
 #include "base/error.h"
+#include "nn/small_block.h"
 
 namespace plimsoll::nn {
 namespace {
 
 using testing::HasSubstr;
-using Adjacency = std::vector<std::vector<int32_t>>;
 
 constexpr double kSlope = 0.2;
 constexpr AttentionPath kFused = AttentionPath::by_device;  // on a CPU
 constexpr AttentionPath kOperators = AttentionPath::operators;
-
-template <typename T>
-at::Tensor tensor_of(const std::vector<T>& values, at::ScalarType type) {
-  at::Tensor tensor = at::empty({static_cast<int64_t>(values.size())}, type);
-  std::copy(values.begin(), values.end(), tensor.data_ptr<T>());
-  return tensor;
-}
-
-at::Tensor ints(const std::vector<int32_t>& values) { return tensor_of(values, at::kInt); }
-
-BlockTensors block_of(const Adjacency& lists, int64_t sources) {
-  std::vector<int32_t> offsets = {0}, indices, source_offsets = {0}, by_source, source_edges;
-  for (const auto& list : lists) {
-    indices.insert(indices.end(), list.begin(), list.end());
-    offsets.push_back(static_cast<int32_t>(indices.size()));
-  }
-  for (int32_t j = 0; j < sources; ++j) {
-    for (int32_t i = 0; i < static_cast<int32_t>(lists.size()); ++i) {
-      for (int32_t e = offsets[i]; e < offsets[i + 1]; ++e) {
-        if (indices[e] != j) continue;
-        by_source.push_back(i);
-        source_edges.push_back(e);
-      }
-    }
-    source_offsets.push_back(static_cast<int32_t>(by_source.size()));
-  }
-  BlockTensors block;
-  block.destinations = static_cast<int64_t>(lists.size());
-  block.sources = sources;
-  block.offsets = ints(offsets);
-  block.indices = ints(indices);
-  block.source_offsets = ints(source_offsets);
-  block.by_source = ints(by_source);
-  block.source_edges = ints(source_edges);
-  return block;
-}
 
 struct Size {
   int64_t heads;
@@ -90,48 +52,17 @@ struct Case {
   }
 };
 
-// Every third list is empty; the others are of up to nine sources, some of them twice.
 Case random_case(const Size& size) {
   std::mt19937 random(7);
-  const auto normal = [&](at::IntArrayRef sizes) {
-    at::Tensor tensor = at::empty(sizes, at::kFloat);
-    std::normal_distribution<float> draw;
-    std::generate_n(tensor.data_ptr<float>(), tensor.numel(), [&] { return draw(random); });
-    return tensor;
-  };
   Case made;
-  std::uniform_int_distribution<int32_t> any_source(0, static_cast<int32_t>(size.sources) - 1);
-  std::uniform_int_distribution<int> any_length(1, 8);
-  for (int32_t i = 0; i < size.destinations; ++i) {
-    std::vector<int32_t> list;
-    for (int left = i % 3 == 0 ? 0 : any_length(random); left > 0; --left) {
-      const int32_t source = any_source(random);
-      if (source != i) list.push_back(source);
-    }
-    if (!list.empty()) list.push_back(list.front());
-    made.lists.push_back(list);
-  }
+  made.lists = random_lists(size.destinations, size.sources, random);
   made.block = block_of(made.lists, size.sources);
   const int64_t width = size.heads * size.channels;
-  made.z = normal({size.sources, width});
-  made.att_src = normal({1, size.heads, size.channels}) / std::sqrt(size.channels);
-  made.att_dst = normal({1, size.heads, size.channels}) / std::sqrt(size.channels);
-  made.grad_out = normal({size.destinations, width});
+  made.z = random_normal({size.sources, width}, random);
+  made.att_src = random_normal({1, size.heads, size.channels}, random) / std::sqrt(size.channels);
+  made.att_dst = random_normal({1, size.heads, size.channels}, random) / std::sqrt(size.channels);
+  made.grad_out = random_normal({size.destinations, width}, random);
   return made;
-}
-
-double distance(const at::Tensor& a, const at::Tensor& b) {
-  EXPECT_EQ(a.sizes(), b.sizes());
-  return a.numel() == 0 ? 0 : (a.cpu() - b.cpu()).abs().max().item<double>();
-}
-
-double scale_of(const at::Tensor& tensor) {
-  return tensor.numel() == 0 ? 0 : tensor.abs().max().item<double>();
-}
-
-void expect_close(const at::Tensor& actual, const at::Tensor& expected, double scale,
-                  const std::string& what) {
-  EXPECT_LE(distance(actual, expected), 1e-5 * scale) << what;
 }
 
 void expect_same(const Attention& a, const Attention& b) {
@@ -263,40 +194,18 @@ INSTANTIATE_TEST_SUITE_P(Attention, RandomBlocks,
 
 // ---- PyG's own numbers ----
 
-void collect_floats(const nlohmann::json& json, std::vector<float>& into) {
-  if (!json.is_array()) return into.push_back(json.get<float>());
-  for (const auto& part : json) collect_floats(part, into);
-}
-
-at::Tensor read_floats(const nlohmann::json& json) {
-  std::vector<int64_t> sizes;
-  const nlohmann::json* level = &json;
-  for (; level->is_array(); level = &level->front())
-    sizes.push_back(static_cast<int64_t>(level->size()));
-  std::vector<float> values;
-  collect_floats(json, values);
-  return tensor_of(values, at::kFloat).view(sizes);
-}
-
 class PygLayers : public testing::TestWithParam<std::string> {};
 
 TEST_P(PygLayers, AreMatchedForwardAndBackward) {
-  const char* const given = std::getenv("PLIMSOLL_DATA");
-  const std::filesystem::path repository = std::filesystem::path(__FILE__) / "../../../..";
-  const std::filesystem::path data = given != nullptr ? given : repository / "../shared/data";
-  const std::filesystem::path file = data.lexically_normal() / "golden/pyg_layers.json";
+  const std::filesystem::path file = golden_file();
   if (!std::filesystem::exists(file)) GTEST_SKIP() << file << " is not there";
 
   const nlohmann::json golden = nlohmann::json::parse(std::ifstream(file));
   const nlohmann::json& layer = golden.at("layers").at(GetParam());
   const nlohmann::json& state = layer.at("state_dict");
   const nlohmann::json& grads = layer.at("grads");
-  const nlohmann::json& edges = golden.at("edge_index");
   const at::Tensor x = read_floats(golden.at("x"));
-  Adjacency lists(x.size(0));
-  for (size_t e = 0; e < edges.at(0).size(); ++e)
-    lists.at(edges.at(1).at(e).get<size_t>()).push_back(edges.at(0).at(e).get<int32_t>());
-  const BlockTensors block = block_of(lists, x.size(0));
+  const BlockTensors block = block_of(read_lists(golden), x.size(0));
   const at::Tensor weight = read_floats(state.at("lin_src.weight"));
   const at::Tensor att_src = read_floats(state.at("att_src"));
   const at::Tensor att_dst = read_floats(state.at("att_dst"));

@@ -17,7 +17,6 @@
 #include <cmath>
 #include <csignal>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <limits>
@@ -27,6 +26,7 @@
 #include <vector>
 
 #include "temp_folder.h"
+#include "train/python.h"
 
 namespace plimsoll::train {
 namespace {
@@ -54,15 +54,8 @@ class TorchFile : public testing::Test {
     return round_trip(Dict{{"value", std::move(value)}}).at("value");
   }
 
-  // Writes `code` beside the file and runs it, with the folder as its own. It must assert.
-  void expect_python(const std::string& code) {
-    if (python().empty()) GTEST_SKIP() << "no python3 that can import torch";
-    write_file(folder_ / "check.py", code);
-    const std::string command =
-        fmt::format("cd '{}' && {} check.py >output 2>&1", folder_.path().string(), python());
-    EXPECT_EQ(std::system(command.c_str()), 0) << read_file(folder_ / "output");
-  }
-  static bool has_python() { return !python().empty(); }
+  void expect_python(const std::string& code) { train::expect_python(folder_.path(), code); }
+  static bool has_python() { return !python_with_torch().empty(); }
 
   // The pickle alone, in an archive without tensors.
   void write_pickle_file(std::string_view pickle) {
@@ -87,17 +80,6 @@ class TorchFile : public testing::Test {
 
   TempFolder folder_;
   fs::path path_ = folder_ / "last.pth";
-
- private:
-  static const std::string& python() {
-    static const std::string kFound = [] {
-      for (const std::string name : {"/usr/bin/python3", "python3"}) {
-        if (std::system((name + " -c 'import torch' >/dev/null 2>&1").c_str()) == 0) return name;
-      }
-      return ""s;
-    }();
-    return kFound;
-  }
 };
 
 TEST_F(TorchFile, KeepsPlainValues) {

@@ -1,0 +1,133 @@
+#include "io/partial_file.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/units.h"
+#include "temp_folder.h"
+
+namespace plimsoll::io {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::span<const std::byte> bytes_of(std::string_view text) {
+  return std::as_bytes(std::span(text));
+}
+
+class PartialFileTest : public testing::Test {
+ protected:
+  TempFolder folder_;
+  fs::path path_ = folder_ / "model.pt";
+};
+
+TEST_F(PartialFileTest, GetsItsNameWhenItIsWhole) {
+  {
+    PartialFile file(path_);
+    file.append(bytes_of("one "));
+    file.append(bytes_of(""));
+    file.append(bytes_of("two"));
+    EXPECT_EQ(names_in(folder_.path()), std::vector<std::string>{"model.pt.partial"});
+    file.commit();
+    EXPECT_EQ(names_in(folder_.path()), std::vector<std::string>{"model.pt"});
+  }
+  EXPECT_EQ(read_file(path_), "one two");
+}
+
+TEST_F(PartialFileTest, ReplacesALongerFileAtOnce) {
+  write_file(path_, "what was there before");
+  PartialFile file(path_);
+  file.append(bytes_of("new"));
+  EXPECT_EQ(read_file(path_), "what was there before");
+  file.commit();
+  EXPECT_EQ(read_file(path_), "new");
+}
+
+TEST_F(PartialFileTest, WithoutCommitLeavesTheOldFileAndNoOther) {
+  write_file(path_, "what was there before");
+  {
+    PartialFile file(path_);
+    file.append(bytes_of("half of what"));
+  }
+  EXPECT_EQ(read_file(path_), "what was there before");
+  EXPECT_EQ(names_in(folder_.path()), std::vector<std::string>{"model.pt"});
+}
+
+TEST_F(PartialFileTest, WithoutCommitLeavesNothingWhereNothingWas) {
+  { const PartialFile file(path_); }
+  EXPECT_TRUE(names_in(folder_.path()).empty());
+}
+
+TEST_F(PartialFileTest, MayBeEmpty) {
+  PartialFile file(path_);
+  file.commit();
+  EXPECT_EQ(read_file(path_), "");
+}
+
+TEST_F(PartialFileTest, BeginsAnewOverTheRemainsOfAKilledRun) {
+  write_file(path_.string() + ".partial", "the remains of a run that was killed");
+  PartialFile file(path_);
+  file.append(bytes_of("new"));
+  file.commit();
+  EXPECT_EQ(read_file(path_), "new");
+  EXPECT_EQ(names_in(folder_.path()), std::vector<std::string>{"model.pt"});
+}
+
+TEST_F(PartialFileTest, InAMissingFolderIsAnErrorWithItsName) {
+  const fs::path path = folder_ / "missing/model.pt";
+  expect_error(ErrorKind::io, {"cannot open", path.string()},
+               [&] { const PartialFile file(path); });
+  EXPECT_TRUE(names_in(folder_.path()).empty());
+}
+
+TEST_F(PartialFileTest, ThatCannotGetItsNameIsRemoved) {
+  write_file(path_ / "inside", "the name is a folder's");
+  {
+    PartialFile file(path_);
+    file.append(bytes_of("new"));
+    expect_error(ErrorKind::io, {"cannot rename", path_.string()}, [&] { file.commit(); });
+  }
+  EXPECT_EQ(names_in(folder_.path()), std::vector<std::string>{"model.pt"});
+  EXPECT_EQ(read_file(path_ / "inside"), "the name is a folder's");
+}
+
+TEST_F(PartialFileTest, DoesNotWriteThroughALinkThatHasItsPartialName) {
+  write_file(folder_ / "victim", "precious");
+  fs::create_symlink(folder_ / "victim", path_.string() + ".partial");
+  expect_error(ErrorKind::io, {"model.pt.partial"}, [&] { const PartialFile file(path_); });
+  EXPECT_EQ(read_file(folder_ / "victim"), "precious");
+}
+
+// The folder of a name without one is the current folder.
+TEST_F(PartialFileTest, WorksWithANameAlone) {
+  const fs::path before = fs::current_path();
+  fs::current_path(folder_.path());
+  {
+    PartialFile file("model.pt");
+    file.append(bytes_of("here"));
+    file.commit();
+  }
+  fs::current_path(before);
+  EXPECT_EQ(read_file(path_), "here");
+}
+
+TEST_F(PartialFileTest, HoldsManyAppendsInOrder) {
+  std::string expected;
+  PartialFile file(path_);
+  for (int i = 0; i < 1000; ++i) {
+    const std::string part(static_cast<size_t>(i % 97), static_cast<char>('a' + i % 26));
+    file.append(bytes_of(part));
+    expected += part;
+  }
+  file.commit();
+  EXPECT_EQ(read_file(path_), expected);
+}
+
+}  // namespace
+}  // namespace plimsoll::io

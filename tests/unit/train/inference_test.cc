@@ -1,0 +1,355 @@
+// Batches on their way through a model: the feeder, parts of a batch, and answers for whole lists
+// of nodes.
+#include "train/inference.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/ops/full.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "batch/slice.h"
+#include "nn/loss.h"
+#include "train/small_graph.h"
+
+namespace plimsoll::train {
+namespace {
+
+using recipe::Evaluation;
+using recipe::ModelKind;
+
+const c10::Device kCpu(c10::DeviceType::CPU);
+constexpr uint32_t kAll = recipe::kAllNeighbors;
+
+nn::ModelShape shape_of(ModelKind kind, int64_t layers, bool batch_norm = false) {
+  return {.kind = kind,
+          .inputs = 7,
+          .hidden = 6,
+          .classes = 5,
+          .layers = layers,
+          .heads = kind == ModelKind::gat ? 2 : 1,
+          .dropout = 0.5,
+          .batch_norm = batch_norm};
+}
+
+// Every seventh node from the last one down, labelled by its number.
+struct Asked {
+  explicit Asked(uint32_t all) {
+    for (uint32_t node = all - 1; node < all; node -= 7) nodes.push_back(node);
+    for (const uint32_t node : nodes) labels.push_back(static_cast<int32_t>(node % 5));
+  }
+  std::vector<uint32_t> nodes;
+  std::vector<int32_t> labels;
+};
+
+Source make_source(SmallGraph& graph, ModelKind kind, std::vector<uint32_t> fanout) {
+  if (kind == ModelKind::mlp) fanout.clear();
+  return Source(graph.topology(), graph.rows(), std::move(fanout),
+                assembly_for(kind, recipe::Norm::full), /*workers=*/2, kCpu, graph.ledger());
+}
+
+// ---- the feeder ----
+
+std::vector<uint32_t> copy_of(std::span<const uint32_t> values) {
+  return {values.begin(), values.end()};
+}
+
+class Feeding : public testing::Test {
+ protected:
+  batch::Pass pass(uint64_t first_batch = 0) const {
+    return {.seeds = batch::Seeds::in_order(asked_.nodes),
+            .labels = asked_.labels,
+            .batch_size = 2,
+            .first_batch = first_batch,
+            .key = 4,
+            .gradients = true};
+  }
+  // The nodes of each batch of a pass.
+  std::vector<std::vector<uint32_t>> run(const batch::Pass& pass) {
+    std::vector<std::vector<uint32_t>> nodes;
+    feeder_.start(pass);
+    for (const FedBatch* fed = &feeder_.next(); fed->batch != nullptr; fed = &feeder_.next()) {
+      nodes.push_back(copy_of(fed->batch->nodes));
+      feeder_.done();
+    }
+    return nodes;
+  }
+
+  SmallGraph graph_;
+  Asked asked_{60};
+  Source source_ = make_source(graph_, ModelKind::gat, {3, 2});
+  Feeder& feeder_ = source_.feeder;
+};
+
+TEST_F(Feeding, GivesEveryBatchInOrderAsTensorsOverItsMemory) {
+  feeder_.start(pass());
+  for (uint64_t i = 0; i < 5; ++i) {
+    const FedBatch& fed = feeder_.next();
+    ASSERT_NE(fed.batch, nullptr);
+    EXPECT_EQ(&feeder_.next(), &fed) << "the same one until done()";
+    EXPECT_EQ(fed.batch->index, i);
+    EXPECT_EQ(fed.batch->first_seed, 2 * i);
+    EXPECT_EQ(fed.batch->seeds, i < 4 ? 2U : 1U);
+    EXPECT_EQ(fed.batch->nodes[0], asked_.nodes[2 * i]);
+    ASSERT_TRUE(fed.tensors);
+    EXPECT_EQ(fed.tensors->nodes.data_ptr(), fed.batch->nodes.data());
+    EXPECT_EQ(fed.tensors->nodes.size(0), static_cast<int64_t>(fed.batch->nodes.size()));
+    EXPECT_EQ(fed.tensors->input.data_ptr(), fed.batch->input.data);
+    EXPECT_EQ(fed.tensors->labels.size(0), fed.batch->seeds);
+    EXPECT_EQ(fed.tensors->labels[0].item<int32_t>(), asked_.labels[2 * i]);
+    ASSERT_EQ(fed.tensors->blocks.size(), 2U);
+    EXPECT_EQ(fed.tensors->blocks[1].destinations, fed.batch->seeds);
+    EXPECT_EQ(fed.tensors->blocks[1].sources, fed.tensors->blocks[0].destinations);
+    EXPECT_TRUE(fed.tensors->blocks[0].source_offsets.defined());
+    feeder_.done();
+  }
+  EXPECT_EQ(feeder_.next().batch, nullptr);
+  EXPECT_EQ(feeder_.next().batch, nullptr);
+}
+
+TEST_F(Feeding, BeginsAgainAfterBeingDropped) {
+  const auto whole = run(pass());
+  ASSERT_EQ(whole.size(), 5U);
+  feeder_.start(pass());
+  feeder_.next();
+  feeder_.done();
+  feeder_.next();
+  feeder_.drop();
+  EXPECT_EQ(feeder_.next().batch, nullptr) << "nothing to give without a pass";
+  EXPECT_EQ(run(pass()), whole);
+}
+
+TEST_F(Feeding, LeavesAPassForAnother) {
+  const auto whole = run(pass());
+  feeder_.start(pass());
+  feeder_.next();
+  const auto rest = run(pass(/*first_batch=*/3));
+  EXPECT_EQ(rest, (std::vector{whole[3], whole[4]}));
+}
+
+TEST_F(Feeding, EndsInTheMiddleOfAPass) {
+  Source other = make_source(graph_, ModelKind::gcn, {3, 2});
+  other.feeder.start(pass());
+  EXPECT_NE(other.feeder.next().batch, nullptr);
+}
+
+TEST_F(Feeding, HasNoBatchForAnEmptyList) {
+  feeder_.start({.seeds = batch::Seeds::all(0), .batch_size = 2});
+  EXPECT_EQ(feeder_.next().batch, nullptr);
+}
+
+// ---- parts of a batch ----
+
+struct Step {
+  at::Tensor gradients;
+  double loss = 0;
+};
+
+// Adds a part's gradients and loss.
+void add_step(nn::Model& model, const batch::Batch& part, int64_t batch_seeds, Step& step) {
+  const nn::BatchTensors tensors = view_tensors(part);
+  const at::Tensor logits = model.forward(tensors, /*training=*/true, /*dropout_key=*/9).logits;
+  const nn::Loss loss = nn::cross_entropy(logits, tensors.labels, 0.1, batch_seeds);
+  model.gradients().zero_();
+  model.backward(loss.gradient);
+  const at::Tensor gradients = model.gradients().to(at::kDouble);
+  step.gradients = step.gradients.defined() ? step.gradients + gradients : gradients;
+  step.loss += loss.sum.item<double>();
+}
+
+class Parts : public testing::TestWithParam<std::tuple<ModelKind, int, recipe::Norm>> {};
+
+TEST_P(Parts, HaveGradientsThatAddUpToTheWhole) {
+  const auto [kind, layers, norm] = GetParam();
+  SmallGraph graph(400);
+  const Asked asked(400);
+  Source source(graph.topology(), graph.rows(), std::vector<uint32_t>(layers, 3),
+                assembly_for(kind, norm), /*workers=*/1, kCpu, graph.ledger());
+  source.feeder.start({.seeds = batch::Seeds::in_order(asked.nodes),
+                       .labels = asked.labels,
+                       .batch_size = 23,
+                       .key = 1,
+                       .gradients = true});
+  source.feeder.next();
+  source.feeder.done();
+  const batch::Batch& whole = *source.feeder.next().batch;
+  ASSERT_EQ(whole.seeds, 23U);
+  nn::Model model(shape_of(kind, layers), 1, kCpu);
+  nn::shake(model);
+  Step expected;
+  add_step(model, whole, whole.seeds, expected);
+  ASSERT_GT(nn::scale_of(expected.gradients), 1e-3);
+  for (const uint32_t parts : {2, 3, 5}) {
+    Step sum;
+    for (uint32_t part = 0; part < parts; ++part) {
+      const uint32_t first = part * whole.seeds / parts;
+      const uint32_t last = (part + 1) * whole.seeds / parts;
+      const batch::Slice slice(whole, first, last, graph.ledger());
+      EXPECT_EQ(slice.batch().seeds, last - first);
+      EXPECT_EQ(slice.batch().first_seed, whole.first_seed + first);
+      EXPECT_EQ(slice.batch().nodes[0], whole.nodes[first]);
+      EXPECT_LT(slice.batch().nodes.size(), whole.nodes.size());
+      add_step(model, slice.batch(), whole.seeds, sum);
+    }
+    EXPECT_LE(nn::distance(sum.gradients, expected.gradients),
+              1e-6 * nn::scale_of(expected.gradients))
+        << parts << " parts";
+    EXPECT_NEAR(sum.loss, expected.loss, 1e-6 * expected.loss) << parts << " parts";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Slice, Parts,
+                         testing::Values(std::tuple(ModelKind::gcn, 2, recipe::Norm::full),
+                                         std::tuple(ModelKind::gcn, 2, recipe::Norm::sampled),
+                                         std::tuple(ModelKind::gcn, 3, recipe::Norm::full),
+                                         std::tuple(ModelKind::gcn, 3, recipe::Norm::sampled),
+                                         std::tuple(ModelKind::sage, 2, recipe::Norm::full),
+                                         std::tuple(ModelKind::sage, 3, recipe::Norm::full),
+                                         std::tuple(ModelKind::gat, 2, recipe::Norm::full),
+                                         std::tuple(ModelKind::gat, 3, recipe::Norm::full)),
+                         [](const auto& test) {
+                           return std::string(recipe::name(std::get<0>(test.param))) +
+                                  std::to_string(std::get<1>(test.param)) +
+                                  (std::get<2>(test.param) == recipe::Norm::sampled ? "NormSampled"
+                                                                                    : "");
+                         });
+
+// ---- answers ----
+
+// Everything that an inference says, by question.
+struct Said {
+  at::Tensor logits, embeddings;
+  std::vector<int32_t> labels;
+};
+
+std::vector<Said> ask(Inference& inference, std::span<const Question> questions,
+                      const nn::ModelShape& shape) {
+  std::vector<Said> said;
+  for (const Question& question : questions) {
+    const auto rows = static_cast<int64_t>(question.seeds.size());
+    said.push_back({at::full({rows, shape.classes}, NAN), at::full({rows, shape.hidden}, NAN)});
+  }
+  Report report(/*bars=*/false);
+  inference.answer(questions, report, [&](const Answer& answer) {
+    Said& to = said.at(answer.question);
+    const auto place = [&](const at::Tensor& all, const at::Tensor& rows) {
+      all.narrow(0, static_cast<int64_t>(answer.first), rows.size(0)).copy_(rows);
+    };
+    place(to.logits, answer.outputs.logits);
+    if (answer.outputs.embeddings.defined()) place(to.embeddings, answer.outputs.embeddings);
+    for (int64_t i = 0; answer.labels.defined() && i < answer.labels.size(0); ++i)
+      to.labels.push_back(answer.labels[i].item<int32_t>());
+  });
+  return said;
+}
+
+void expect_dense(SmallGraph& graph, const nn::ModelShape& shape, Evaluation evaluation) {
+  at::set_num_threads(2);
+  nn::Model model(shape, 1, kCpu);
+  nn::shake(model);
+  Source source = make_source(graph, shape.kind, std::vector<uint32_t>(shape.layers, kAll));
+  Inference inference(model, graph.topology(), graph.rows(), source,
+                      {.evaluation = evaluation, .batch_size = 16, .seed = 3, .workers = 2}, kCpu,
+                      graph.ledger());
+  const Asked asked(static_cast<uint32_t>(graph.x().size(0)));
+  const std::vector<Question> questions = {
+      {batch::Seeds::in_order(asked.nodes), asked.labels},
+      {batch::Seeds::all(graph.rows().count), {}},
+  };
+  const nn::DenseOutputs expected = graph.dense_outputs(model);
+  const std::vector<Said> said = ask(inference, questions, shape);
+  std::vector<int64_t> rows(asked.nodes.begin(), asked.nodes.end());
+  const at::Tensor asked_rows = nn::tensor_of(rows, at::kLong);
+  nn::expect_close(said[0].logits, expected.logits.index_select(0, asked_rows), "logits");
+  EXPECT_EQ(said[0].labels, asked.labels);
+  nn::expect_close(said[1].logits, expected.logits, "logits of all");
+  EXPECT_TRUE(said[1].labels.empty());
+  if (shape.layers == 1) return;
+  nn::expect_close(said[0].embeddings, expected.embeddings.index_select(0, asked_rows),
+                   "embeddings");
+  nn::expect_close(said[1].embeddings, expected.embeddings, "embeddings of all");
+}
+
+class Answers : public testing::TestWithParam<std::tuple<ModelKind, int, Evaluation>> {};
+
+TEST_P(Answers, AreThoseOfADenseModelOverTheWholeGraph) {
+  const auto [kind, layers, evaluation] = GetParam();
+  SmallGraph graph;
+  for (const bool batch_norm : {false, true}) {
+    SCOPED_TRACE(batch_norm ? "with batch norm" : "without batch norm");
+    expect_dense(graph, shape_of(kind, layers, batch_norm), evaluation);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Inference, Answers,
+                         testing::Combine(testing::Values(ModelKind::gcn, ModelKind::sage,
+                                                          ModelKind::gat, ModelKind::mlp),
+                                          testing::Values(1, 2, 3),
+                                          testing::Values(Evaluation::sampled, Evaluation::full)),
+                         [](const auto& test) {
+                           return std::string(recipe::name(std::get<0>(test.param))) +
+                                  std::to_string(std::get<1>(test.param)) +
+                                  std::string(recipe::name(std::get<2>(test.param)));
+                         });
+
+TEST(Inference, TakesMoreNodesThanABatchHolds) {
+  SmallGraph graph(2500);
+  for (const ModelKind kind : {ModelKind::gcn, ModelKind::sage})
+    expect_dense(graph, shape_of(kind, 2), Evaluation::full);
+}
+
+TEST(Inference, GivesItsMemoryBack) {
+  SmallGraph graph;
+  nn::Model model(shape_of(ModelKind::gat, 3), 1, kCpu);
+  Source source = make_source(graph, ModelKind::gat, {2, 2, 2});
+  const uint64_t before = graph.ledger().used_bytes();
+  Inference inference(model, graph.topology(), graph.rows(), source,
+                      {.evaluation = Evaluation::full}, kCpu, graph.ledger());
+  const std::vector<Question> questions = {{batch::Seeds::all(60), {}}};
+  ask(inference, questions, model.shape());
+  EXPECT_EQ(graph.ledger().used_bytes(), before);
+}
+
+batch::Split split_of(const std::vector<uint32_t>& nodes, const std::vector<int32_t>& labels,
+                      memory::Ledger& ledger) {
+  batch::Split split{{ledger, "split", nodes.size()}, {ledger, "split", labels.size()}};
+  std::copy(nodes.begin(), nodes.end(), split.nodes.begin());
+  std::copy(labels.begin(), labels.end(), split.labels.begin());
+  return split;
+}
+
+TEST(Accuracies, AreTheSharesOfNodesLabelledRight) {
+  SmallGraph graph;
+  nn::Model model(shape_of(ModelKind::sage, 2), 1, kCpu);
+  nn::shake(model);
+  const at::Tensor best = graph.dense_outputs(model).logits.argmax(1);
+  std::vector<uint32_t> nodes(40);
+  std::iota(nodes.begin(), nodes.end(), 11);
+  std::vector<int32_t> right, half_right;
+  for (const uint32_t node : nodes) {
+    const auto label = best[node].item<int32_t>();
+    right.push_back(label);
+    half_right.push_back(node % 2 == 0 ? label : (label + 1) % 5);
+  }
+  const batch::Split all = split_of(nodes, right, graph.ledger());
+  const batch::Split half = split_of(nodes, half_right, graph.ledger());
+  const batch::Split none;
+  for (const Evaluation evaluation : {Evaluation::sampled, Evaluation::full}) {
+    Source source = make_source(graph, ModelKind::sage, {kAll, kAll});
+    Inference inference(model, graph.topology(), graph.rows(), source,
+                        {.evaluation = evaluation, .batch_size = 16}, kCpu, graph.ledger());
+    Report report(/*bars=*/false);
+    const std::vector<const batch::Split*> splits = {&all, &none, &half};
+    EXPECT_EQ(accuracies(inference, splits, report),
+              (std::vector<std::optional<double>>{1.0, std::nullopt, 0.5}));
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll::train

@@ -46,7 +46,7 @@ at::Tensor mix32(at::Tensor x) {
 void on_gpu(at::Tensor& x, const at::Tensor& nodes, const kernel::ReluDropout& task) {
   constexpr int64_t kWord = 0xffffffff;
   const auto whole = x.options().dtype(at::kLong);
-  const at::Tensor row_nodes = nodes.narrow(0, 0, x.size(0)).to(at::kLong);
+  const at::Tensor row_nodes = nodes.narrow(0, 0, x.size(0)).to(at::kLong).bitwise_and(kWord);
   const at::Tensor rows =
       mix32(row_nodes.bitwise_xor(int64_t{task.key})).add(int64_t{task.key_high});
   const at::Tensor columns = at::arange(x.size(1), whole).mul(int64_t{kernel::kColumnStep});

@@ -51,13 +51,13 @@ class Linear final : public Layer {
 class Gcn final : public Layer {
  public:
   explicit Gcn(const LayerShape& shape) : shape_(shape) {
-    parameters_ = {{"lin.weight", {shape.out, shape.in}, glorot_bound(shape.out, shape.in)},
-                   {"bias", {shape.out}, 0}};
+    parameters_ = {{"bias", {shape.out}, 0},
+                   {"lin.weight", {shape.out, shape.in}, glorot_bound(shape.out, shape.in)}};
   }
 
   at::Tensor forward(const LayerInput& input, bool training) override {
-    const at::Tensor weight = parameters_[0].value.t();
-    const at::Tensor& bias = parameters_[1].value;
+    const at::Tensor weight = parameters_[1].value.t();
+    const at::Tensor& bias = parameters_[0].value;
     block_ = input.block;
     sums_first_ = block_ == nullptr || sum_first(*block_, shape_.in, shape_.out);
     if (sums_first_) {
@@ -70,12 +70,12 @@ class Gcn final : public Layer {
   }
 
   at::Tensor backward(const at::Tensor& gradient, bool input_gradient) override {
-    add_bias_gradient(parameters_[1], gradient);
+    add_bias_gradient(parameters_[0], gradient);
     const at::Tensor g = sums_first_ ? gradient : aggregate_backward(gradient, *block_);
-    add_weight_gradient(parameters_[0], g, multiplied_);
+    add_weight_gradient(parameters_[1], g, multiplied_);
     forget();
     if (!input_gradient) return {};
-    const at::Tensor product = at::mm(g, parameters_[0].value);
+    const at::Tensor product = at::mm(g, parameters_[1].value);
     return sums_first_ ? aggregate_backward(product, *block_) : product;
   }
 

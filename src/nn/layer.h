@@ -47,6 +47,7 @@ class Layer {
   // Lets go of what was kept for backward.
   virtual void forget() = 0;
 
+  // In the order in which torch lists a module's: its own first, then those of its parts.
   std::vector<Parameter>& parameters() { return parameters_; }
 
  protected:

@@ -18,7 +18,8 @@ class NodeTable {
   // Forgets all nodes and has room for `nodes` of them.
   void clear(uint64_t nodes) {
     count_ = 0;
-    if (nodes * 2 > slot_count()) {
+    const bool has_room = slots_.capacity() >= slot_count();  // not after a refused lease
+    if (nodes * 2 > slot_count() || !has_room) {
       resize(std::bit_ceil(nodes * 2));
     } else {
       std::memset(slots_.data(), 0xff, slot_count() * sizeof(Slot));

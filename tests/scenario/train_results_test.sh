@@ -129,9 +129,9 @@ train again $seed --threads 2 --workers 1 --seed 1 --force
 
 # A loss that is no number ends the run, and says where and what is left.
 run timeout 60 "$PLIMSOLL" train a.plim --save-dir nan --lr 1e30 --hidden 32 --batch-size 256
-expect 10 "the loss is" "nan at epoch 1, batch" "no checkpoint has been written yet" "--lr"
+expect 10 "the loss is not a number at epoch 1, batch" "no checkpoint has been written yet" "--lr"
 run timeout 60 "$PLIMSOLL" train a.plim --save-dir nan --lr 1e30 --hidden 32 --batch-size 10000 --save-every 1
-expect 10 "nan at epoch 2, batch" "the last good checkpoint is nan/epoch_001.pth"
+expect 10 "not a number at epoch 2, batch" "the last good checkpoint is nan/last.pth"
 # Values that 32-bit floats just hold, and sums of them that they do not.
 printf '0,1\n1,2\n2,3\n3,4\n4,5\n5,0\n' >edges.csv
 printf '3e38,3e38\n3e38,1\n3e38,3e38\n1,3e38\n3e38,3e38\n1,1\n' >features.csv

@@ -102,7 +102,7 @@ done
 
 # A finished run has nothing left to do, and asking for it breaks nothing.
 run plimsoll train a.plim --resume gcn_TERM --quiet
-expect 0 "10 epochs done"
+expect 0 "10 epochs and 0 batches"
 ! grep -q "^Epoch" output || fail "it went on"
 ends_like gcn gcn_TERM
 

@@ -107,8 +107,9 @@ TEST_F(Load, LeavesNoTraceInThePageCache) {
   if (disk.f_type == TMPFS_MAGIC) GTEST_SKIP() << "the temporary folder is memory";
   constexpr size_t kSize = 3 * kPieceBytes + 5;
   {
+    const std::string text = random_text(kSize);
     FileWriter writer(ledger_, path_);
-    writer.append(std::as_bytes(std::span(random_text(kSize))));
+    writer.append(std::as_bytes(std::span(text)));
     writer.finish();
   }
   {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -320,8 +321,9 @@ TEST_P(AggregateOfColumns, GivesASelfTermToTheFirstOnly) {
     for (const uint64_t self_count :
          {uint64_t{0}, uint64_t{1}, uint64_t{9}, uint64_t{kDestinations}}) {
       // Beyond self_count there are no scales: who reads on reads outside.
-      const std::vector<float> scales(self_scale.begin(),
-                                      self_scale.begin() + static_cast<ptrdiff_t>(self_count) + 1);
+      std::vector<float> scales = self_scale;
+      scales.resize(std::max<uint64_t>(self_count, 1));
+      scales.shrink_to_fit();
       expect_reference_sums({.offsets = lists.offsets.data(),
                              .indices = lists.indices.data(),
                              .self_scale = scales.data(),

@@ -157,9 +157,11 @@ at::Tensor Model::layer(size_t index, const LayerInput& input) {
 
 at::Tensor Model::normalize(size_t index, const at::Tensor& x, bool training) {
   BatchNorm& norm = norms_[index];
-  auto [out, mean, inverse_deviation] =
-      at::native_batch_norm(x, norm.weight.value, norm.bias.value, norm.running_mean,
-                            norm.running_var, training, kNormMomentum, kNormEpsilon);
+  // One row has no variance that the running figures could learn from.
+  const bool learns = !training || x.size(0) > 1;
+  auto [out, mean, inverse_deviation] = at::native_batch_norm(
+      x, norm.weight.value, norm.bias.value, learns ? norm.running_mean : at::Tensor(),
+      learns ? norm.running_var : at::Tensor(), training, kNormMomentum, kNormEpsilon);
   if (training) {
     norm.batches.add_(1);
     norm.x = x;

@@ -3,6 +3,7 @@
 // as the graph would miss at every look.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -20,7 +21,7 @@ class NodeTable {
     count_ = 0;
     const bool has_room = slots_.capacity() >= slot_count();  // not after a refused lease
     if (nodes * 2 > slot_count() || !has_room) {
-      resize(std::bit_ceil(nodes * 2));
+      resize(std::max(kLeastSlots, std::bit_ceil(nodes * 2)));
     } else {
       std::memset(slots_.data(), 0xff, slot_count() * sizeof(Slot));
     }

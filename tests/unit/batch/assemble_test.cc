@@ -226,7 +226,7 @@ TEST_F(AssemblerTest, WeighsAsTheWholeGraphWhereAllNeighboursAreDrawn) {
   }
 }
 
-// The estimate is right on average: over 4000 draws, within five standard errors of the whole sum.
+// The estimate is right on average: of 4000 draws, within five standard errors of the whole sum.
 TEST_F(AssemblerTest, EstimatesTheWholeSum) {
   const uint32_t hub = 0;
   MadeBatch whole(data_, {kAll}, kGcn, {hub}, 1);

@@ -171,10 +171,9 @@ TEST_F(PipelineTest, HasNothingToGiveForNoSeedsOrBeforeItsStart) {
 TEST_F(PipelineTest, NeverHasMoreBatchesThanSlots) {
   const auto pipeline = make(kSage, 4, 3);
   pipeline->start(pass());
-  std::vector<const Batch*> held;
-  for (int i = 0; i < 3; ++i) held.push_back(pipeline->take());
-  std::vector<BatchCopy> copies;
-  for (const Batch* batch : held) copies.emplace_back(*batch);
+  const std::vector<const Batch*> held = {pipeline->take(), pipeline->take(), pipeline->take()};
+  const std::vector<BatchCopy> copies = {BatchCopy(*held[0]), BatchCopy(*held[1]),
+                                         BatchCopy(*held[2])};
   std::atomic<const Batch*> fourth = nullptr;
   std::jthread consumer([&] { fourth = pipeline->take(); });
   // A pipeline that overwrote a held batch or made a fourth would have the time to do so.
@@ -328,7 +327,8 @@ TEST_F(RingsTest, APassOverOtherNodesCostsNoMemory) {
   }
 }
 
-// Which worker draws is up to the machine, so a worker's own memory may come at any time, but once.
+// Which worker draws is up to the machine, so a worker's own memory may come at any time; but it
+// comes once.
 TEST_F(RingsTest, MemoryDoesNotGrowOverManyPasses) {
   constexpr unsigned kWorkers = 4;
   uint64_t sampling_of_one = 0;
@@ -356,7 +356,7 @@ TEST_F(RingsTest, MemoryDoesNotGrowOverManyPasses) {
   }
 }
 
-// With one slot and one worker all batches go through the same memory, however they differ in size.
+// With one slot and one worker all batches go through the same memory, whatever their sizes.
 TEST_F(PipelineTest, MemoryDoesNotGrowOverPassesOfUnevenBatches) {
   const auto pipeline = make(kGcn, 1, 1);
   uint64_t used_bytes = 0;

@@ -50,8 +50,8 @@ TEST(Shuffle, IsAnotherForEveryKey) {
 }
 
 // Over keys, any two values come first and second equally often: Pearson's statistic stays within
-// five standard deviations of its mean. Of fewer than about twenty values a Feistel network favours
-// some orders by a few per cent.
+// five standard deviations of its mean. Of fewer than about twenty values a Feistel network
+// favours some orders by a few per cent.
 TEST(Shuffle, FavoursNoOrder) {
   constexpr uint64_t kCount = 50;
   constexpr uint64_t kPairs = kCount * (kCount - 1);

@@ -26,7 +26,7 @@ struct Style {
 };
 
 const std::vector<Style>& styles() {
-  static const std::vector<Style> kStyles = {
+  static const std::vector<Style> all = {
       {"Gcn", kGcn, {4, 3, 2}},
       {"GcnSampled", kGcnSampled, {5, 5}},
       {"Sage", kSage, {4, 3, 2}},
@@ -35,7 +35,7 @@ const std::vector<Style>& styles() {
       {"SageOfOneHop", kSage, {4}},
       {"Mlp", {Input::rows, Weighting::none, true}, {}},
   };
-  return kStyles;
+  return all;
 }
 
 class SliceOf : public testing::TestWithParam<Style> {

@@ -37,10 +37,10 @@ std::string random_text(size_t size) {
   return text;
 }
 
-void ignore(std::span<const std::byte>) {}
+void ignore(std::span<const std::byte> /*piece*/) {}
 
-// Each size in the usual temporary folder and on a tmpfs, which may refuse O_DIRECT; by one thread
-// and by several.
+// Each size in the usual temporary folder and on a tmpfs, which may refuse O_DIRECT; by one
+// thread and by several.
 class LoadOfSize : public testing::TestWithParam<std::tuple<bool, uint64_t>> {};
 
 TEST_P(LoadOfSize, GivesEveryByteOnceToMemoryAndToTheCallback) {

@@ -138,10 +138,10 @@ INSTANTIATE_TEST_SUITE_P(
                     std::vector<uint32_t>{200, 2}, std::vector<uint32_t>{kAll},
                     std::vector<uint32_t>{3, kAll}, std::vector<uint32_t>{kAll, 60}),
     [](const auto& param) {
-      std::string name = "None";
-      for (size_t i = 0; i < param.param.size(); ++i) {
-        const std::string each = param.param[i] == kAll ? "All" : std::to_string(param.param[i]);
-        name = i == 0 ? each : name + "x" + each;
+      std::string name = "Hops";
+      for (const uint32_t fanout : param.param) {
+        name += 'x';
+        name += fanout == kAll ? "All" : std::to_string(fanout);
       }
       return name;
     });
@@ -287,7 +287,7 @@ TEST(Sampler, DrawsAgainAfterItsMemoryWasRefused) {
   }
 }
 
-// Pearson's statistic of `counts` that should all be equal, over their degrees of freedom: about 1,
+// Pearson's statistic of counts that should all be equal, over their degrees of freedom: about 1,
 // with a standard deviation of root(2 / freedom). The bound is five of those, and the seeds here
 // are fixed.
 void expect_equal_counts(const std::vector<double>& counts, double scale, const std::string& what) {
@@ -298,6 +298,14 @@ void expect_equal_counts(const std::vector<double>& counts, double scale, const 
   const auto freedom = static_cast<double>(counts.size() - 1);
   const double ratio = statistic * scale / freedom;
   EXPECT_NEAR(ratio, 1, 5 * std::sqrt(2 / freedom)) << what;
+}
+
+template <typename Key>
+std::vector<double> counts_of(const std::map<Key, double>& counted) {
+  std::vector<double> counts;
+  counts.reserve(counted.size());
+  for (const auto& [key, count] : counted) counts.push_back(count);
+  return counts;
 }
 
 // A seed whose list is 1 .. degree.
@@ -313,7 +321,7 @@ struct Choice {
   uint64_t draws;
 };
 
-// Every neighbour is among the chosen equally often. Counts of k out of n drawn without replacement
+// Every neighbour is among the chosen equally often. Counts of k out of n without replacement
 // vary less than independent ones, by (1 - k / n) * n / (n - 1): the statistic is scaled back.
 TEST(SamplerDraws, EveryNeighbourEquallyOften) {
   for (const auto& [degree, fanout, draws] :
@@ -353,8 +361,7 @@ TEST(SamplerDraws, EverySetOfAFewPlacesEquallyOften) {
       for (uint32_t i = 1; i <= fanout; ++i) set |= 1U << sampling.neighborhood.nodes[i];
       ++by_set[set];
     }
-    std::vector<double> counts;
-    for (const auto& [set, count] : by_set) counts.push_back(count);
+    const std::vector<double> counts = counts_of(by_set);
     double sets = 1;
     for (uint32_t i = 0; i < fanout; ++i) sets = sets * (degree - i) / (i + 1);
     ASSERT_EQ(static_cast<double>(counts.size()), sets);
@@ -377,8 +384,7 @@ TEST(SamplerDraws, EverySetOfManyPlacesEquallyOften) {
     }
     ++by_pair[left_out];
   }
-  std::vector<double> counts;
-  for (const auto& [pair, count] : by_pair) counts.push_back(count);
+  const std::vector<double> counts = counts_of(by_pair);
   ASSERT_EQ(counts.size(), kSets);
   expect_equal_counts(counts, 1, "pairs left out");
 }
@@ -399,8 +405,7 @@ TEST(SamplerDraws, AnewForEveryNodeOfAHop) {
     ++by_pair[1U << (drawn.nodes[indices[2 * i]] - kSeeds) |
               1U << (drawn.nodes[indices[2 * i + 1]] - kSeeds)];
   }
-  std::vector<double> counts;
-  for (const auto& [pair, count] : by_pair) counts.push_back(count);
+  const std::vector<double> counts = counts_of(by_pair);
   ASSERT_EQ(counts.size(), 45U);
   expect_equal_counts(counts, 1, "pairs");
 }

@@ -53,8 +53,8 @@ inline Topology topology_of(const Lists& lists, memory::Ledger& ledger) {
   return {buffer_of(ledger, flat.offsets), buffer_of(ledger, flat.neighbors)};
 }
 
-// Ascending lists without doubles of 0 to `most` neighbours; every seventh node has none, and node
-// 0 all others.
+// Ascending lists without doubles, of 0 to `most` neighbours; every seventh node has none, and
+// node 0 all others.
 inline Lists random_lists(uint32_t nodes, uint32_t most, uint64_t seed) {
   const RandomStream stream(seed, nodes);
   uint64_t draw = 0;

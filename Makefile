@@ -1,6 +1,6 @@
 # Two commands for users, `make demo` and `make test`; each sets up what it needs. The rest is for
 # developers (CONTRIBUTING.md).
-.PHONY: demo test build setup check-asan check-tsan bench format clean
+.PHONY: demo test build setup check-asan check-tsan bench tidy format clean
 
 JOBS ?= $(shell nproc)
 
@@ -39,6 +39,10 @@ bench: build
 	build/release/bench/kernels
 	bench/import.sh
 	bench/train.sh
+
+# clang-tidy over everything, the files that include torch too: a quarter of an hour on two cores.
+tidy: build
+	scripts/check_tidy.sh build/release all
 
 format: setup
 	clang-format -i $$(git ls-files '*.h' '*.cc')

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -102,13 +103,15 @@ Drawn sample_alone(const sample::Topology& topology, const batch::Split& split,
   sample::Neighborhood out(ledger, recipe.fanout.size());
   const auto seeds = batch::Seeds::shuffled(split.nodes.span(), 1);
   const uint64_t batches = std::max<uint64_t>(1, seeds.size() / recipe.batch_size);
-  std::vector<uint32_t> nodes(std::min(recipe.batch_size, seeds.size()));
+  std::vector<uint32_t> nodes(seeds.size());
+  for (uint64_t i = 0; i < nodes.size(); ++i) nodes[i] = seeds.node(seeds.place(i));
   uint64_t drawn = 0;
   Drawn result;
   const double seconds = seconds_of([&] {
-    const uint64_t first = drawn % batches * recipe.batch_size;
-    for (uint64_t i = 0; i < nodes.size(); ++i) nodes[i] = seeds.node(seeds.place(first + i));
-    sampler.sample(nodes, ++drawn, out);
+    const std::span<const uint32_t> rest =
+        std::span(nodes).subspan(drawn % batches * recipe.batch_size);
+    ++drawn;
+    sampler.sample(rest.first(std::min(rest.size(), recipe.batch_size)), drawn, out);
     result.destinations += out.hops.back().destinations;
     result.edges += out.hops.back().edges();
   });

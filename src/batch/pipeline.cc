@@ -39,7 +39,8 @@ void Pipeline::start(const Pass& pass) {
   for (const auto& slot : slots_) free_.push_back(slot.get());
   failure_ = nullptr;
   for (const auto& sampler : samplers_) {
-    workers_.emplace_back([this, &sampler](std::stop_token stopping) { work(stopping, *sampler); });
+    workers_.emplace_back(
+        [this, &sampler](const std::stop_token& stopping) { work(stopping, *sampler); });
   }
 }
 
@@ -48,7 +49,7 @@ void Pipeline::stop() {
   workers_.clear();
 }
 
-void Pipeline::work(std::stop_token stopping, sample::Sampler& sampler) {
+void Pipeline::work(const std::stop_token& stopping, sample::Sampler& sampler) {
   std::vector<uint32_t> seeds;
   try {
     for (;;) {
@@ -57,10 +58,8 @@ void Pipeline::work(std::stop_token stopping, sample::Sampler& sampler) {
       {
         std::unique_lock lock(mutex_);
         const auto has_work = [&] { return !free_.empty() || next_to_make_ >= batch_count_; };
-        if (!slot_free_.wait(lock, stopping, has_work) || failure_ ||
-            next_to_make_ >= batch_count_) {
-          return;
-        }
+        const bool go_on = slot_free_.wait(lock, stopping, has_work) && !stopping.stop_requested();
+        if (!go_on || failure_ || next_to_make_ >= batch_count_) return;
         slot = free_.back();
         free_.pop_back();
         index = next_to_make_++;

@@ -65,8 +65,8 @@ class Pipeline {
   void start(const Pass& pass);
   void stop();
 
-  // The next batch in order, null after the last one. Give every batch back. Rethrows what a
-  // worker threw.
+  // The next batch in order, null after the last one; not between stop and start. Give every batch
+  // back. Rethrows what a worker threw.
   const Batch* take();
   void give_back(const Batch* batch);
 
@@ -78,7 +78,7 @@ class Pipeline {
         : assembler(ledger, hops, pages) {}
     Assembler assembler;
   };
-  void work(std::stop_token stopping, sample::Sampler& sampler);
+  void work(const std::stop_token& stopping, sample::Sampler& sampler);
   void make(sample::Sampler& sampler, std::vector<uint32_t>& seeds, Slot& slot, uint64_t index);
 
   const sample::Topology& topology_;

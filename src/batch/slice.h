@@ -1,5 +1,6 @@
 // A part of a batch as a batch of its own: some of its seeds and what they need, with the same
-// edges and weights. The gradients of the parts of a batch add up to the gradient of the whole.
+// edges and weights. The gradients of the parts of a batch add up to the gradient of the whole,
+// unless batch norm looks across its rows.
 #pragma once
 
 #include <cstdint>

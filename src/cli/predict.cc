@@ -102,7 +102,6 @@ void predict(const Options& options) {
   say(options.running, "store", describe(store));
   say(options.running, "model", options.checkpoint.string());
   say(options.running, "nodes", fmt::format("{}, {}", format_count(nodes), options.split));
-  say(options.running, "device", describe(options.running.run.device));
   say(options.running, "memory", describe(limit));
 
   memory::Ledger ledger(limit.bytes);

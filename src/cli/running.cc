@@ -76,16 +76,4 @@ std::string describe(const graph::Store& store) {
                      format_count(meta.feature_columns), format_count(meta.classes));
 }
 
-std::string describe(train::DeviceKind device) {
-  switch (device) {
-    case train::DeviceKind::automatic:
-      return "auto: a GPU where there is one";
-    case train::DeviceKind::cpu:
-      return "cpu";
-    case train::DeviceKind::cuda:
-      return "cuda";
-  }
-  return "auto";
-}
-
 }  // namespace plimsoll::cli

@@ -31,6 +31,5 @@ void say(const RunningOptions& options, const std::string& topic, const std::str
 
 // "cora.plim: 2,708 nodes, 10,556 edges, 1,433 features, 7 classes"
 std::string describe(const graph::Store& store);
-std::string describe(train::DeviceKind device);
 
 }  // namespace plimsoll::cli

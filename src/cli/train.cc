@@ -75,7 +75,6 @@ void say_opening(const graph::Store& store, const memory::Limit& limit,
   const RunningOptions& running = options.running;
   say(running, "store", describe(store));
   say(running, "model", describe(options.recipe));
-  say(running, "device", describe(running.run.device));
   say(running, "memory", describe(limit));
   if (!options.resume.empty()) {
     say(running, "resuming", (options.save_dir / "last.pth").string());

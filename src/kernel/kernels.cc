@@ -12,8 +12,8 @@ const Kernels* choose() {
 }  // namespace
 
 const Kernels& best() {
-  static const Kernels* const kBest = choose();
-  return *kBest;
+  static const Kernels* const chosen = choose();
+  return *chosen;
 }
 
 }  // namespace plimsoll::kernel

@@ -46,9 +46,10 @@ struct Aggregate {
   uint64_t last = 0;
 };
 
-// x = kept ? scale * max(x, 0) : 0, in place, for rows first <= i < last of `columns` values. A
-// value is kept where mix32(mix32(nodes[i] ^ key) + key_high + column * kColumnStep) >= threshold:
-// it depends on its node and column, not on the rows around it.
+// x = max(x, 0) * (kept ? scale : 0), in place, for rows first <= i < last of `columns` values;
+// what is not finite stays to be seen. A value is kept where mix32(mix32(nodes[i] ^ key) + key_high
+// + column * kColumnStep) >= threshold: it depends on its node and column, not on the rows around
+// it.
 struct ReluDropout {
   float* x = nullptr;
   const uint32_t* nodes = nullptr;

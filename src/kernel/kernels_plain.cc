@@ -34,7 +34,7 @@ struct Vector {
 }  // namespace
 }  // namespace plimsoll::kernel
 
-#include "kernel/loops.h"
+#include "kernel/loops.inc"
 
 namespace plimsoll::kernel {
 

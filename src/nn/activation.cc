@@ -56,7 +56,7 @@ void on_gpu(at::Tensor& x, const at::Tensor& nodes, const kernel::ReluDropout& t
 
 }  // namespace
 
-void relu_dropout_(at::Tensor& x, const at::Tensor& nodes, const Dropout& dropout) {
+void relu_dropout_in_place(at::Tensor& x, const at::Tensor& nodes, const Dropout& dropout) {
   if (dropout.share == 0) {
     x.clamp_min_(0);
   } else if (x.is_cpu()) {
@@ -66,7 +66,8 @@ void relu_dropout_(at::Tensor& x, const at::Tensor& nodes, const Dropout& dropou
   }
 }
 
-void relu_dropout_backward_(at::Tensor& gradient, const at::Tensor& out, double dropped_share) {
+void relu_dropout_backward_in_place(at::Tensor& gradient, const at::Tensor& out,
+                                    double dropped_share) {
   gradient.mul_(out.gt(0));
   if (dropped_share > 0) gradient.mul_(1.0 / (1.0 - dropped_share));
 }

@@ -12,12 +12,13 @@ struct Dropout {
   uint64_t key = 0;  // with node and column decides which
 };
 
-// In place. `nodes` (int32, positions in the store) begins with a number for every row of x: a
+// `nodes` (int32, positions in the store) begins with a number for every row of x: a
 // value's fate depends on its node, so it is the same on every device and however a batch is cut.
-void relu_dropout_(at::Tensor& x, const at::Tensor& nodes, const Dropout& dropout);
+void relu_dropout_in_place(at::Tensor& x, const at::Tensor& nodes, const Dropout& dropout);
 
-// In place on `gradient`; `out` is what relu_dropout_ left. A value that was dropped or negative is
+// On `gradient`; `out` is what relu_dropout_in_place left. A value that was dropped or negative is
 // 0 there, so no mask is kept.
-void relu_dropout_backward_(at::Tensor& gradient, const at::Tensor& out, double dropped_share);
+void relu_dropout_backward_in_place(at::Tensor& gradient, const at::Tensor& out,
+                                    double dropped_share);
 
 }  // namespace plimsoll::nn

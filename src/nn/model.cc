@@ -123,7 +123,7 @@ Outputs Model::forward(const BatchTensors& batch, bool training, uint64_t dropou
     if (i + 1 == layers_.size()) break;
     if (!norms_.empty()) x = normalize(i, x, training);
     const double share = training ? shape_.dropout : 0;
-    relu_dropout_(x, batch.nodes, {share, mix64(dropout_key + i)});
+    relu_dropout_in_place(x, batch.nodes, {share, mix64(dropout_key + i)});
     if (training) activations_.push_back(x);
     handed_on = x;
   }
@@ -136,7 +136,7 @@ void Model::backward(const at::Tensor& logits_gradient) {
   for (size_t i = layers_.size(); i-- > 0;) {
     gradient = layers_[i]->backward(gradient, i > 0);
     if (i == 0) break;
-    relu_dropout_backward_(gradient, activations_[i - 1], shape_.dropout);
+    relu_dropout_backward_in_place(gradient, activations_[i - 1], shape_.dropout);
     activations_.pop_back();
     if (!norms_.empty()) gradient = normalize_backward(i - 1, gradient);
   }

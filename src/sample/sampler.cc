@@ -54,6 +54,9 @@ void Sampler::sample_hop(uint32_t fanout, uint64_t key, Neighborhood& out, Hop& 
   hop.offsets.renew(uint64_t{hop.destinations} + 1);
   hop.offsets[0] = 0;
   uint64_t edges = 0;
+  for (uint32_t i = 0; i < std::min(kGroup, hop.destinations); ++i) {
+    topology_.prefetch_list_bounds(out.nodes[i]);
+  }
   for (uint32_t first = 0; first < hop.destinations; first += kGroup) {
     const uint32_t last = std::min(first + kGroup, hop.destinations);
     const uint32_t next = std::min(last + kGroup, hop.destinations);

@@ -1,6 +1,7 @@
 #include "train/checkpoint.h"
 
 #include <ATen/ops/scalar_tensor.h>
+#include <c10/util/Exception.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -24,7 +25,9 @@ uint64_t count(const Dict& dict, const char* key) {
   return static_cast<uint64_t>(dict.get<int64_t>(key));
 }
 
-at::Tensor copy_of(const at::Tensor& tensor) { return tensor.detach().to(at::kCPU, true, true); }
+at::Tensor copy_of(const at::Tensor& tensor) {
+  return tensor.to(at::kCPU, /*non_blocking=*/false, true);
+}
 
 // As torch.optim.Adam.state_dict() has it: by the parameters' numbers.
 Dict optimizer_state(const nn::Model& model, const nn::Adam& adam, const recipe::Recipe& recipe) {
@@ -110,6 +113,8 @@ auto reading(const std::filesystem::path& file, const Work& work) {
     return work();
   } catch (const Error& error) {
     fail(error.kind(), "{}: {}", file.string(), error.what());
+  } catch (const c10::Error& error) {
+    fail(ErrorKind::input, "{}: {}", file.string(), error.what_without_backtrace());
   }
 }
 
@@ -175,8 +180,8 @@ Dict make_checkpoint(const nn::Model& model, const nn::Adam& adam, const recipe:
   for (const uint32_t fanout : recipe.fanout) {
     neighbors.emplace_back(fanout == recipe::kAllNeighbors ? int64_t{-1} : int64_t{fanout});
   }
-  static const EpochResult kNone;
-  const EpochResult& last = position.series.empty() ? kNone : position.series.back();
+  static const EpochResult none;
+  const EpochResult& last = position.series.empty() ? none : position.series.back();
   const nn::ModelShape& shape = model.shape();
   return Dict{{"epoch", position.epoch},
               {"model_state_dict", parameters},

@@ -9,14 +9,14 @@
 namespace plimsoll::train {
 
 c10::Device choose_device(DeviceKind kind) {
-  if (kind == DeviceKind::cpu) return c10::Device(c10::DeviceType::CPU);
+  if (kind == DeviceKind::cpu) return {c10::DeviceType::CPU};
   if (at::hasCUDA()) return {c10::DeviceType::CUDA, 0};
   if (kind == DeviceKind::cuda) {
     fail(ErrorKind::usage,
          "--device cuda: this libtorch has no CUDA, or the machine no usable GPU; build against a "
          "libtorch with CUDA (see README), or use --device cpu");
   }
-  return c10::Device(c10::DeviceType::CPU);
+  return {c10::DeviceType::CPU};
 }
 
 memory::Lease lease_runtime(memory::Ledger& ledger, c10::Device device) {

@@ -1,6 +1,8 @@
 // What the training library exports.
 #include <c10/util/Exception.h>
+#include <fmt/format.h>
 
+#include <cstdio>
 #include <filesystem>
 #include <string_view>
 
@@ -40,6 +42,8 @@ int run_training(const TrainJob& job) {
   const TensorMemory tensors(job.ledger);
   const c10::Device device = choose_device(job.run.device);
   const memory::Lease runtime = lease_runtime(job.ledger, device);
+  fmt::print("  device    {}\n", device.str());
+  std::fflush(stdout);
   std::filesystem::create_directories(job.save_dir);
   const Data data = load_data(job.store, job.ledger, job.run.threads, job.run.quiet);
   Trainer trainer(job, data, device);

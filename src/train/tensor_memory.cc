@@ -4,6 +4,7 @@
 #include <c10/core/CPUAllocator.h>
 #include <torch/version.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstdlib>
 #include <cstring>
@@ -36,7 +37,7 @@ void* values_of(void* base) { return static_cast<char*>(base) + kHeaderBytes; }
 
 // Sizes come in eight steps for each doubling, so that batches of slightly different size share.
 uint64_t rounded(uint64_t bytes) {
-  const uint64_t step = std::bit_floor(bytes) / 8;
+  const uint64_t step = std::max<uint64_t>(1, std::bit_floor(bytes) / 8);
   return (bytes + step - 1) / step * step;
 }
 

@@ -97,12 +97,17 @@ void Trainer::resume() {
          file.string(), checkpoint.store.name, checkpoint.store.checksum, store_.name,
          store_.checksum);
   }
+  if (checkpoint.position.epoch > recipe_.epochs) {
+    fail(ErrorKind::usage, "--epochs {}: {} has {} already; give at least as many", recipe_.epochs,
+         file.string(), checkpoint.position.epoch);
+  }
   load_model(checkpoint, file, model_);
   load_adam(checkpoint, file, model_, adam_);
   position_ = checkpoint.position;
   last_good_ = file.string();
-  fmt::print("  done so far: {} epochs and {} batches of the next\n", position_.epoch,
-             position_.batch);
+  fmt::print("  so far    {} epochs and {} batches of the next{}\n", position_.epoch,
+             position_.batch,
+             finished() ? "; nothing is left to train, unless --epochs asks for more" : "");
 }
 
 bool Trainer::wants_early_stop() const {
@@ -272,7 +277,8 @@ void Trainer::finish_epoch() {
   if (evaluated) judge(result);
   const bool named = job_.save_every > 0 && result.epoch % job_.save_every == 0;
   if (named) write_named_checkpoint();
-  if (last || named || seconds_since(last_write_) > kLeastWriteSeconds) write_checkpoints();
+  const bool due = !written_ || seconds_since(last_write_) > kLeastWriteSeconds;
+  if (last || named || due) write_checkpoints();
 }
 
 // Whether this is the best epoch so far, by validation, or by loss where there is none; and what
@@ -311,6 +317,7 @@ void Trainer::write_checkpoints() {
   write_torch_file(last, make_checkpoint(model_, adam_, recipe_, store_, position_));
   last_good_ = last.string();
   last_write_ = Clock::now();
+  written_ = true;
 }
 
 void Trainer::write_named_checkpoint() {

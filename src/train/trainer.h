@@ -80,7 +80,8 @@ class Trainer {
   std::vector<PendingLoss> losses_;  // not looked at: a look makes the CPU wait for a GPU
   std::string last_good_;            // the newest checkpoint on disk
   Clock::time_point epoch_start_;
-  Clock::time_point last_write_;
+  Clock::time_point last_write_;  // or the start
+  bool written_ = false;
   uint64_t batches_done_ = 0;
   double training_seconds_ = 0;  // of this process, in batches
   ComputeTimes times_;

@@ -64,7 +64,7 @@ TEST_P(Dropouts, FollowTheFormula) {
     at::Tensor x = random_normal({300, columns}, random_);
     const at::Tensor nodes = random_nodes(320, random_);  // those beyond x's rows are not read
     const at::Tensor expected = dropped_by_formula(x, nodes, dropout_);
-    relu_dropout_(x, nodes, dropout_);
+    relu_dropout_in_place(x, nodes, dropout_);
     EXPECT_TRUE(x.equal(expected)) << columns << " columns";
   }
 }
@@ -74,8 +74,8 @@ TEST_P(Dropouts, DependOnTheNodeAndNotOnItsRow) {
   const at::Tensor nodes = random_nodes(600, random_);
   const at::Tensor order = at::randperm(600, at::kLong);
   at::Tensor permuted = x.index_select(0, order);
-  relu_dropout_(permuted, nodes.index_select(0, order), dropout_);
-  relu_dropout_(x, nodes, dropout_);
+  relu_dropout_in_place(permuted, nodes.index_select(0, order), dropout_);
+  relu_dropout_in_place(x, nodes, dropout_);
   EXPECT_TRUE(permuted.equal(x.index_select(0, order)));
 }
 
@@ -85,11 +85,11 @@ TEST_P(Dropouts, AreTheSameOnAnyNumberOfThreads) {
   const int before = at::get_num_threads();
   at::set_num_threads(1);
   at::Tensor one = x.clone();
-  relu_dropout_(one, nodes, dropout_);
+  relu_dropout_in_place(one, nodes, dropout_);
   for (const int threads : {2, 3}) {
     at::set_num_threads(threads);
     at::Tensor many = x.clone();
-    relu_dropout_(many, nodes, dropout_);
+    relu_dropout_in_place(many, nodes, dropout_);
     EXPECT_TRUE(many.equal(one)) << threads;
   }
   at::set_num_threads(before);
@@ -97,7 +97,7 @@ TEST_P(Dropouts, AreTheSameOnAnyNumberOfThreads) {
 
 TEST_P(Dropouts, DropTheirShareAndKeepTheMean) {
   at::Tensor x = at::ones({2000, 50});
-  relu_dropout_(x, at::arange(2000, at::kInt), dropout_);
+  relu_dropout_in_place(x, at::arange(2000, at::kInt), dropout_);
   const double five_deviations = 5 * std::sqrt(0.25 / 100'000);
   EXPECT_NEAR(x.eq(0).to(at::kDouble).mean().item<double>(), GetParam(), five_deviations);
   EXPECT_NEAR(x.to(at::kDouble).mean().item<double>(), 1, five_deviations / (1 - GetParam()));
@@ -106,10 +106,10 @@ TEST_P(Dropouts, DropTheirShareAndKeepTheMean) {
 TEST_P(Dropouts, LetGradientsThroughWhereTheyKeptAPositiveValue) {
   const at::Tensor x = random_normal({200, 11}, random_);
   at::Tensor out = x.clone();
-  relu_dropout_(out, random_nodes(200, random_), dropout_);
+  relu_dropout_in_place(out, random_nodes(200, random_), dropout_);
   at::Tensor gradient = random_normal({200, 11}, random_);
   const at::Tensor expected = gradient * out.ne(0) * (1 / (1 - GetParam()));
-  relu_dropout_backward_(gradient, out, GetParam());
+  relu_dropout_backward_in_place(gradient, out, GetParam());
   expect_close(gradient, expected, 1, "gradient");
   EXPECT_EQ(scale_of(gradient.masked_select(x.lt(0))), 0);
 }
@@ -119,8 +119,8 @@ TEST_P(Dropouts, AreTheSameOnAGpu) {
   at::Tensor x = random_normal({300, 33}, random_);
   const at::Tensor nodes = random_nodes(320, random_);
   at::Tensor there = x.to(at::kCUDA);
-  relu_dropout_(there, nodes.to(at::kCUDA), dropout_);
-  relu_dropout_(x, nodes, dropout_);
+  relu_dropout_in_place(there, nodes.to(at::kCUDA), dropout_);
+  relu_dropout_in_place(x, nodes, dropout_);
   EXPECT_TRUE(there.cpu().equal(x));
 }
 
@@ -129,9 +129,9 @@ INSTANTIATE_TEST_SUITE_P(Activation, Dropouts, testing::Values(0, 0.1, 0.5, 0.9)
 TEST(Activation, DropsOtherValuesWithAnotherKey) {
   const at::Tensor nodes = at::arange(100, at::kInt);
   at::Tensor low = at::ones({100, 10}), high = low.clone(), zero = low.clone();
-  relu_dropout_(zero, nodes, {.share = 0.5, .key = 0});
-  relu_dropout_(low, nodes, {.share = 0.5, .key = 1});
-  relu_dropout_(high, nodes, {.share = 0.5, .key = uint64_t{1} << 63});
+  relu_dropout_in_place(zero, nodes, {.share = 0.5, .key = 0});
+  relu_dropout_in_place(low, nodes, {.share = 0.5, .key = 1});
+  relu_dropout_in_place(high, nodes, {.share = 0.5, .key = uint64_t{1} << 63});
   EXPECT_FALSE(low.equal(high));
   EXPECT_FALSE(low.equal(zero));
   EXPECT_FALSE(high.equal(zero));
@@ -141,7 +141,7 @@ TEST(Activation, DropsOtherValuesWithAnotherKey) {
 TEST(Activation, KeepsWhatIsNotANumber) {
   for (const double share : {0.0, 0.5}) {
     at::Tensor x = at::full({3, 4}, std::numeric_limits<float>::quiet_NaN());
-    relu_dropout_(x, at::arange(3, at::kInt), {.share = share, .key = 9});
+    relu_dropout_in_place(x, at::arange(3, at::kInt), {.share = share, .key = 9});
     EXPECT_TRUE(at::isnan(x).all().item<bool>()) << share;
   }
 }

@@ -78,7 +78,7 @@ struct Sample {
     for (int64_t i = 0; i + 1 < shape.layers; ++i) {
       const int64_t rows = mlp ? sources : dense.blocks[i].destinations;
       at::Tensor mask = at::ones({rows, shape.hidden});
-      relu_dropout_(mask, batch.nodes, {shape.dropout, mix64(kKey + i)});
+      relu_dropout_in_place(mask, batch.nodes, {shape.dropout, mix64(kKey + i)});
       dense.masks.push_back(mask);
     }
     dense.training = true;

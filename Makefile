@@ -40,7 +40,7 @@ bench: build
 	bench/import.sh
 	bench/train.sh
 
-# clang-tidy over everything, the files that include torch too: a quarter of an hour on two cores.
+# clang-tidy over everything, the rooms that `make test` leaves out for their time too: a quarter of an hour on two cores.
 tidy: build
 	scripts/check_tidy.sh build/release all
 

@@ -103,7 +103,7 @@ void Trainer::print_end(const Results& results) const {
   }
   const uint64_t resident = memory::process_usage().resident_bytes;
   const uint64_t rest = resident > lent ? resident - lent : 0;
-  fmt::print("memory    at the end {}runtime {}; peak {} of {}\n", parts, format_bytes(rest),
+  fmt::print("memory    {}runtime {}; peak {} of {}\n", parts, format_bytes(rest),
              format_bytes(results.peak_memory_bytes), format_bytes(job_.ledger.limit_bytes()));
   fmt::print("saved     {}\n", (job_.save_dir / "results.json").string());
   if (results.best_epoch > 0) fmt::print("          {}\n", (job_.save_dir / "best.pth").string());

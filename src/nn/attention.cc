@@ -4,13 +4,8 @@
 #include "nn/attention.h"
 
 #include <ATen/Parallel.h>
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
-#include <ATen/ops/leaky_relu.h>
-#include <ATen/ops/leaky_relu_backward.h>
 #include <ATen/ops/zeros.h>
 #include <fmt/ranges.h>
 
@@ -21,6 +16,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "nn/attention_operators.h"
 
 namespace plimsoll::nn {
 namespace {
@@ -34,23 +30,6 @@ constexpr int64_t kFewestRowsPerChunk = 64;
 constexpr int64_t kEdgesAhead = 4;
 constexpr int64_t kFloatsPerCacheLine = 16;
 constexpr int64_t kMostFloatsAhead = 512;
-
-struct Heads {
-  int64_t count = 0;
-  int64_t channels = 0;
-  int64_t width() const { return count * channels; }
-};
-
-// The arguments of both directions, checked; the float tensors are contiguous.
-struct Inputs {
-  const BlockTensors& block;
-  double slope = 0;
-  at::Tensor z;
-  at::Tensor att_src;
-  at::Tensor att_dst;
-  Heads heads;
-  int64_t edges = 0;
-};
 
 struct Wanted {
   const char* name;
@@ -71,14 +50,14 @@ void check(const at::Tensor& tensor, const Wanted& wanted, at::IntArrayRef sizes
     fail(ErrorKind::internal, "attention: {} is not contiguous", wanted.name);
 }
 
-Inputs checked(const at::Tensor& z, const at::Tensor& att_src, const at::Tensor& att_dst,
-               const BlockTensors& block, double slope) {
+AttentionInputs checked(const at::Tensor& z, const at::Tensor& att_src, const at::Tensor& att_dst,
+                        const BlockTensors& block, double slope) {
   if (!z.defined() || !block.indices.defined() || !att_src.defined() || att_src.dim() != 3)
     fail(ErrorKind::internal, "attention: z or indices is undefined, or att_src is not [1, h, c]");
   if (block.destinations > block.sources)
     fail(ErrorKind::internal, "attention: {} destinations but {} sources", block.destinations,
          block.sources);
-  const Heads heads = {att_src.size(1), att_src.size(2)};
+  const AttentionHeads heads = {att_src.size(1), att_src.size(2)};
   const int64_t edges = block.indices.numel();
   const at::Device device = z.device();
   check(z, {"z", at::kFloat, device}, {block.sources, heads.width()});
@@ -89,9 +68,9 @@ Inputs checked(const at::Tensor& z, const at::Tensor& att_src, const at::Tensor&
   return {block, slope, z.contiguous(), att_src.contiguous(), att_dst.contiguous(), heads, edges};
 }
 
-void check_backward(const Inputs& in, const at::Tensor& grad_out, const Attention& saved) {
+void check_backward(const AttentionInputs& in, const at::Tensor& grad_out, const Attention& saved) {
   const BlockTensors& block = in.block;
-  const Heads& heads = in.heads;
+  const AttentionHeads& heads = in.heads;
   const at::Device device = in.z.device();
   check(grad_out, {"grad_out", at::kFloat, device}, {block.destinations, heads.width()});
   check(saved.weights, {"weights", at::kFloat, device},
@@ -118,15 +97,15 @@ float dot(const float* __restrict a, const float* __restrict b, int64_t count) {
 }
 
 // to[h] = <a_h, b_h> for every head h.
-void dot_heads(const Heads& heads, const float* a, const float* b, float* to) {
+void dot_heads(const AttentionHeads& heads, const float* a, const float* b, float* to) {
   for (int64_t h = 0; h < heads.count; ++h) {
     to[h] = dot(a + h * heads.channels, b + h * heads.channels, heads.channels);
   }
 }
 
 // to_h += scale[h] * row_h for every head h.
-void add_scaled(const Heads& heads, const float* __restrict scale, const float* __restrict row,
-                float* __restrict to) {
+void add_scaled(const AttentionHeads& heads, const float* __restrict scale,
+                const float* __restrict row, float* __restrict to) {
   for (int64_t h = 0; h < heads.count; ++h) {
     const float by = scale[h];
     const float* __restrict from = row + h * heads.channels;
@@ -142,7 +121,7 @@ void prefetch(const float* row, int64_t width) {
 
 // What the passes read and write; each uses its part.
 struct Pass {
-  Heads heads;
+  AttentionHeads heads;
   float slope = 0;
   int64_t destinations = 0;
   int64_t edges = 0;
@@ -169,7 +148,7 @@ struct Pass {
   float* of(float* scores, int64_t i) const { return scores + i * heads.count; }
 };
 
-Pass make_pass(const Inputs& in, const Attention& attention) {
+Pass make_pass(const AttentionInputs& in, const Attention& attention) {
   Pass pass;
   pass.heads = in.heads;
   pass.slope = static_cast<float>(in.slope);
@@ -249,7 +228,7 @@ void gather(const Pass& pass, int64_t i) {
   add_scaled(pass.heads, pass.of(pass.weights, pass.edges + i), pass.row(pass.z, i), out);
 }
 
-Attention attend_fused(const Inputs& in) {
+Attention attend_fused(const AttentionInputs& in) {
   const BlockTensors& block = in.block;
   const auto empty = [&](int64_t rows, int64_t columns) {
     return at::empty({rows, columns}, in.z.options());
@@ -375,7 +354,7 @@ void grade_sources(const Pass& pass, int64_t sources, float* grad_att) {
     add(2 * width, partial.data() + chunk * 2 * width, grad_att);
 }
 
-AttentionGradients attend_backward_fused(const Inputs& in, const at::Tensor& grad_out,
+AttentionGradients attend_backward_fused(const AttentionInputs& in, const at::Tensor& grad_out,
                                          const Attention& saved) {
   const BlockTensors& block = in.block;
   check(block.source_offsets, {"source_offsets", at::kInt, at::kCPU}, {block.sources + 1});
@@ -402,88 +381,11 @@ AttentionGradients attend_backward_fused(const Inputs& in, const at::Tensor& gra
   return grads;
 }
 
-// ---- operators ----
-//
-// Every edge's message is held: edges x channels floats. On a GPU the order of the sums, and with
-// it the last bits, may change from run to run.
-
-// The ends of every edge, the self edges last, as the weights are ordered.
-struct Ends {
-  at::Tensor sources;
-  at::Tensor destinations;
-};
-
-Ends ends_of(const Inputs& in) {
-  const BlockTensors& block = in.block;
-  const at::Tensor offsets = block.offsets.to(at::kLong);
-  const at::Tensor lengths = offsets.slice(0, 1) - offsets.slice(0, 0, block.destinations);
-  const at::Tensor self = at::arange(block.destinations, offsets.options());
-  return {at::cat({block.indices.to(at::kLong), self}),
-          at::cat({self.repeat_interleave(lengths, 0, in.edges), self})};
-}
-
-at::Tensor sum_by(const at::Tensor& ends, const at::Tensor& rows, int64_t count) {
-  std::vector<int64_t> sizes = rows.sizes().vec();
-  sizes[0] = count;
-  return at::zeros(sizes, rows.options()).index_add_(0, ends, rows);
-}
-
-at::Tensor by_heads(const Inputs& in, const at::Tensor& rows) {
-  return rows.view({rows.size(0), in.heads.count, in.heads.channels});
-}
-
-at::Tensor scores_of(const Attention& attention, const Ends& ends) {
-  return attention.source_scores.index_select(0, ends.sources) +
-         attention.destination_scores.index_select(0, ends.destinations);
-}
-
-Attention attend_by_operators(const Inputs& in) {
-  const int64_t destinations = in.block.destinations;
-  const Ends ends = ends_of(in);
-  const at::Tensor z = by_heads(in, in.z);
-  Attention result;
-  result.source_scores = (z * in.att_src).sum(-1);
-  result.destination_scores = (z.slice(0, 0, destinations) * in.att_dst).sum(-1);
-  const at::Tensor scores = at::leaky_relu(scores_of(result, ends), in.slope);
-  const at::Tensor best = at::zeros({destinations, in.heads.count}, in.z.options())
-                              .scatter_reduce(0, ends.destinations.unsqueeze(1).expand_as(scores),
-                                              scores, "amax", /*include_self=*/false);
-  const at::Tensor powers = (scores - best.index_select(0, ends.destinations)).exp();
-  const at::Tensor sums = sum_by(ends.destinations, powers, destinations);
-  result.weights = powers / sums.index_select(0, ends.destinations);
-  const at::Tensor messages = z.index_select(0, ends.sources) * result.weights.unsqueeze(-1);
-  result.out =
-      sum_by(ends.destinations, messages, destinations).view({destinations, in.heads.width()});
-  return result;
-}
-
-AttentionGradients attend_backward_by_operators(const Inputs& in, const at::Tensor& grad_out,
-                                                const Attention& saved) {
-  const int64_t destinations = in.block.destinations;
-  const Ends ends = ends_of(in);
-  const at::Tensor z = by_heads(in, in.z);
-  const at::Tensor grad_edges =
-      by_heads(in, grad_out.contiguous()).index_select(0, ends.destinations);
-  const at::Tensor grad_weights = (grad_edges * z.index_select(0, ends.sources)).sum(-1);
-  const at::Tensor means = sum_by(ends.destinations, saved.weights * grad_weights, destinations);
-  const at::Tensor grad_softmax =
-      saved.weights * (grad_weights - means.index_select(0, ends.destinations));
-  const at::Tensor grad_scores =
-      at::leaky_relu_backward(grad_softmax, scores_of(saved, ends), in.slope, false);
-  const at::Tensor grad_src = sum_by(ends.sources, grad_scores, in.block.sources).unsqueeze(-1);
-  const at::Tensor grad_dst = sum_by(ends.destinations, grad_scores, destinations).unsqueeze(-1);
-  const at::Tensor grad_z = grad_src * in.att_src;
-  grad_z.slice(0, 0, destinations).add_(grad_dst * in.att_dst);
-  grad_z.index_add_(0, ends.sources, saved.weights.unsqueeze(-1) * grad_edges);
-  return {grad_z.view_as(in.z), (grad_src * z).sum(0, /*keepdim=*/true),
-          (grad_dst * z.slice(0, 0, destinations)).sum(0, /*keepdim=*/true)};
-}
-
 }  // namespace
 
 Attention attend(const at::Tensor& z, const at::Tensor& att_src, const at::Tensor& att_dst,
                  const BlockTensors& block, double negative_slope, AttentionPath path) {
-  const Inputs in = checked(z, att_src, att_dst, block, negative_slope);
+  const AttentionInputs in = checked(z, att_src, att_dst, block, negative_slope);
   const bool fused = z.is_cpu() && path == AttentionPath::by_device;
   return fused ? attend_fused(in) : attend_by_operators(in);
 }
@@ -492,7 +394,7 @@ AttentionGradients attend_backward(const at::Tensor& grad_out, const at::Tensor&
                                    const at::Tensor& att_src, const at::Tensor& att_dst,
                                    const Attention& saved, const BlockTensors& block,
                                    double negative_slope, AttentionPath path) {
-  const Inputs in = checked(z, att_src, att_dst, block, negative_slope);
+  const AttentionInputs in = checked(z, att_src, att_dst, block, negative_slope);
   check_backward(in, grad_out, saved);
   const bool fused = z.is_cpu() && path == AttentionPath::by_device;
   return fused ? attend_backward_fused(in, grad_out, saved)

@@ -1,0 +1,74 @@
+// Many small reads at random places of a file, straight from the disk: a disk gives its full rate
+// only while hundreds of requests wait for it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "io/file.h"
+#include "memory/ledger.h"
+
+namespace plimsoll::io {
+
+// A file to be read at random. Offset, length and memory of every read are multiples of
+// `alignment`: 512 where the disk and its file system take that, else 4096, and 1 where there is no
+// O_DIRECT and reads go through the page cache.
+struct RowFile {
+  OpenFile file;
+  uint64_t size_bytes = 0;
+  uint64_t alignment = 1;
+};
+RowFile open_rows(const std::filesystem::path& path);
+
+// One read. The last of a file may reach beyond its end by less than an alignment; what it brings
+// from there is nothing.
+struct Piece {
+  uint64_t offset = 0;
+  uint32_t bytes = 0;
+  std::byte* to = nullptr;
+};
+
+enum class ReadMethod { automatic, uring, threads };
+constexpr unsigned kReadDepth = 256;
+
+// Used by one thread at a time, not always the same. The ledger must outlive it.
+class ReadQueue {
+ public:
+  // With up to `depth` reads under way. `automatic` is io_uring where this program and the kernel
+  // have it, else threads; asked for by name and missing, it is Error{io}.
+  static std::unique_ptr<ReadQueue> open(memory::Ledger& ledger,
+                                         ReadMethod method = ReadMethod::automatic,
+                                         unsigned depth = kReadDepth);
+  ReadQueue(const ReadQueue&) = delete;
+  ReadQueue& operator=(const ReadQueue&) = delete;
+  virtual ~ReadQueue() = default;
+
+  // Returns when all pieces are read. Throws Error{io} where the disk refuses one, Error{store}
+  // where the file has become shorter; no read is under way any more then, either, and the queue
+  // can be used again.
+  void read(const RowFile& file, std::span<const Piece> pieces);
+
+  virtual std::string method() const = 0;  // "io_uring", "pread on 32 threads"
+
+  // Since it was opened.
+  struct Counts {
+    uint64_t reads = 0;
+    uint64_t bytes = 0;
+    double seconds = 0;
+  };
+  const Counts& counts() const { return counts_; }
+
+ protected:
+  ReadQueue() = default;
+
+ private:
+  virtual void read_all(const RowFile& file, std::span<const Piece> pieces) = 0;
+
+  Counts counts_;
+};
+
+}  // namespace plimsoll::io

@@ -1,14 +1,11 @@
 #include "batch/assemble.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "batch/by_source.h"
 
 namespace plimsoll::batch {
 namespace {
-
-constexpr uint32_t kBoundsAhead = 32;  // list bounds asked for ahead of need
 
 float one_over_root(uint64_t value) {
   return static_cast<float>(1.0 / std::sqrt(static_cast<double>(value)));
@@ -19,6 +16,7 @@ float one_over_root(uint64_t value) {
 Assembler::Assembler(memory::Ledger& ledger, size_t hops, memory::PageSource* source)
     : neighborhood_(ledger, hops, source),
       labels_(ledger, "batches", source),
+      places_(ledger, "batches"),
       input_(ledger, "batches", source),
       own_(ledger, "batches", source) {
   const auto array = [&]<typename T>(T) { return memory::Growing<T>(ledger, "batches", source); };
@@ -27,7 +25,7 @@ Assembler::Assembler(memory::Ledger& ledger, size_t hops, memory::PageSource* so
   }
 }
 
-void Assembler::weigh(const sample::Topology& topology, Weighting weighting, size_t hop) {
+void Assembler::weigh(Weighting weighting, size_t hop) {
   const sample::Hop& block = neighborhood_.hops[hop];
   Arrays& arrays = arrays_[hop];
   if (weighting == Weighting::none) return;
@@ -42,7 +40,7 @@ void Assembler::weigh(const sample::Topology& topology, Weighting weighting, siz
   arrays.source_scale.renew(block.sources);
   arrays.self_scale.renew(block.destinations);
   if (weighting == Weighting::gcn_full) {
-    weigh_by_graph(topology, hop);
+    weigh_by_graph(hop);
   } else {
     weigh_by_sample(hop);
   }
@@ -50,13 +48,11 @@ void Assembler::weigh(const sample::Topology& topology, Weighting weighting, siz
 
 // The full sum of destination i is (its neighbours' part) x root(d_i + 1) x root(d_j + 1); of d_i
 // neighbours k_i were drawn, so each stands for d_i / k_i of them.
-void Assembler::weigh_by_graph(const sample::Topology& topology, size_t hop) {
+void Assembler::weigh_by_graph(size_t hop) {
   const sample::Hop& block = neighborhood_.hops[hop];
   Arrays& arrays = arrays_[hop];
-  const auto& nodes = neighborhood_.nodes;
   for (uint32_t j = 0; j < block.sources; ++j) {
-    topology.prefetch_list_bounds(nodes[std::min(j + kBoundsAhead, block.sources - 1)]);
-    const uint64_t degree = topology.degree(nodes[j]);
+    const uint64_t degree = neighborhood_.degrees[j];
     const float root = one_over_root(degree + 1);
     arrays.source_scale[j] = root;
     if (j >= block.destinations) continue;
@@ -118,48 +114,64 @@ void Assembler::add_edges_by_source(size_t hop, Block& block) {
   block.source_edges = sorted.source_edges;
 }
 
-void Assembler::gather_input(const kernel::Rows& rows, const Assembly& assembly) {
-  const uint32_t* nodes = neighborhood_.nodes.data();
-  if (assembly.input == Input::rows) {
-    const uint64_t count = neighborhood_.node_count();
-    input_.renew(count * rows.columns);
-    kernel::best().gather({.rows = rows, .nodes = nodes, .out = input_.data(), .last = count});
-    batch_.input = {input_.data(), count, rows.columns};
-    return;
-  }
-  const Block block = view(neighborhood_.hops.size() - 1, assembly.weighting);
-  const uint64_t count = block.destinations;
-  input_.renew(count * rows.columns);
-  kernel::best().aggregate({.rows = rows,
-                            .nodes = nodes,
-                            .offsets = block.offsets.data(),
-                            .indices = block.indices.data(),
-                            .destination_scale = block.destination_scale.data(),
-                            .source_scale = block.source_scale.data(),
-                            .self_scale = block.self_scale.data(),
-                            .out = input_.data(),
-                            .last = count});
-  batch_.input = {input_.data(), count, rows.columns};
-  if (assembly.input != Input::aggregated_and_own) return;
-  own_.renew(count * rows.columns);
-  kernel::best().gather({.rows = rows, .nodes = nodes, .out = own_.data(), .last = count});
-  batch_.own = {own_.data(), count, rows.columns};
-}
-
-void Assembler::assemble(const sample::Topology& topology, const kernel::Rows& rows,
-                         const Assembly& assembly) {
+void Assembler::prepare(const Assembly& assembly, uint32_t columns) {
+  assembly_ = assembly;
   const bool aggregated = assembly.input != Input::rows;
   const size_t hops = neighborhood_.hops.size();
   const size_t blocks = hops - (aggregated ? 1 : 0);
-  for (size_t hop = 0; hop < hops; ++hop) weigh(topology, assembly.weighting, hop);
+  for (size_t hop = 0; hop < hops; ++hop) weigh(assembly.weighting, hop);
   batch_.blocks.clear();
   for (size_t hop = blocks; hop-- > 0;) {
     batch_.blocks.push_back(view(hop, assembly.weighting));
     if (assembly.gradients) add_edges_by_source(hop, batch_.blocks.back());
   }
-  gather_input(rows, assembly);
   batch_.nodes = neighborhood_.nodes.first(neighborhood_.node_count());
   batch_.seeds = neighborhood_.seeds;
+  const uint64_t rows = aggregated ? summed_hop().destinations : neighborhood_.node_count();
+  input_.renew(rows * columns);
+  batch_.input = {input_.data(), rows, columns};
+  if (assembly.input != Input::aggregated_and_own) return;
+  own_.renew(rows * columns);
+  batch_.own = {own_.data(), rows, columns};
+}
+
+void Assembler::fill(const kernel::Rows& rows, const uint32_t* places) {
+  const Part all = {.last = batch_.input.rows};
+  if (assembly_.input == Input::rows) {
+    fill_rows(rows, places, all);
+    return;
+  }
+  fill_sums(rows, places, all);
+  if (assembly_.input == Input::aggregated_and_own) fill_own(rows, places, all);
+}
+
+void Assembler::fill_rows(const kernel::Rows& rows, const uint32_t* places, const Part& part) {
+  kernel::best().gather({.rows = rows,
+                         .nodes = places,
+                         .out = input_.data(),
+                         .first = part.first,
+                         .last = part.last});
+}
+
+void Assembler::fill_sums(const kernel::Rows& rows, const uint32_t* places, const Part& part) {
+  const Block block = view(neighborhood_.hops.size() - 1, assembly_.weighting);
+  kernel::best().aggregate({.rows = rows,
+                            .nodes = places,
+                            .offsets = block.offsets.data(),
+                            .indices = block.indices.data(),
+                            .destination_scale = block.destination_scale.data(),
+                            .source_scale = block.source_scale.data(),
+                            .self_scale = block.self_scale.data(),
+                            .from_edge = part.from_edge,
+                            .to_edge = part.to_edge,
+                            .out = input_.data(),
+                            .first = part.first,
+                            .last = part.last});
+}
+
+void Assembler::fill_own(const kernel::Rows& rows, const uint32_t* places, const Part& part) {
+  kernel::best().gather(
+      {.rows = rows, .nodes = places, .out = own_.data(), .first = part.first, .last = part.last});
 }
 
 }  // namespace plimsoll::batch

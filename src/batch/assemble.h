@@ -6,7 +6,6 @@
 #include "batch/batch.h"
 #include "kernel/kernels.h"
 #include "sample/sampler.h"
-#include "sample/topology.h"
 
 namespace plimsoll::batch {
 
@@ -23,11 +22,29 @@ class Assembler {
 
   sample::Neighborhood& neighborhood() { return neighborhood_; }
   memory::Growing<int32_t>& labels() { return labels_; }
+  // Where each node's row is; for who fills the input.
+  memory::Growing<uint32_t>& places() { return places_; }
 
-  // Fills batch() from the neighbourhood.
-  void assemble(const sample::Topology& topology, const kernel::Rows& rows,
-                const Assembly& assembly);
+  // Fills batch() from the neighbourhood, but for the values of its input; leases all they need.
+  void prepare(const Assembly& assembly, uint32_t columns);
   Batch& batch() { return batch_; }
+  const Assembly& assembly() const { return assembly_; }
+  // The hop whose sums are the input.
+  const sample::Hop& summed_hop() const { return neighborhood_.hops.back(); }
+
+  // The values of the input from rows, where `places` says for every node of the neighbourhood;
+  // as a whole, or ...
+  void fill(const kernel::Rows& rows, const uint32_t* places);
+  // ... some of it: gathered rows, sums, own rows.
+  struct Part {
+    uint64_t first = 0;
+    uint64_t last = 0;
+    uint64_t from_edge = 0;  // of sums, see kernel::Aggregate
+    uint64_t to_edge = UINT64_MAX;
+  };
+  void fill_rows(const kernel::Rows& rows, const uint32_t* places, const Part& part);
+  void fill_sums(const kernel::Rows& rows, const uint32_t* places, const Part& part);
+  void fill_own(const kernel::Rows& rows, const uint32_t* places, const Part& part);
 
  private:
   struct Arrays {
@@ -38,18 +55,19 @@ class Assembler {
     memory::Growing<uint32_t> by_source;
     memory::Growing<uint32_t> source_edges;
   };
-  void weigh(const sample::Topology& topology, Weighting weighting, size_t hop);
-  void weigh_by_graph(const sample::Topology& topology, size_t hop);
+  void weigh(Weighting weighting, size_t hop);
+  void weigh_by_graph(size_t hop);
   void weigh_by_sample(size_t hop);
   Block view(size_t hop, Weighting weighting) const;
   void add_edges_by_source(size_t hop, Block& block);
-  void gather_input(const kernel::Rows& rows, const Assembly& assembly);
 
   sample::Neighborhood neighborhood_;
   std::vector<Arrays> arrays_;  // one a hop
   memory::Growing<int32_t> labels_;
+  memory::Growing<uint32_t> places_;
   memory::Growing<float> input_;
   memory::Growing<float> own_;
+  Assembly assembly_;
   Batch batch_;
 };
 

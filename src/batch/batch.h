@@ -50,6 +50,8 @@ struct Matrix {
 struct Batch {
   uint64_t index = 0;               // in its pass
   uint64_t first_seed = 0;          // in its pass
+  uint32_t before = 0;              // seeds of earlier parts, where the batch comes in several
+  uint32_t whole = 0;               // seeds of all its parts
   std::span<const uint32_t> nodes;  // positions in the store: the seeds, then what they reach
   uint32_t seeds = 0;
   std::span<const int32_t> labels;  // of the seeds; empty where the pass has none
@@ -58,6 +60,9 @@ struct Batch {
   std::vector<Block> blocks;
   Matrix input;
   Matrix own;  // Input::aggregated_and_own
+
+  bool first_part() const { return before == 0; }
+  bool last_part() const { return before + seeds == whole; }
 };
 
 }  // namespace plimsoll::batch

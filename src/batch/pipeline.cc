@@ -1,7 +1,9 @@
 #include "batch/pipeline.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <chrono>
+#include <array>
 
 #include "base/error.h"
 #include "base/random.h"
@@ -17,14 +19,25 @@ double seconds_since(Clock::time_point start) {
 
 }  // namespace
 
-Pipeline::Pipeline(const sample::Topology& topology, kernel::Rows rows, PipelineOptions options,
-                   memory::Ledger& ledger)
-    : topology_(topology), rows_(rows), options_(std::move(options)) {
-  for (unsigned i = 0; i < options_.slots; ++i) {
+Pipeline::Worker::Worker(const sample::Topology& topology, const feature::RowSource& rows,
+                         const PipelineOptions& options, memory::Ledger& ledger)
+    : sampler(topology,
+              {.fanout = options.fanout,
+               .all_degrees = options.assembly.weighting == Weighting::gcn_full,
+               .reading = options.reading},
+              ledger),
+      gatherer(
+          rows, options.area_bytes, [this]() -> io::ReadQueue& { return sampler.queue(); },
+          ledger) {}
+
+Pipeline::Pipeline(const sample::Topology& topology, const feature::RowSource& rows,
+                   PipelineOptions options, memory::Ledger& ledger)
+    : rows_(rows), options_(std::move(options)), ledger_(ledger) {
+  for (unsigned i = 0; i < std::max(options_.slots, options_.window); ++i) {
     slots_.push_back(std::make_unique<Slot>(ledger, options_.fanout.size(), options_.pages));
   }
   for (unsigned i = 0; i < options_.workers; ++i) {
-    samplers_.push_back(std::make_unique<sample::Sampler>(topology_, options_.fanout, ledger));
+    makers_.push_back(std::make_unique<Worker>(topology, rows, options_, ledger));
   }
 }
 
@@ -33,86 +46,213 @@ void Pipeline::start(const Pass& pass) {
   if (!taken_.empty()) fail(ErrorKind::internal, "{} batches not given back", taken_.size());
   pass_ = pass;
   batch_count_ = pass.seeds.batches(pass.batch_size);
-  next_to_make_ = next_to_take_ = pass.first_batch;
+  next_to_make_ = pass.first_batch;
+  next_to_take_ = {.index = pass.first_batch};
+  again_.clear();
   ready_.clear();
   free_.clear();
+  making_ = 0;
   for (const auto& slot : slots_) free_.push_back(slot.get());
   failure_ = nullptr;
-  for (const auto& sampler : samplers_) {
-    workers_.emplace_back(
-        [this, &sampler](const std::stop_token& stopping) { work(stopping, *sampler); });
+  for (const auto& worker : makers_) {
+    threads_.emplace_back(
+        [this, &worker](const std::stop_token& stopping) { work(stopping, *worker); });
   }
 }
 
 void Pipeline::stop() {
-  for (auto& worker : workers_) worker.request_stop();
-  workers_.clear();
+  for (auto& thread : threads_) thread.request_stop();
+  threads_.clear();
 }
 
-void Pipeline::work(const std::stop_token& stopping, sample::Sampler& sampler) {
-  std::vector<uint32_t> seeds;
+Pipeline::Range Pipeline::whole(uint64_t index) const {
+  const uint64_t first = index * pass_->batch_size;
+  return {index, 0, std::min(pass_->batch_size, pass_->seeds.size() - first)};
+}
+
+void Pipeline::work(const std::stop_token& stopping, Worker& worker) {
   try {
-    for (;;) {
-      Slot* slot = nullptr;
-      uint64_t index = 0;
-      {
-        std::unique_lock lock(mutex_);
-        const auto has_work = [&] { return !free_.empty() || next_to_make_ >= batch_count_; };
-        const bool go_on = slot_free_.wait(lock, stopping, has_work) && !stopping.stop_requested();
-        if (!go_on || failure_ || next_to_make_ >= batch_count_) return;
-        slot = free_.back();
-        free_.pop_back();
-        index = next_to_make_++;
+    while (claim(stopping, worker)) {
+      try {
+        make(worker);
+      } catch (const Error& error) {
+        if (error.kind() != ErrorKind::memory || !make_smaller(stopping, worker)) throw;
+        continue;
       }
-      make(sampler, seeds, *slot, index);
       const std::lock_guard lock(mutex_);
-      ready_[index] = slot;
-      if (index == next_to_take_) batch_ready_.notify_one();
+      for (Slot* slot : worker.window) ready_[slot->range] = slot;
+      --making_;
+      changed_.notify_all();
     }
   } catch (...) {
     const std::lock_guard lock(mutex_);
     if (!failure_) failure_ = std::current_exception();
-    batch_ready_.notify_one();
-    slot_free_.notify_all();
+    changed_.notify_all();
   }
+  worker.stage = Stage::idle;
 }
 
-void Pipeline::make(sample::Sampler& sampler, std::vector<uint32_t>& seeds, Slot& slot,
-                    uint64_t index) {
-  const Clock::time_point start = Clock::now();
-  const Pass& pass = *pass_;
-  const uint64_t first = index * pass.batch_size;
-  const uint64_t count = std::min(pass.batch_size, pass.seeds.size() - first);
-  Assembler& assembler = slot.assembler;
-  seeds.resize(count);
-  if (!pass.labels.empty()) assembler.labels().renew(count);
+// Takes slots and what to make in them: something to be made again, or the next window of batches.
+// False when there is nothing left.
+bool Pipeline::claim(const std::stop_token& stopping, Worker& worker) {
+  worker.stage = Stage::waiting_for_slots;
+  std::unique_lock lock(mutex_);
+  const auto window = [&] {
+    const uint64_t left = batch_count_ - std::min(batch_count_, next_to_make_);
+    return again_.empty() ? std::min<uint64_t>(left, options_.window) : 1;
+  };
+  const bool go_on = changed_.wait(lock, stopping, [&] {
+    const bool all_made = window() == 0;
+    return failure_ || (all_made ? making_ == 0 : free_.size() >= window());
+  });
+  const uint64_t count = window();
+  if (!go_on || stopping.stop_requested() || failure_ || count == 0) return false;
+  worker.window.clear();
   for (uint64_t i = 0; i < count; ++i) {
-    const uint64_t place = pass.seeds.place(first + i);
-    seeds[i] = pass.seeds.node(place);
-    if (!pass.labels.empty()) assembler.labels()[i] = pass.labels[place];
+    Slot* slot = free_.back();
+    free_.pop_back();
+    if (again_.empty()) {
+      slot->range = whole(next_to_make_++);
+    } else {
+      slot->range = *again_.begin();
+      again_.erase(again_.begin());
+    }
+    worker.window.push_back(slot);
   }
-  sampler.sample(seeds, RandomStream(pass.key, index).at(0), assembler.neighborhood());
+  ++making_;
+  return true;
+}
+
+void Pipeline::make(Worker& worker) {
+  const Clock::time_point start = Clock::now();
+  const io::ReadQueue::Counts read_before = worker.sampler.counts();
+  const Gatherer::Counts rows_before = worker.gatherer.counts();
+  worker.stage = Stage::sampling;
+  std::vector<Assembler*> assemblers;
+  for (Slot* slot : worker.window) {
+    draw(worker, *slot);
+    assemblers.push_back(&slot->assembler);
+  }
   const Clock::time_point sampled = Clock::now();
+  worker.stage = Stage::gathering;
   Assembly assembly = options_.assembly;
-  assembly.gradients = pass.gradients;
-  assembler.assemble(topology_, rows_, assembly);
-  Batch& batch = assembler.batch();
-  batch.index = index;
-  batch.first_seed = first;
-  batch.labels = assembler.labels().first(pass.labels.empty() ? 0 : count);
+  assembly.gradients = pass_->gradients;
+  for (Assembler* assembler : assemblers) assembler->prepare(assembly, rows_.shape().columns);
+  worker.gatherer.gather(assemblers);
+  const io::ReadQueue::Counts read = worker.sampler.counts();
+  const Gatherer::Counts rows = worker.gatherer.counts();
   const std::lock_guard lock(mutex_);
   times_.sample += std::chrono::duration<double>(sampled - start).count();
   times_.gather += seconds_since(sampled);
+  reads_.reads += read.reads - read_before.reads;
+  reads_.bytes += read.bytes - read_before.bytes;
+  reads_.seconds += read.seconds - read_before.seconds;
+  reads_.rows += rows.rows - rows_before.rows;
+  reads_.rows_on_disk += rows.from_disk - rows_before.from_disk;
+  if (reads_.method.empty() && read.reads > 0) reads_.method = worker.sampler.queue().method();
+}
+
+void Pipeline::draw(Worker& worker, Slot& slot) {
+  const Pass& pass = *pass_;
+  const Range& range = slot.range;
+  Assembler& assembler = slot.assembler;
+  const uint64_t first = range.index * pass.batch_size + range.first;
+  const uint64_t count = range.last - range.first;
+  worker.seeds.resize(count);
+  if (!pass.labels.empty()) assembler.labels().renew(count);
+  for (uint64_t i = 0; i < count; ++i) {
+    const uint64_t place = pass.seeds.place(first + i);
+    worker.seeds[i] = pass.seeds.node(place);
+    if (!pass.labels.empty()) assembler.labels()[i] = pass.labels[place];
+  }
+  worker.sampler.sample(worker.seeds, RandomStream(pass.key, range.index).at(0),
+                        assembler.neighborhood());
+  Batch& batch = assembler.batch();
+  batch.index = range.index;
+  batch.first_seed = first;
+  batch.before = static_cast<uint32_t>(range.first);
+  batch.whole = static_cast<uint32_t>(whole(range.index).last);
+  batch.labels = assembler.labels().first(pass.labels.empty() ? 0 : count);
+}
+
+// Gives all of a slot's memory back.
+void Pipeline::empty(Slot& slot) {
+  slot.assembler = Assembler(ledger_, options_.fanout.size(), options_.pages);
+}
+
+// Drops what is ready and comes out after `range`; whether there was anything.
+bool Pipeline::drop_after(const Range& range) {
+  const auto first = ready_.upper_bound(range);
+  const bool some = first != ready_.end();
+  for (auto entry = first; entry != ready_.end(); ++entry) {
+    again_.insert(entry->first);
+    empty(*entry->second);
+    free_.push_back(entry->second);
+  }
+  ready_.erase(first, ready_.end());
+  return some;
+}
+
+void Pipeline::drop_ready() {
+  const std::lock_guard lock(mutex_);
+  drop_after({});
+  for (Slot* slot : free_) empty(*slot);
+  changed_.notify_all();
+}
+
+// After a refused lease: gives up what the worker made, and asks for less: batches one by one
+// instead of a window, halves instead of a whole. What waits to be taken later gives its memory up
+// before that. False where there is nothing smaller and nobody to wait for.
+bool Pipeline::make_smaller(const std::stop_token& stopping, Worker& worker) {
+  worker.stage = Stage::waiting_for_memory;
+  std::unique_lock lock(mutex_);
+  --making_;
+  const Range first = worker.window.front()->range;
+  for (Slot* slot : worker.window) {
+    empty(*slot);
+    free_.push_back(slot);
+  }
+  const bool dropped = drop_after(first);
+  const bool alone = worker.window.size() == 1;
+  const uint64_t seeds = first.last - first.first;
+  if (alone && !dropped && seeds > 1) {
+    const uint64_t middle = first.first + seeds / 2;
+    again_.insert({first.index, first.first, middle});
+    again_.insert({first.index, middle, first.last});
+  } else {
+    for (Slot* slot : worker.window) again_.insert(slot->range);
+  }
+  changed_.notify_all();
+  if (!alone || dropped || seeds > 1) return true;
+  // One seed, and no room: others may give some back.
+  const uint64_t others = making_ + taken_.size();
+  if (others == 0) return false;
+  changed_.wait(lock, stopping,
+                [&] { return failure_ || making_ + taken_.size() < others || !ready_.empty(); });
+  return true;
 }
 
 const Batch* Pipeline::take() {
   const Clock::time_point start = Clock::now();
   std::unique_lock lock(mutex_);
-  if (next_to_take_ >= batch_count_) return nullptr;
-  batch_ready_.wait(lock, [&] { return failure_ || ready_.contains(next_to_take_); });
+  if (next_to_take_.index >= batch_count_) return nullptr;
+  // The one range that begins there, however long it is.
+  const auto next = [&] {
+    const auto found = ready_.lower_bound({next_to_take_.index, next_to_take_.first, 0});
+    const bool is_it = found != ready_.end() && found->first.index == next_to_take_.index &&
+                       found->first.first == next_to_take_.first;
+    return is_it ? found : ready_.end();
+  };
+  const auto can_go_on = [&] { return failure_ || next() != ready_.end(); };
+  while (!changed_.wait_for(lock, options_.patience, can_go_on)) {
+    if (options_.on_stall) options_.on_stall(describe());
+  }
   if (failure_) std::rethrow_exception(failure_);
   times_.waiting += seconds_since(start);
-  Slot* slot = ready_.extract(next_to_take_++).mapped();
+  Slot* slot = ready_.extract(next()).mapped();
+  const Range& range = slot->range;
+  const bool ended = range.last == whole(range.index).last;
+  next_to_take_ = {.index = ended ? range.index + 1 : range.index, .first = ended ? 0 : range.last};
   const Batch* batch = &slot->assembler.batch();
   taken_[batch] = slot;
   return batch;
@@ -121,12 +261,31 @@ const Batch* Pipeline::take() {
 void Pipeline::give_back(const Batch* batch) {
   const std::lock_guard lock(mutex_);
   free_.push_back(taken_.extract(batch).mapped());
-  slot_free_.notify_one();
+  changed_.notify_all();
+}
+
+// "batch 17 is not ready; worker 1 reads or sums rows, ...": call with the mutex held.
+std::string Pipeline::describe() const {
+  std::string text =
+      fmt::format("batch {} is not ready: {} of {} places for batches are free, {} ready",
+                  next_to_take_.index + 1, free_.size(), slots_.size(), ready_.size());
+  for (size_t i = 0; i < makers_.size(); ++i) {
+    constexpr std::array kWords = {"has ended", "waits for a free place", "draws neighbours",
+                                   "gathers rows", "waits for memory"};
+    text += fmt::format("; worker {} {}", i + 1,
+                        kWords.at(static_cast<size_t>(makers_[i]->stage.load())));
+  }
+  return text;
 }
 
 StageTimes Pipeline::times() const {
   const std::lock_guard lock(mutex_);
   return times_;
+}
+
+ReadCounts Pipeline::reads() const {
+  const std::lock_guard lock(mutex_);
+  return reads_;
 }
 
 }  // namespace plimsoll::batch

@@ -4,23 +4,32 @@
 // memory is the ledger's "batches"; it grows to the largest batch met and is then used again. What
 // a batch holds depends on its pass and index alone, and batches come out in order: threads change
 // nothing but the time.
+//
+// A batch that the ledger has no room for comes out in parts, in order; see Batch.
 #pragma once
 
+#include <atomic>
+#include <chrono>
+#include <compare>
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "batch/assemble.h"
 #include "batch/batch.h"
+#include "batch/gather.h"
 #include "batch/seeds.h"
-#include "kernel/kernels.h"
+#include "feature/row_source.h"
 #include "memory/ledger.h"
 #include "sample/sampler.h"
 #include "sample/topology.h"
@@ -32,7 +41,13 @@ struct PipelineOptions {
   Assembly assembly;
   unsigned workers = 1;
   unsigned slots = 3;
+  unsigned window = 1;      // batches that a worker makes at once, reading shared rows once
+  uint64_t area_bytes = 0;  // for rows from disk, of each worker
+  io::ReadOptions reading;
   memory::PageSource* pages = nullptr;  // for what the trainer will copy elsewhere
+  // Told what everybody waits for, when the trainer has waited for long.
+  std::function<void(const std::string& what)> on_stall;
+  std::chrono::milliseconds patience = std::chrono::seconds(30);
 };
 
 // One pass over some nodes.
@@ -52,11 +67,21 @@ struct StageTimes {
   double waiting = 0;  // of the consumer, for a batch
 };
 
+// What was read since the start.
+struct ReadCounts {
+  std::string method;  // empty where nothing was
+  uint64_t reads = 0;
+  uint64_t bytes = 0;
+  double seconds = 0;         // of threads
+  uint64_t rows = 0;          // that batches needed
+  uint64_t rows_on_disk = 0;  // those of them that were not resident
+};
+
 class Pipeline {
  public:
   // Topology and rows must outlive it.
-  Pipeline(const sample::Topology& topology, kernel::Rows rows, PipelineOptions options,
-           memory::Ledger& ledger);
+  Pipeline(const sample::Topology& topology, const feature::RowSource& rows,
+           PipelineOptions options, memory::Ledger& ledger);
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
   ~Pipeline() { stop(); }
@@ -65,42 +90,73 @@ class Pipeline {
   void start(const Pass& pass);
   void stop();
 
-  // The next batch in order, null after the last one; not between stop and start. Give every batch
-  // back. Rethrows what a worker threw.
+  // The next batch, or part of one, in order; null after the last one; not between stop and start.
+  // Give every one back. Rethrows what a worker threw.
   const Batch* take();
   void give_back(const Batch* batch);
+  // Gives the memory of batches that wait to be taken back to the ledger; they are made again.
+  void drop_ready();
 
   StageTimes times() const;
+  ReadCounts reads() const;
 
  private:
+  enum class Stage { idle, waiting_for_slots, sampling, gathering, waiting_for_memory };
+  // Seeds first <= i < last of a batch; ordered as they come out.
+  struct Range {
+    uint64_t index = 0;
+    uint64_t first = 0;
+    uint64_t last = 0;
+    auto operator<=>(const Range&) const = default;
+  };
   struct Slot {
     Slot(memory::Ledger& ledger, size_t hops, memory::PageSource* pages)
         : assembler(ledger, hops, pages) {}
     Assembler assembler;
+    Range range;
   };
-  void work(const std::stop_token& stopping, sample::Sampler& sampler);
-  void make(sample::Sampler& sampler, std::vector<uint32_t>& seeds, Slot& slot, uint64_t index);
+  struct Worker {
+    Worker(const sample::Topology& topology, const feature::RowSource& rows,
+           const PipelineOptions& options, memory::Ledger& ledger);
+    sample::Sampler sampler;
+    Gatherer gatherer;
+    std::vector<uint32_t> seeds;
+    std::vector<Slot*> window;
+    std::atomic<Stage> stage = Stage::idle;
+  };
 
-  const sample::Topology& topology_;
-  const kernel::Rows rows_;
+  void work(const std::stop_token& stopping, Worker& worker);
+  bool claim(const std::stop_token& stopping, Worker& worker);
+  void make(Worker& worker);
+  void draw(Worker& worker, Slot& slot);
+  bool make_smaller(const std::stop_token& stopping, Worker& worker);
+  void empty(Slot& slot);
+  bool drop_after(const Range& range);
+  Range whole(uint64_t index) const;
+  std::string describe() const;
+
+  const feature::RowSource& rows_;
   const PipelineOptions options_;
+  memory::Ledger& ledger_;
   std::vector<std::unique_ptr<Slot>> slots_;
-  std::vector<std::unique_ptr<sample::Sampler>> samplers_;
+  std::vector<std::unique_ptr<Worker>> makers_;
 
   mutable std::mutex mutex_;  // guards what follows
-  std::condition_variable_any slot_free_;
-  std::condition_variable batch_ready_;
+  std::condition_variable_any changed_;
   std::optional<Pass> pass_;
   uint64_t batch_count_ = 0;
   uint64_t next_to_make_ = 0;
-  uint64_t next_to_take_ = 0;
+  Range next_to_take_;  // its last does not matter
   std::vector<Slot*> free_;
-  std::map<uint64_t, Slot*> ready_;
+  std::set<Range> again_;  // to be made before any new batch
+  std::map<Range, Slot*> ready_;
   std::map<const Batch*, Slot*> taken_;
+  uint64_t making_ = 0;  // windows
   std::exception_ptr failure_;
   StageTimes times_;
+  ReadCounts reads_;
 
-  std::vector<std::jthread> workers_;  // last: they use all of the above
+  std::vector<std::jthread> threads_;  // last: they use all of the above
 };
 
 }  // namespace plimsoll::batch

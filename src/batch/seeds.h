@@ -6,6 +6,8 @@
 #include <optional>
 #include <span>
 
+#include "feature/node_set.h"
+
 namespace plimsoll::batch {
 
 // A permutation of the numbers below `count` that needs no memory: a Feistel network over the next
@@ -23,7 +25,7 @@ class Shuffle {
   int half_bits_;
 };
 
-// The nodes of a pass in order: a list as it stands, a list shuffled, or all nodes.
+// The nodes of a pass in order: a list as it stands, a list shuffled, all nodes, or a set's.
 class Seeds {
  public:
   static Seeds in_order(std::span<const uint32_t> nodes) { return {nodes, nodes.size()}; }
@@ -33,12 +35,19 @@ class Seeds {
     return seeds;
   }
   static Seeds all(uint64_t count) { return {{}, count}; }
+  // The set must outlive them.
+  static Seeds members(const feature::NodeSet& set) {
+    Seeds seeds({}, set.size());
+    seeds.set_ = &set;
+    return seeds;
+  }
 
   uint64_t size() const { return count_; }
   uint64_t batches(uint64_t batch_size) const { return (count_ + batch_size - 1) / batch_size; }
   // The place in the list of the pass's i-th node.
   uint64_t place(uint64_t i) const { return shuffle_ ? shuffle_->at(i) : i; }
   uint32_t node(uint64_t place) const {
+    if (set_ != nullptr) return static_cast<uint32_t>(set_->at(place));
     return nodes_.empty() ? static_cast<uint32_t>(place) : nodes_[place];
   }
 
@@ -47,6 +56,7 @@ class Seeds {
 
   std::span<const uint32_t> nodes_;  // empty: the numbers themselves
   uint64_t count_;
+  const feature::NodeSet* set_ = nullptr;
   std::optional<Shuffle> shuffle_;
 };
 

@@ -27,7 +27,8 @@ Block Slice::cut(const Block& whole, std::vector<uint32_t>& kept) {
   for (const uint32_t i : kept) edges += whole.offsets[i + 1] - whole.offsets[i];
   const auto offsets = room<uint32_t>(kept.size() + 1);
   const auto indices = room<uint32_t>(edges);
-  std::vector<uint32_t> number(whole.sources, kNotKept);
+  const auto number = room<uint32_t>(whole.sources);
+  std::fill(number.begin(), number.end(), kNotKept);
   for (uint32_t i = 0; i < block.destinations; ++i) number[kept[i]] = i;
   uint32_t next = 0;
   for (uint32_t i = 0; i < block.destinations; ++i) {
@@ -81,6 +82,8 @@ Slice::Slice(const Batch& whole, uint32_t first, uint32_t last, memory::Ledger& 
   std::iota(kept.begin(), kept.end(), first);
   batch_.index = whole.index;
   batch_.first_seed = whole.first_seed + first;
+  batch_.before = whole.before + first;
+  batch_.whole = whole.whole;
   batch_.seeds = last - first;
   if (!whole.labels.empty()) {
     const auto labels = room<int32_t>(kept.size());

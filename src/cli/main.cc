@@ -114,6 +114,7 @@ int start(int argc, char** argv) {
   add_import(app);
   add_synth(app);
   add_inspect(app);
+  add_plan(app);
   add_train(app);
   add_predict(app);
   add_completion(app);

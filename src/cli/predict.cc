@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "cli/planning.h"
 #include "cli/running.h"
 #include "cli/train_module.h"
 #include "memory/limit.h"
@@ -94,11 +95,10 @@ void predict(const Options& options) {
   const graph::Store store = graph::open(options.store);
   const train::SplitName split = parse_split(options.split);
   const uint64_t nodes = count_nodes(store, split);
-  const memory::Limit limit =
-      memory::choose_limit(options.running.memory_bytes, memory::detect_limit());
-  check_fits(store, limit);
-
+  const memory::Limit limit = training_limit(options.running);
   const train::Module& module = load_train_module();
+  const plan::Plan plan = plan_or_fail(
+      ask_plan(store, module.read_recipe(options.checkpoint), options.running, limit.bytes));
   say(options.running, "store", describe(store));
   say(options.running, "model", options.checkpoint.string());
   say(options.running, "nodes", fmt::format("{}, {}", format_count(nodes), options.split));
@@ -113,6 +113,7 @@ void predict(const Options& options) {
                   .out = options.out,
                   .ids_out = options.ids_out,
                   .run = options.running.run,
+                  .plan = plan,
                   .ledger = ledger});
 }
 

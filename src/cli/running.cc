@@ -4,15 +4,12 @@
 
 #include <cstdio>
 
-#include "base/error.h"
 #include "base/units.h"
 #include "cli/arguments.h"
 
 namespace plimsoll::cli {
 namespace {
 
-// libtorch, its threads and a few batches.
-constexpr uint64_t kRuntimeBytes = 300 * kMiB;
 constexpr unsigned kMostWorkers = 4096;
 
 train::DeviceKind parse_device(const std::string& word) {
@@ -42,25 +39,6 @@ void add_running_options(CLI::App& command, RunningOptions& options) {
   add_threads(command, options.run.threads);
   add_memory(command, options.memory_bytes);
   add_quiet(command, options.run.quiet);
-}
-
-uint64_t resident_bytes(const graph::Store& store) {
-  uint64_t bytes = 0;
-  for (const auto& [file, about] : store.meta().files) {
-    if (file != "hotness.f32" && file != "ids.u32") bytes += about.bytes;
-  }
-  return bytes;
-}
-
-void check_fits(const graph::Store& store, const memory::Limit& limit) {
-  const uint64_t store_bytes = resident_bytes(store);
-  const uint64_t needed_bytes = store_bytes + kRuntimeBytes;
-  if (needed_bytes <= limit.bytes) return;
-  fail(ErrorKind::memory,
-       "{} takes {} in memory and the runtime {}, the limit is {}; raise it with --memory {}M, or "
-       "go to a machine with more",
-       store.folder().string(), format_bytes(store_bytes), format_bytes(kRuntimeBytes),
-       describe(limit), (needed_bytes + kMiB - 1) / kMiB);
 }
 
 void say(const RunningOptions& options, const std::string& topic, const std::string& text) {

@@ -13,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/data_root.h"
 #include "cli/import.h"
+#include "cli/planning.h"
 #include "cli/save_folder.h"
 #include "cli/train_module.h"
 #include "cli/train_options.h"
@@ -88,21 +89,22 @@ void train(const CLI::App& command, TrainOptions& options) {
   find_store(options);
   const graph::Store store = graph::open(options.store);
   check_trainable(store, options);
-  const memory::Limit limit =
-      memory::choose_limit(options.running.memory_bytes, memory::detect_limit());
-  check_fits(store, limit);
+  const memory::Limit limit = training_limit(options.running);
   check_train_library();
   SaveFolder save_folder(options.save_dir);
 
   const bool resuming = !options.resume.empty();
-  const train::Module& module = load_train_module();
   if (resuming) {
-    const auto stored = module.read_recipe(options.save_dir / "last.pth");
+    const auto stored = load_train_module().read_recipe(options.save_dir / "last.pth");
     options.recipe = resume(stored, options.recipe, options.given);
     check_for_model(options.recipe, options.given);
   }
+  const plan::Plan plan =
+      plan_or_fail(ask_plan(store, options.recipe, options.running, limit.bytes));
+  const train::Module& module = load_train_module();
   if (options.force) save_folder.clear();
   say_opening(store, limit, options);
+  say_plan(options.running, plan);
 
   memory::Ledger ledger(limit.bytes);
   const int signal_number = module.train({.store = store,
@@ -112,6 +114,7 @@ void train(const CLI::App& command, TrainOptions& options) {
                                           .resume = resuming,
                                           .save_every = options.save_every,
                                           .checkpoint_minutes = options.checkpoint_minutes,
+                                          .plan = plan,
                                           .ledger = ledger});
   if (signal_number == 0) return;
   fail(ErrorKind::stopped, "stopped by signal {} ({}), {} is written; to go on:\n  {}",

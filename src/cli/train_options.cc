@@ -211,24 +211,32 @@ std::string quote(const std::string& word) {
 
 }  // namespace
 
+void add_recipe_options(CLI::App& command, TrainOptions& options) {
+  add_model_options(command, options);
+  add_learning_options(command, options);
+}
+
 void add_train_options(CLI::App& command, TrainOptions& options) {
   command.add_option("STORE", options.store, "folder of the store to train on");
   command
       .add_option("--data-root,--data_root", options.data_root,
                   "instead of STORE: the folder of an OGB data set, imported when it is first used")
       ->type_name("FOLDER");
-  add_model_options(command, options);
-  add_learning_options(command, options);
+  add_recipe_options(command, options);
   add_checkpoint_options(command, options);
   add_running_options(command, options.running);
   command.get_option("--quiet")->description("show no bars, only a line an epoch");
 }
 
-void complete(const CLI::App& command, TrainOptions& options) {
+void complete_recipe(const CLI::App& command, TrainOptions& options) {
   for (const RecipeOption& one : kRecipeOptions) {
     if (command.count(one.option) > 0) options.given.insert(one.field);
   }
   take_fanout(options);
+}
+
+void complete(const CLI::App& command, TrainOptions& options) {
+  complete_recipe(command, options);
   check_folders(command, options);
   if (!(options.checkpoint_minutes > 0 && std::isfinite(options.checkpoint_minutes))) {
     fail(ErrorKind::usage, "--checkpoint-minutes {}: more than 0", options.checkpoint_minutes);

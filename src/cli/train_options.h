@@ -28,12 +28,18 @@ struct TrainOptions {
   std::vector<std::string> fanout_words;  // as they stand on the command line
 };
 
-// `options` must live until the command has run.
+// What decides what is learned, under the headings Model and Learning. `options` must live until
+// the command has run, here and below.
+void add_recipe_options(CLI::App& command, TrainOptions& options);
+
 void add_train_options(CLI::App& command, TrainOptions& options);
 
 // What parsing cannot do word by word: call it first in the command's callback. Throws
 // Error{usage}.
 void complete(const CLI::App& command, TrainOptions& options);
+
+// The part of it that concerns the recipe: which fields were named, and the words of --fanout.
+void complete_recipe(const CLI::App& command, TrainOptions& options);
 
 // Throws Error{usage} where the user named something that this model has not got.
 void check_for_model(const recipe::Recipe& recipe, const std::set<std::string>& given);

@@ -16,17 +16,20 @@ constexpr uint64_t kPieceBytes = 4 * kStreamBytes;
 
 }  // namespace
 
-void load(const std::filesystem::path& path, std::span<std::byte> out, unsigned threads,
+void load(const LoadRange& range, unsigned threads,
           const std::function<void(std::span<const std::byte> piece)>& on_piece) {
-  if (out.empty()) return;
+  if (range.out.empty()) return;
+  const std::filesystem::path& path = range.path;
   const OpenFile direct = open_uncached(path, O_RDONLY);
   // O_DIRECT moves whole blocks only; the file's last bytes come through a plain descriptor.
   const OpenFile plain{Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), path.string(), false};
   if (!plain.fd) fail_errno("open", plain.path, errno);
-  const uint64_t pieces = (out.size() + kPieceBytes - 1) / kPieceBytes;
+  const uint64_t pieces = (range.out.size() + kPieceBytes - 1) / kPieceBytes;
   parallel_for(static_cast<unsigned>(std::min<uint64_t>(threads, pieces)), pieces, [&](size_t i) {
-    const uint64_t offset = i * kPieceBytes;
-    const auto piece = out.subspan(offset, std::min<uint64_t>(kPieceBytes, out.size() - offset));
+    const uint64_t first = i * kPieceBytes;
+    const auto piece =
+        range.out.subspan(first, std::min<uint64_t>(kPieceBytes, range.out.size() - first));
+    const uint64_t offset = range.begin + first;
     const uint64_t whole = piece.size() / kBlockBytes * kBlockBytes;
     read_fully(direct, piece.first(whole), offset);
     read_fully(plain, piece.subspan(whole), offset + whole);

@@ -11,9 +11,15 @@
 
 namespace plimsoll::io {
 
-// Fills `out` with the file's bytes from the start; the file must hold at least as many. `on_piece`
-// is told of every piece once it has been read, by the thread that read it: a place to check it.
-void load(const std::filesystem::path& path, std::span<std::byte> out, unsigned threads,
+// Fills `out` with the file's bytes from `begin` on, a multiple of kBlockBytes; the file must hold
+// as many. `on_piece` is told of every piece once it has been read, by the thread that read it: a
+// place to check it.
+struct LoadRange {
+  std::filesystem::path path;
+  uint64_t begin = 0;
+  std::span<std::byte> out;
+};
+void load(const LoadRange& range, unsigned threads,
           const std::function<void(std::span<const std::byte> piece)>& on_piece);
 
 // The same for an array of its own. `count` values of T are read.
@@ -22,9 +28,10 @@ memory::Buffer<T> load_array(memory::Ledger& ledger, std::string_view tag,
                              const std::filesystem::path& path, uint64_t count, unsigned threads,
                              const std::function<void(std::span<const T> piece)>& on_piece) {
   memory::Buffer<T> array(ledger, tag, count);
-  load(path, std::as_writable_bytes(array.span()), threads, [&](std::span<const std::byte> piece) {
-    on_piece({reinterpret_cast<const T*>(piece.data()), piece.size() / sizeof(T)});
-  });
+  load({.path = path, .out = std::as_writable_bytes(array.span())}, threads,
+       [&](std::span<const std::byte> piece) {
+         on_piece({reinterpret_cast<const T*>(piece.data()), piece.size() / sizeof(T)});
+       });
   return array;
 }
 

@@ -54,4 +54,8 @@ bool TempFile::can_release(const std::filesystem::path& folder) {
                      kBlockBytes) == 0;
 }
 
+std::filesystem::path TempFile::path() const {
+  return fmt::format("/proc/self/fd/{}", file_.fd.get());
+}
+
 }  // namespace plimsoll::io

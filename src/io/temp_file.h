@@ -29,6 +29,9 @@ class TempFile {
   // The range will not be read again: its disk space may go back.
   void release(uint64_t offset, uint64_t bytes);
 
+  // By which this process can open it once more.
+  std::filesystem::path path() const;
+
   // Whether the file system of `folder` can give a part of a file back (it makes a file to find
   // out).
   static bool can_release(const std::filesystem::path& folder);

@@ -41,6 +41,11 @@ struct Aggregate {
   const float* source_scale = nullptr;
   const float* self_scale = nullptr;
   uint64_t self_count = UINT64_MAX;
+  // A list may be added up in several calls: only edges from <= e < to are added, a sum whose list
+  // begins before goes on from what `out` holds, and one whose list reaches `to` is left without
+  // its scale and self term, for the next call.
+  uint64_t from_edge = 0;
+  uint64_t to_edge = UINT64_MAX;
   float* out = nullptr;
   uint64_t first = 0;
   uint64_t last = 0;

@@ -12,7 +12,6 @@
 namespace plimsoll::memory {
 namespace {
 
-constexpr uint64_t kPageBytes = 4 * kKiB;
 constexpr uint64_t kHugePageBytes = 2 * kMiB;
 
 }  // namespace

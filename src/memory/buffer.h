@@ -13,6 +13,7 @@
 
 namespace plimsoll::memory {
 
+constexpr uint64_t kPageBytes = 4096;
 // More than any ledger lends; a size beyond it is refused as this one is.
 constexpr uint64_t kMostBytes = uint64_t{1} << 63;
 

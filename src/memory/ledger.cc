@@ -1,6 +1,7 @@
 #include "memory/ledger.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/error.h"
 #include "base/units.h"
@@ -11,9 +12,68 @@ Lease::~Lease() {
   if (ledger_ != nullptr) ledger_->give_back(tag_, bytes_);
 }
 
-std::optional<Lease> Ledger::try_lease(std::string_view tag, uint64_t bytes) {
+void Lease::shrink(uint64_t bytes) {
+  if (ledger_ == nullptr || bytes >= bytes_) return;
+  ledger_->give_back(tag_, bytes_ - bytes);
+  bytes_ = bytes;
+}
+
+void Lease::merge(Lease other) {
+  if (ledger_ == nullptr) {
+    *this = std::move(other);
+    return;
+  }
+  bytes_ += std::exchange(other.bytes_, 0);
+  other.ledger_ = nullptr;
+}
+
+Ledger::Reclaimer::~Reclaimer() {
+  if (ledger_ == nullptr) return;
+  const std::lock_guard lock(ledger_->reclaiming_);
+  ledger_->reclaims_.erase(place_);
+}
+
+Ledger::Reclaimer Ledger::on_shortage(Reclaim reclaim) {
+  const std::lock_guard lock(reclaiming_);
+  reclaims_.push_back(std::move(reclaim));
+  Reclaimer reclaimer;
+  reclaimer.ledger_ = this;
+  reclaimer.place_ = std::prev(reclaims_.end());
+  return reclaimer;
+}
+
+uint64_t Ledger::missing_bytes(uint64_t bytes) const {
   const std::lock_guard lock(mutex_);
-  if (bytes > limit_bytes_ - used_bytes_) return {};
+  const uint64_t wanted = bytes > UINT64_MAX - used_bytes_ ? UINT64_MAX : used_bytes_ + bytes;
+  return wanted > limit_bytes_ ? wanted - limit_bytes_ : 0;
+}
+
+void Ledger::reclaim(uint64_t bytes) {
+  if (bytes > limit_bytes()) return;  // nothing that could be given back makes room for it
+  const std::lock_guard lock(reclaiming_);
+  for (const Reclaim& reclaim : reclaims_) {
+    const uint64_t missing = missing_bytes(bytes);
+    if (missing == 0) return;
+    reclaim(missing);
+  }
+}
+
+void Ledger::set_limit(uint64_t limit_bytes) {
+  {
+    const std::lock_guard lock(mutex_);
+    limit_bytes_ = limit_bytes;
+  }
+  reclaim(0);
+}
+
+std::optional<Lease> Ledger::try_lease(std::string_view tag, uint64_t bytes) {
+  if (missing_bytes(bytes) > 0) reclaim(bytes);
+  return lease_spare(tag, bytes);
+}
+
+std::optional<Lease> Ledger::lease_spare(std::string_view tag, uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  if (used_bytes_ > limit_bytes_ || bytes > limit_bytes_ - used_bytes_) return {};
   if (bytes == 0) return Lease();  // nothing to give back, so no entry under its tag
   used_bytes_ += bytes;
   peak_bytes_ = std::max(peak_bytes_, used_bytes_);
@@ -30,7 +90,7 @@ Lease Ledger::lease(std::string_view tag, uint64_t bytes) {
   }
   if (!lent.empty()) lent += ")";
   fail(ErrorKind::memory, "{} need {}, {} left of {}{}; raise --memory", tag, format_bytes(bytes),
-       format_bytes(available_bytes()), format_bytes(limit_bytes_), lent);
+       format_bytes(available_bytes()), format_bytes(limit_bytes()), lent);
 }
 
 void Ledger::give_back(const std::string& tag, uint64_t bytes) {
@@ -46,7 +106,15 @@ uint64_t Ledger::used_bytes() const {
   return used_bytes_;
 }
 
-uint64_t Ledger::available_bytes() const { return limit_bytes_ - used_bytes(); }
+uint64_t Ledger::limit_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return limit_bytes_;
+}
+
+uint64_t Ledger::available_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return limit_bytes_ > used_bytes_ ? limit_bytes_ - used_bytes_ : 0;
+}
 
 uint64_t Ledger::peak_bytes() const {
   const std::lock_guard lock(mutex_);

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <list>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -34,6 +36,11 @@ class Lease {
 
   uint64_t bytes() const { return bytes_; }
 
+  // Gives a part back; `bytes` are kept.
+  void shrink(uint64_t bytes);
+  // Takes another lease over, of the same ledger and tag.
+  void merge(Lease other);
+
  private:
   friend class Ledger;
   Lease(Ledger* ledger, std::string_view tag, uint64_t bytes)
@@ -44,19 +51,51 @@ class Lease {
   uint64_t bytes_ = 0;
 };
 
-// Thread-safe. Invariant: the live leases never add up to more than the limit.
+// Thread-safe. Invariant: the live leases never add up to more than the limit, unless the limit has
+// been lowered since and what was lent could not be given back.
 class Ledger {
  public:
   explicit Ledger(uint64_t limit_bytes) : limit_bytes_(limit_bytes) {}
   Ledger(const Ledger&) = delete;
   Ledger& operator=(const Ledger&) = delete;
 
+  // Gives back some of what it holds, at least `bytes` if it can; called by whichever thread asks
+  // for a lease that does not fit, so that thread must not hold what this needs, and it must not
+  // lease.
+  using Reclaim = std::function<void(uint64_t bytes)>;
+  // Registered while it lives; must end before the ledger.
+  class Reclaimer {
+   public:
+    Reclaimer() = default;
+    Reclaimer(Reclaimer&& other) noexcept { *this = std::move(other); }
+    Reclaimer& operator=(Reclaimer&& other) noexcept {
+      std::swap(ledger_, other.ledger_);
+      std::swap(place_, other.place_);
+      return *this;
+    }
+    Reclaimer(const Reclaimer&) = delete;
+    Reclaimer& operator=(const Reclaimer&) = delete;
+    ~Reclaimer();
+
+   private:
+    friend class Ledger;
+    Ledger* ledger_ = nullptr;
+    std::list<Reclaim>::iterator place_;
+  };
+  // They are asked in the order in which they were registered.
+  [[nodiscard]] Reclaimer on_shortage(Reclaim reclaim);
+
   // A refused lease is a value...
   std::optional<Lease> try_lease(std::string_view tag, uint64_t bytes);
+  // ... and for what is worth having but not worth taking from others, refused without asking them.
+  std::optional<Lease> lease_spare(std::string_view tag, uint64_t bytes);
   // ... or, where the work cannot go on without, Error{memory} with what was asked, left and lent.
   Lease lease(std::string_view tag, uint64_t bytes);
 
-  uint64_t limit_bytes() const { return limit_bytes_; }
+  // Lowers or raises the limit; what is lent beyond a lower one is reclaimed as far as it can be.
+  void set_limit(uint64_t limit_bytes);
+
+  uint64_t limit_bytes() const;
   uint64_t used_bytes() const;
   uint64_t available_bytes() const;
   uint64_t peak_bytes() const;
@@ -70,9 +109,15 @@ class Ledger {
  private:
   friend class Lease;
   void give_back(const std::string& tag, uint64_t bytes);
+  // Asks for what is missing for `bytes` more, one after the other, until it is there.
+  void reclaim(uint64_t bytes);
+  uint64_t missing_bytes(uint64_t bytes) const;
 
-  const uint64_t limit_bytes_;
-  mutable std::mutex mutex_;
+  std::mutex reclaiming_;  // guards reclaims_, and is held while one of them works
+  std::list<Reclaim> reclaims_;
+
+  mutable std::mutex mutex_;  // guards what follows
+  uint64_t limit_bytes_;
   uint64_t used_bytes_ = 0;
   uint64_t peak_bytes_ = 0;
   std::map<std::string, uint64_t> by_tag_;

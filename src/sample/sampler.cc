@@ -1,6 +1,7 @@
 // Floyd's algorithm draws k of n places with k random numbers and no list of n. The memory accesses
 // are what costs, so nodes are handled in groups: first all places are drawn and asked for
-// (prefetched), then all neighbours read, then all numbered.
+// (prefetched), then all neighbours read, then all numbered. Where lists are read from disk the
+// groups are large, so that many reads are under way at once.
 #include "sample/sampler.h"
 
 #include <algorithm>
@@ -13,23 +14,27 @@ namespace plimsoll::sample {
 namespace {
 
 constexpr uint32_t kGroup = 64;
+constexpr uint32_t kDiskGroup = 16384;
+constexpr uint64_t kMostPlaces = 1 << 18;  // in a group, but for one list that is longer
 // Up to here a linear look at the places drawn so far beats a bit for every place.
 constexpr uint32_t kFewPlaces = 48;
+constexpr uint64_t kTableAhead = 16;  // nodes asked for in the table ahead of need
 
 }  // namespace
 
 Neighborhood::Neighborhood(memory::Ledger& ledger, size_t hop_count, memory::PageSource* source)
-    : nodes(ledger, "batches", source) {
+    : nodes(ledger, "batches", source), degrees(ledger, "batches", source) {
   for (size_t i = 0; i < hop_count; ++i) {
     hops.push_back({.offsets = memory::Growing<uint32_t>(ledger, "batches", source),
                     .indices = memory::Growing<uint32_t>(ledger, "batches", source)});
   }
 }
 
-Sampler::Sampler(const Topology& topology, std::vector<uint32_t> fanout, memory::Ledger& ledger)
-    : topology_(topology),
-      fanout_(std::move(fanout)),
+Sampler::Sampler(const Topology& topology, SamplerOptions options, memory::Ledger& ledger)
+    : options_(std::move(options)),
+      lists_(topology, ledger, options_.reading),
       table_(ledger),
+      bounds_(ledger, "sampling"),
       places_(ledger, "sampling"),
       chosen_(ledger, "sampling") {}
 
@@ -44,8 +49,21 @@ void Sampler::sample(std::span<const uint32_t> seeds, uint64_t key, Neighborhood
   if (table_.count() != seeds.size()) {
     fail(ErrorKind::internal, "{} seeds, {} of them different", seeds.size(), table_.count());
   }
-  for (size_t i = 0; i < fanout_.size(); ++i) {
-    sample_hop(fanout_[i], RandomStream(key, i).at(0), out, out.hops[i]);
+  uint32_t known = 0;  // nodes whose lists' bounds are
+  for (size_t i = 0; i < options_.fanout.size(); ++i) {
+    find_bounds(out, known, table_.count());
+    known = table_.count();
+    sample_hop(options_.fanout[i], RandomStream(key, i).at(0), out, out.hops[i]);
+  }
+  if (options_.all_degrees) find_bounds(out, known, table_.count());
+}
+
+void Sampler::find_bounds(Neighborhood& out, uint32_t known, uint32_t count) {
+  bounds_.reserve(count, known);
+  out.degrees.reserve(count, known);
+  lists_.bounds({out.nodes.data() + known, count - known}, bounds_.data() + known);
+  for (uint32_t i = known; i < count; ++i) {
+    out.degrees[i] = static_cast<uint32_t>(bounds_[i].degree);
   }
 }
 
@@ -54,17 +72,13 @@ void Sampler::sample_hop(uint32_t fanout, uint64_t key, Neighborhood& out, Hop& 
   hop.offsets.renew(uint64_t{hop.destinations} + 1);
   hop.offsets[0] = 0;
   uint64_t edges = 0;
-  for (uint32_t i = 0; i < std::min(kGroup, hop.destinations); ++i) {
-    topology_.prefetch_list_bounds(out.nodes[i]);
-  }
-  for (uint32_t first = 0; first < hop.destinations; first += kGroup) {
-    const uint32_t last = std::min(first + kGroup, hop.destinations);
-    const uint32_t next = std::min(last + kGroup, hop.destinations);
-    for (uint32_t i = last; i < next; ++i) topology_.prefetch_list_bounds(out.nodes[i]);
+  const uint32_t group = lists_.topology().neighbors().resident() ? kGroup : kDiskGroup;
+  for (uint32_t next = 0; next < hop.destinations;) {
+    const uint32_t first = next;
     place_count_ = 0;
-    for (uint32_t i = first; i < last; ++i) {
-      edges += choose(out.nodes[i], fanout, key);
-      hop.offsets[i + 1] = static_cast<uint32_t>(edges);
+    for (; next < hop.destinations && next - first < group && place_count_ < kMostPlaces; ++next) {
+      edges += choose(out.nodes[next], bounds_[next], fanout, key);
+      hop.offsets[next + 1] = static_cast<uint32_t>(edges);
     }
     if (edges > UINT32_MAX) {
       fail(ErrorKind::input, "a batch has more than {} edges; lower --batch-size or --fanout",
@@ -73,13 +87,11 @@ void Sampler::sample_hop(uint32_t fanout, uint64_t key, Neighborhood& out, Hop& 
     const uint64_t from = edges - place_count_;
     hop.indices.reserve(edges, from);
     table_.reserve(table_.count() + place_count_);
-    uint32_t* picked = hop.indices.data() + from;
-    for (uint64_t i = 0; i < place_count_; ++i) {
-      picked[i] = topology_.neighbor(places_[i]);
-      table_.prefetch(picked[i]);
-    }
     out.nodes.reserve(table_.count() + place_count_, table_.count());
+    uint32_t* picked = hop.indices.data() + from;
+    lists_.neighbors({places_.data(), place_count_}, picked);
     for (uint64_t i = 0; i < place_count_; ++i) {
+      table_.prefetch(picked[std::min(i + kTableAhead, place_count_ - 1)]);
       const uint32_t node = picked[i];
       const uint32_t number = table_.number(node);
       out.nodes[number] = node;  // the same value where it has been met before
@@ -90,28 +102,28 @@ void Sampler::sample_hop(uint32_t fanout, uint64_t key, Neighborhood& out, Hop& 
 }
 
 // Appends the places of up to `fanout` neighbours to places_; returns how many.
-uint32_t Sampler::choose(uint32_t node, uint32_t fanout, uint64_t key) {
-  const uint64_t begin = topology_.begin(node);
-  const uint64_t degree = topology_.degree(node);
+uint32_t Sampler::choose(uint32_t node, const ListBounds& list, uint32_t fanout, uint64_t key) {
+  const auto [begin, degree] = list;
   const auto count = static_cast<uint32_t>(std::min<uint64_t>(fanout, degree));
   places_.reserve(place_count_ + count, place_count_);
   if (degree <= fanout) {
     for (uint64_t i = 0; i < degree; ++i) places_[place_count_ + i] = begin + i;
     constexpr uint64_t kNeighborsPerLine = 16;
     for (uint64_t i = 0; i < degree; i += kNeighborsPerLine) {
-      topology_.prefetch_neighbor(begin + i);
+      lists_.prefetch(begin + i);
     }
-    if (degree > 0) topology_.prefetch_neighbor(begin + degree - 1);
+    if (degree > 0) lists_.prefetch(begin + degree - 1);
   } else if (count <= kFewPlaces) {
-    choose_some(begin, degree, count, mix64(key + node));
+    choose_some(list, count, mix64(key + node));
   } else {
-    choose_many(begin, degree, count, mix64(key + node));
+    choose_many(list, count, mix64(key + node));
   }
   place_count_ += count;
   return count;
 }
 
-void Sampler::choose_some(uint64_t begin, uint64_t degree, uint32_t count, uint64_t node_key) {
+void Sampler::choose_some(const ListBounds& list, uint32_t count, uint64_t node_key) {
+  const auto [begin, degree] = list;
   const RandomStream draws(node_key, 0);
   uint64_t* places = places_.data() + place_count_;
   for (uint32_t i = 0; i < count; ++i) {
@@ -121,11 +133,12 @@ void Sampler::choose_some(uint64_t begin, uint64_t degree, uint32_t count, uint6
     for (uint32_t j = 0; j < i; ++j) taken |= places[j] == place;
     if (taken) place = begin + newest;
     places[i] = place;
-    topology_.prefetch_neighbor(place);
+    lists_.prefetch(place);
   }
 }
 
-void Sampler::choose_many(uint64_t begin, uint64_t degree, uint32_t count, uint64_t node_key) {
+void Sampler::choose_many(const ListBounds& list, uint32_t count, uint64_t node_key) {
+  const auto [begin, degree] = list;
   const RandomStream draws(node_key, 0);
   const uint64_t words = (degree + 63) / 64;
   chosen_.renew(words);
@@ -137,7 +150,7 @@ void Sampler::choose_many(uint64_t begin, uint64_t degree, uint32_t count, uint6
     if ((chosen_[place / 64] >> (place % 64) & 1) != 0) place = newest;
     chosen_[place / 64] |= uint64_t{1} << (place % 64);
     places[i] = begin + place;
-    topology_.prefetch_neighbor(places[i]);
+    lists_.prefetch(places[i]);
   }
 }
 

@@ -40,28 +40,41 @@ struct Neighborhood {
 
   uint32_t seeds = 0;
   memory::Growing<uint32_t> nodes;  // positions in the store: seeds, then every hop's newcomers
-  std::vector<Hop> hops;            // hops[0] ends at the seeds
+  // In the whole graph, of all nodes but the outermost, or of those as well: see SamplerOptions.
+  memory::Growing<uint32_t> degrees;
+  std::vector<Hop> hops;  // hops[0] ends at the seeds
+};
+
+struct SamplerOptions {
+  std::vector<uint32_t> fanout;  // one hop each, the seeds' first
+  bool all_degrees = false;      // the outermost nodes', too
+  io::ReadOptions reading;
 };
 
 // For one thread; the topology must outlive it.
 class Sampler {
  public:
-  Sampler(const Topology& topology, std::vector<uint32_t> fanout, memory::Ledger& ledger);
+  Sampler(const Topology& topology, SamplerOptions options, memory::Ledger& ledger);
 
   // The seeds must be distinct.
   void sample(std::span<const uint32_t> seeds, uint64_t key, Neighborhood& out);
 
- private:
-  void sample_hop(uint32_t fanout, uint64_t key, Neighborhood& out, Hop& hop);
-  uint32_t choose(uint32_t node, uint32_t fanout, uint64_t key);
-  void choose_some(uint64_t begin, uint64_t degree, uint32_t count, uint64_t node_key);
-  void choose_many(uint64_t begin, uint64_t degree, uint32_t count, uint64_t node_key);
+  io::ReadQueue& queue() { return lists_.reader().queue(); }
+  io::ReadQueue::Counts counts() { return lists_.reader().counts(); }
 
-  const Topology& topology_;
-  std::vector<uint32_t> fanout_;
+ private:
+  void find_bounds(Neighborhood& out, uint32_t known, uint32_t count);
+  void sample_hop(uint32_t fanout, uint64_t key, Neighborhood& out, Hop& hop);
+  uint32_t choose(uint32_t node, const ListBounds& list, uint32_t fanout, uint64_t key);
+  void choose_some(const ListBounds& list, uint32_t count, uint64_t node_key);
+  void choose_many(const ListBounds& list, uint32_t count, uint64_t node_key);
+
+  const SamplerOptions options_;
+  ListReader lists_;
   NodeTable table_;
-  memory::Growing<uint64_t> places_;  // of the group's picks, in the neighbours file
-  memory::Growing<uint64_t> chosen_;  // a bit for every place of a list, for large fan-outs
+  memory::Growing<ListBounds> bounds_;  // of the nodes met so far
+  memory::Growing<uint64_t> places_;    // of the group's picks, in the neighbours file
+  memory::Growing<uint64_t> chosen_;    // a bit for every place of a list, for large fan-outs
   uint64_t place_count_ = 0;
 };
 

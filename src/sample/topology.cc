@@ -1,53 +1,147 @@
 #include "sample/topology.h"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <string>
 
 #include "base/error.h"
-#include "io/load.h"
 
 namespace plimsoll::sample {
 namespace {
 
-[[noreturn]] void fail_damaged(const graph::Store& store, const std::string& file,
-                               const std::string& what) {
+constexpr uint64_t kAhead = 32;  // list bounds asked for ahead of need
+constexpr uint64_t kNotResident = UINT64_MAX;
+
+[[noreturn]] void fail_damaged(const std::string& path, const std::string& what) {
   fail(ErrorKind::store, "{}: {}; the file is damaged: see inspect --verify, then import again",
-       store.file(file).string(), what);
+       path, what);
 }
 
-void check_offsets(const graph::Store& store, std::span<const uint64_t> offsets) {
+void check_offsets(const std::string& path, std::span<const uint64_t> offsets, bool whole,
+                   uint64_t edges) {
+  if (offsets.empty()) return;
   const auto falling = std::adjacent_find(offsets.begin(), offsets.end(), std::greater<>());
   if (falling != offsets.end()) {
-    fail_damaged(store, "offsets.u64",
-                 fmt::format("list {} ends before it begins", falling - offsets.begin()));
+    fail_damaged(path, fmt::format("list {} ends before it begins", falling - offsets.begin()));
   }
-  if (offsets.front() != 0 || offsets.back() != store.meta().edges) {
-    fail_damaged(store, "offsets.u64",
-                 fmt::format("the lists go from {} to {}, 0 to {} expected", offsets.front(),
-                             offsets.back(), store.meta().edges));
+  if (offsets.front() != 0 || offsets.back() > edges || (whole && offsets.back() != edges)) {
+    fail_damaged(path, fmt::format("the lists go from {} to {}, 0 to {} expected", offsets.front(),
+                                   offsets.back(), edges));
+  }
+}
+
+void check_neighbors(const std::string& path, std::span<const uint32_t> values, uint64_t nodes) {
+  if (values.empty()) return;
+  const uint32_t highest = *std::max_element(values.begin(), values.end());
+  if (highest >= nodes) {
+    fail_damaged(path, fmt::format("neighbour {} of a graph of {} nodes", highest, nodes));
   }
 }
 
 }  // namespace
 
-Topology load_topology(const graph::Store& store, memory::Ledger& ledger, unsigned threads,
+Topology::Topology(memory::Pages offsets, memory::Pages neighbors, uint64_t nodes, uint64_t edges)
+    : offsets_(std::make_unique<io::LinedFile>(std::move(offsets), (nodes + 1) * sizeof(uint64_t))),
+      neighbors_(std::make_unique<io::LinedFile>(std::move(neighbors), edges * sizeof(uint32_t))),
+      nodes_(nodes),
+      edges_(edges) {}
+
+Topology::Topology(const graph::Store& store, memory::Ledger& ledger)
+    : nodes_(store.meta().nodes), edges_(store.meta().edges) {
+  const auto lined = [&](const std::string& file, uint64_t bytes) {
+    return std::make_unique<io::LinedFile>(ledger, "graph", store.file(file),
+                                           io::LinedFile::Shape{.bytes = bytes});
+  };
+  offsets_ = lined("offsets.u64", (nodes_ + 1) * sizeof(uint64_t));
+  neighbors_ = lined("neighbors.u32", edges_ * sizeof(uint32_t));
+}
+
+ListReader::ListReader(const Topology& topology, memory::Ledger& ledger,
+                       const io::ReadOptions& options)
+    : topology_(topology), prefetched_(nullptr), reader_(ledger, options) {
+  const io::LinedFile::Use use(topology.neighbors());
+  prefetched_ = reinterpret_cast<const uint32_t*>(use.data);
+}
+
+// What is not resident is marked on the way and wanted afterwards: wanting takes leases.
+void ListReader::bounds(std::span<const uint32_t> nodes, ListBounds* out) {
+  const io::LinedFile& file = topology_.offsets();
+  bool all = true;
+  {
+    const io::LinedFile::Use use(file);
+    const auto* offsets = reinterpret_cast<const uint64_t*>(use.data);
+    const uint64_t resident = use.line_bytes / sizeof(uint64_t);
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      if (i + kAhead < nodes.size()) __builtin_prefetch(offsets + nodes[i + kAhead]);
+      const uint64_t node = nodes[i];
+      if (node + 1 < resident) {
+        out[i] = {offsets[node], offsets[node + 1] - offsets[node]};
+      } else {
+        out[i].begin = kNotResident;
+        all = false;
+      }
+    }
+  }
+  if (all) return;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (out[i].begin == kNotResident) reader_.want(nodes[i] * sizeof(uint64_t), i);
+  }
+  reader_.read(file.file(), 2 * sizeof(uint64_t), [&](uint64_t i, const std::byte* value) {
+    std::array<uint64_t, 2> ends = {};
+    std::memcpy(ends.data(), value, sizeof ends);
+    if (ends[0] > ends[1] || ends[1] > topology_.edges()) {
+      fail_damaged(file.file().file.path, fmt::format("list {} goes from {} to {} of {}", nodes[i],
+                                                      ends[0], ends[1], topology_.edges()));
+    }
+    out[i] = {ends[0], ends[1] - ends[0]};
+  });
+}
+
+void ListReader::neighbors(std::span<const uint64_t> places, uint32_t* out) {
+  const io::LinedFile& file = topology_.neighbors();
+  bool all = true;
+  {
+    const io::LinedFile::Use use(file);
+    const auto* values = reinterpret_cast<const uint32_t*>(use.data);
+    const uint64_t resident = use.line_bytes / sizeof(uint32_t);
+    for (size_t i = 0; i < places.size(); ++i) {
+      const bool here = places[i] < resident;
+      out[i] = here ? values[places[i]] : UINT32_MAX;  // no node: a store has fewer
+      all &= here;
+    }
+  }
+  if (all) return;
+  for (size_t i = 0; i < places.size(); ++i) {
+    if (out[i] == UINT32_MAX) reader_.want(places[i] * sizeof(uint32_t), i);
+  }
+  reader_.read(file.file(), sizeof(uint32_t), [&](uint64_t i, const std::byte* value) {
+    std::memcpy(&out[i], value, sizeof out[i]);
+    check_neighbors(file.file().file.path, {&out[i], 1}, topology_.nodes());
+  });
+}
+
+Topology load_topology(const graph::Store& store, memory::Ledger& ledger,
+                       const TopologyLines& lines, unsigned threads,
                        const std::function<void(uint64_t bytes)>& on_bytes) {
   const graph::Meta& meta = store.meta();
-  auto offsets = io::load_array<uint64_t>(
-      ledger, "graph", store.file("offsets.u64"), meta.nodes + 1, threads,
-      [&](std::span<const uint64_t> piece) { on_bytes(piece.size_bytes()); });
-  check_offsets(store, offsets.span());
-  auto neighbors = io::load_array<uint32_t>(
-      ledger, "graph", store.file("neighbors.u32"), meta.edges, threads,
-      [&](std::span<const uint32_t> piece) {
-        const uint32_t highest = *std::max_element(piece.begin(), piece.end());
-        if (highest >= meta.nodes) {
-          fail_damaged(store, "neighbors.u32",
-                       fmt::format("neighbour {} of a graph of {} nodes", highest, meta.nodes));
-        }
-        on_bytes(piece.size_bytes());
-      });
-  return {std::move(offsets), std::move(neighbors)};
+  Topology topology(store, ledger);
+  topology.offsets().raise(lines.offsets_bytes, threads,
+                           [&](std::span<const std::byte> piece) { on_bytes(piece.size()); });
+  {
+    const io::LinedFile::Use use(topology.offsets());
+    check_offsets(store.file("offsets.u64").string(),
+                  {reinterpret_cast<const uint64_t*>(use.data), use.line_bytes / sizeof(uint64_t)},
+                  topology.offsets().resident(), meta.edges);
+  }
+  topology.neighbors().raise(lines.neighbors_bytes, threads, [&](std::span<const std::byte> piece) {
+    check_neighbors(
+        store.file("neighbors.u32").string(),
+        {reinterpret_cast<const uint32_t*>(piece.data()), piece.size() / sizeof(uint32_t)},
+        meta.nodes);
+    on_bytes(piece.size());
+  });
+  return topology;
 }
 
 }  // namespace plimsoll::sample

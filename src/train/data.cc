@@ -1,19 +1,40 @@
 #include "train/data.h"
 
+#include <algorithm>
+
 #include "base/progress.h"
 
 namespace plimsoll::train {
 
-Data load_data(const graph::Store& store, memory::Ledger& ledger, unsigned threads, bool quiet) {
-  Progress progress(Progress::detect(quiet));
-  uint64_t total = 0;
-  for (const char* file : {"offsets.u64", "neighbors.u32"})
-    total += store.meta().files.at(file).bytes;
-  total += store.meta().nodes * store.meta().row_bytes;
-  progress.start_step("loading the store", "bytes", total);
+Data load_data(const graph::Store& store, memory::Ledger& ledger, const LoadOptions& options) {
+  const graph::Meta& meta = store.meta();
+  const plan::Arrangement& arrangement = options.arrangement;
+  const plan::Lines& lines = arrangement.lines;
+  Progress progress(Progress::detect(options.quiet));
+  const auto resident = [](uint64_t file_bytes, uint64_t line_bytes) {
+    return std::min(file_bytes, line_bytes);
+  };
+  progress.start_step("loading the store", "bytes",
+                      resident(meta.files.at("offsets.u64").bytes, lines.offsets_bytes) +
+                          resident(meta.files.at("neighbors.u32").bytes, lines.neighbors_bytes) +
+                          resident(meta.nodes * meta.row_bytes, lines.features_bytes));
   const auto on_bytes = [&](uint64_t bytes) { progress.add(bytes); };
-  return {sample::load_topology(store, ledger, threads, on_bytes),
-          feature::load_rows(store, ledger, threads, on_bytes), batch::load_splits(store, ledger)};
+  // Small, and needed whole: before the lines take what is left.
+  batch::Splits splits = batch::load_splits(store, ledger);
+  Data data{sample::load_topology(store, ledger, {lines.offsets_bytes, lines.neighbors_bytes},
+                                  options.threads, on_bytes),
+            feature::load_rows(store, ledger,
+                               {.line_bytes = lines.features_bytes,
+                                .areas = arrangement.workers,
+                                .area_bytes = arrangement.area_bytes},
+                               options.threads, on_bytes),
+            std::move(splits)};
+  for (io::LinedFile* file :
+       {&data.rows.file(), &data.topology.neighbors(), &data.topology.offsets()}) {
+    data.reclaimers.push_back(
+        ledger.on_shortage([file](uint64_t bytes) { file->lower_by(bytes); }));
+  }
+  return data;
 }
 
 }  // namespace plimsoll::train

@@ -1,20 +1,30 @@
-// What a training reads from a store, resident in memory.
+// What a training reads from a store, resident as far as the lines say.
 #pragma once
 
+#include <vector>
+
 #include "batch/split.h"
-#include "feature/rows.h"
+#include "feature/row_source.h"
 #include "graph/store.h"
 #include "memory/ledger.h"
+#include "plan/arrangement.h"
 #include "sample/topology.h"
 
 namespace plimsoll::train {
 
 struct Data {
   sample::Topology topology;
-  feature::ResidentRows rows;
+  feature::RowSource rows;
   batch::Splits splits;
+  // Lines go down when something else needs the memory: features first.
+  std::vector<memory::Ledger::Reclaimer> reclaimers = {};
 };
 
-Data load_data(const graph::Store& store, memory::Ledger& ledger, unsigned threads, bool quiet);
+struct LoadOptions {
+  plan::Arrangement arrangement;
+  unsigned threads = 1;
+  bool quiet = false;
+};
+Data load_data(const graph::Store& store, memory::Ledger& ledger, const LoadOptions& options);
 
 }  // namespace plimsoll::train

@@ -13,34 +13,20 @@
 #include "base/random.h"
 #include "batch/slice.h"
 #include "nn/loss.h"
+#include "train/shortage.h"
 
 namespace plimsoll::train {
 namespace {
 
-constexpr uint64_t kFullBatch = 2048;            // nodes of one batch with all neighbours
+constexpr uint64_t kFullBatch = 2048;  // nodes of one batch with all neighbours
+constexpr uint64_t kNodesAtOnce = 8192;
+constexpr uint64_t kPlacesAtOnce = 1 << 18;
 constexpr uint64_t kEvaluationKey = 0x6576616c;  // keeps these draws apart from training's
-
-kernel::Rows as_rows(const memory::Buffer<float>& values, uint64_t columns) {
-  return {.data = reinterpret_cast<const unsigned char*>(values.data()),
-          .row_bytes = columns * sizeof(float),
-          .count = values.size() / columns,
-          .columns = static_cast<uint32_t>(columns)};
-}
 
 nn::LayerInput layer_input(const nn::BatchTensors& tensors) {
   return {.x = tensors.input,
           .own = tensors.own,
           .block = tensors.blocks.empty() ? nullptr : &tensors.blocks.front()};
-}
-
-// The seeds' own rows: what the last layer was given of them.
-at::Tensor own_rows(const kernel::Rows& rows, const batch::Batch& batch) {
-  at::Tensor out = at::empty({batch.seeds, rows.columns});
-  kernel::best().gather({.rows = rows,
-                         .nodes = batch.nodes.data(),
-                         .out = out.data_ptr<float>(),
-                         .last = batch.seeds});
-  return out;
 }
 
 using Body = std::function<void(const batch::Batch&, const nn::BatchTensors&)>;
@@ -57,31 +43,67 @@ void run_in_halves(const batch::Batch& batch, c10::Device device, memory::Ledger
     const batch::Slice half(batch, first, last, ledger);
     try {
       body(half.batch(), to_device(view_tensors(half.batch()), device));
-    } catch (const c10::OutOfMemoryError&) {
+    } catch (...) {
+      if (!is_shortage(std::current_exception())) throw;
       run_in_halves(half.batch(), device, ledger, body);
     }
   }
 }
 
-// Runs one pass and hands over every batch, with its tensors on the device.
-void for_each_batch(Source& source, const batch::Pass& pass, c10::Device device,
-                    memory::Ledger& ledger, Report& report, const Body& body) {
-  report.begin_pass("Evaluating", pass.seeds.batches(pass.batch_size), 0);
-  source.feeder.start(pass);
-  for (FedBatch* fed = &source.feeder.next(); fed->batch != nullptr; fed = &source.feeder.next()) {
-    bool fits = fed->tensors.has_value();
-    try {
-      if (fits) body(*fed->batch, *fed->tensors);
-    } catch (const c10::OutOfMemoryError&) {
-      fed->tensors.reset();
-      fits = false;
+// Adds the nodes' in-neighbours to the set.
+void add_neighbors(sample::ListReader& lists, std::span<const uint32_t> nodes,
+                   feature::NodeSet& set, memory::Ledger& ledger) {
+  memory::Growing<sample::ListBounds> bounds(ledger, "node sets");
+  memory::Growing<uint64_t> places(ledger, "node sets");
+  memory::Growing<uint32_t> found(ledger, "node sets");
+  bounds.renew(nodes.size());
+  lists.bounds(nodes, bounds.data());
+  uint64_t count = 0;
+  const auto flush = [&] {
+    found.renew(count);
+    lists.neighbors({places.data(), count}, found.data());
+    for (uint64_t i = 0; i < count; ++i) set.add(found[i]);
+    count = 0;
+  };
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    for (uint64_t done = 0; done < bounds[i].degree; ++done) {
+      places.reserve(kPlacesAtOnce, 0);
+      places[count++] = bounds[i].begin + done;
+      if (count == kPlacesAtOnce) flush();
     }
-    if (!fits) run_in_halves(*fed->batch, device, ledger, body);
-    report.advance(fed->batch->index + 1);
-    source.feeder.done();
-    throw_if_interrupted();
   }
-  report.end_pass();
+  if (count > 0) flush();
+}
+
+// Whose values the layers before the last must have, first layer first.
+std::vector<feature::NodeSet> needed_nodes(std::span<const Question> questions, size_t layers,
+                                           const Place& place) {
+  std::vector<feature::NodeSet> sets;
+  if (layers == 0) return sets;
+  for (size_t i = 0; i < layers; ++i) sets.emplace_back(place.ledger, place.topology.nodes());
+  sample::ListReader lists(place.topology, place.ledger, {});
+  memory::Buffer<uint32_t> nodes(place.ledger, "node sets", kNodesAtOnce);
+  // Adds `seeds` and their neighbours to a set.
+  const auto add = [&](const batch::Seeds& seeds, feature::NodeSet& set) {
+    for (uint64_t first = 0; first < seeds.size(); first += kNodesAtOnce) {
+      const uint64_t count = std::min(kNodesAtOnce, seeds.size() - first);
+      for (uint64_t i = 0; i < count; ++i) {
+        nodes[i] = seeds.node(seeds.place(first + i));
+        set.add(nodes[i]);
+      }
+      add_neighbors(lists, nodes.first(count), set, place.ledger);
+      throw_if_interrupted();
+    }
+  };
+  for (size_t i = layers; i-- > 0;) {
+    if (i + 1 == layers) {
+      for (const Question& question : questions) add(question.seeds, sets[i]);
+    } else {
+      add(batch::Seeds::members(sets[i + 1]), sets[i]);
+    }
+    sets[i].count();
+  }
+  return sets;
 }
 
 }  // namespace
@@ -100,25 +122,46 @@ batch::Assembly assembly_for(recipe::ModelKind kind, recipe::Norm norm) {
   return {batch::Input::rows, batch::Weighting::none};
 }
 
-ThreadShares share_threads(unsigned threads, unsigned workers, bool gpu) {
-  // Batches that are ready wait without using a core, so on few cores both sides may have them all.
-  const unsigned chosen = gpu ? std::max(1U, threads - 1) : std::max(1U, (threads + 1) / 2);
-  const unsigned making = workers > 0 ? workers : chosen;
-  return {making, gpu ? 1 : std::max(1U, threads - std::min(making, threads / 2))};
-}
-
-Source::Source(const sample::Topology& topology, const kernel::Rows& rows,
-               std::vector<uint32_t> fanout, const batch::Assembly& assembly, unsigned workers,
-               c10::Device device, memory::Ledger& ledger)
-    : pages(pinned_pages(device)),
-      pipeline(topology, rows,
+Source::Source(const Place& place, const feature::RowSource& rows, std::vector<uint32_t> fanout,
+               const batch::Assembly& assembly)
+    : pages(pinned_pages(place.device)),
+      pipeline(place.topology, rows,
                {.fanout = std::move(fanout),
                 .assembly = assembly,
-                .workers = workers,
-                .slots = workers + 1 + (device.is_cpu() ? 1 : 1 + Feeder::kAhead),
-                .pages = pages.get()},
-               ledger),
-      feeder(pipeline, device) {}
+                .workers = place.arrangement.workers,
+                .slots = place.arrangement.workers * place.arrangement.window +
+                         place.arrangement.ahead + (place.device.is_cpu() ? 1 : 1 + Feeder::kAhead),
+                .window = place.arrangement.window,
+                .area_bytes = place.arrangement.area_bytes,
+                .pages = pages.get(),
+                .on_stall = place.on_stall},
+               place.ledger),
+      feeder(pipeline, place.device) {}
+
+// Runs one pass and hands over every batch, with its tensors on the device.
+void Inference::for_each_batch(Source& source, const batch::Pass& pass, Report& report,
+                               const Body& body) {
+  report.begin_pass("Evaluating", pass.seeds.batches(pass.batch_size), 0);
+  source.feeder.start(pass);
+  for (FedBatch* fed = &source.feeder.next(); fed->batch != nullptr; fed = &source.feeder.next()) {
+    bool fits = fed->tensors.has_value();
+    try {
+      if (fits) body(*fed->batch, *fed->tensors);
+    } catch (...) {
+      if (!is_shortage(std::current_exception())) throw;
+      fed->tensors.reset();
+      fits = false;
+    }
+    if (!fits) {
+      source.pipeline.drop_ready();
+      run_in_halves(*fed->batch, place_.device, place_.ledger, body);
+    }
+    if (fed->batch->last_part()) report.advance(fed->batch->index + 1);
+    source.feeder.done();
+    throw_if_interrupted();
+  }
+  report.end_pass();
+}
 
 void Inference::answer(std::span<const Question> questions, Report& report, const Take& take) {
   if (options_.evaluation == recipe::Evaluation::full &&
@@ -137,56 +180,61 @@ void Inference::answer_sampled(std::span<const Question> questions, Report& repo
                               .batch_size = options_.batch_size,
                               .key = RandomStream(options_.seed, kEvaluationKey).at(0)};
     for_each_batch(
-        sampled_, pass, device_, ledger_, report,
-        [&](const batch::Batch& batch, const nn::BatchTensors& tensors) {
+        sampled_, pass, report, [&](const batch::Batch& batch, const nn::BatchTensors& tensors) {
           take({i, batch.first_seed, model_.forward(tensors, /*training=*/false), tensors.labels});
         });
   }
 }
 
-// Layer by layer over all nodes, so that no node's value is computed twice; the last layer for the
-// nodes asked for alone.
+// Layer by layer, so that no node's value is computed twice: each layer for the nodes that the next
+// one needs, the last for those asked for.
 void Inference::answer_full(std::span<const Question> questions, Report& report, const Take& take) {
-  memory::Buffer<float> hidden;
-  kernel::Rows rows = features_;
-  for (int64_t layer = 0; layer + 1 < model_.shape().layers; ++layer) {
-    hidden = compute_layer(static_cast<size_t>(layer), rows, report);
-    rows = as_rows(hidden, static_cast<uint64_t>(model_.shape().hidden));
+  const auto layers = static_cast<size_t>(model_.shape().layers);
+  std::vector<feature::NodeSet> needed = needed_nodes(questions, layers - 1, place_);
+  const feature::RowSource* rows = &features_;
+  std::unique_ptr<HiddenRows> hidden;
+  for (size_t layer = 0; layer + 1 < layers; ++layer) {
+    auto out =
+        std::make_unique<HiddenRows>(needed[layer], static_cast<uint32_t>(model_.shape().hidden),
+                                     options_.scratch, place_.ledger);
+    compute_layer(layer, *rows, needed[layer], *out, report);
+    hidden = std::move(out);
+    rows = &hidden->finish(place_.arrangement, place_.arrangement.computing);
   }
-  answer_last_layer(rows, questions, report, take);
+  answer_last_layer(*rows, questions, report, take);
 }
 
-memory::Buffer<float> Inference::compute_layer(size_t layer, const kernel::Rows& rows,
-                                               Report& report) {
-  const int64_t columns = model_.shape().hidden;
-  const uint64_t nodes = topology_.nodes();
-  memory::Buffer<float> out(ledger_, "hidden rows", nodes * static_cast<uint64_t>(columns));
-  Source source(topology_, rows, {UINT32_MAX},
-                assembly_for(model_.shape().kind, recipe::Norm::full), options_.workers, device_,
-                ledger_);
-  const batch::Pass pass = {.seeds = batch::Seeds::all(nodes), .batch_size = kFullBatch};
-  for_each_batch(source, pass, device_, ledger_, report,
-                 [&](const batch::Batch& batch, const nn::BatchTensors& tensors) {
-                   const at::Tensor values = model_.layer(layer, layer_input(tensors));
-                   float* place = out.data() + batch.first_seed * static_cast<uint64_t>(columns);
-                   at::from_blob(place, {values.size(0), columns}).copy_(values);
+void Inference::compute_layer(size_t layer, const feature::RowSource& rows,
+                              const feature::NodeSet& nodes, HiddenRows& out, Report& report) {
+  Source source(place_, rows, {UINT32_MAX}, assembly_for(model_.shape().kind, recipe::Norm::full));
+  const batch::Pass pass = {.seeds = batch::Seeds::members(nodes), .batch_size = kFullBatch};
+  for_each_batch(source, pass, report,
+                 [&](const batch::Batch& /*batch*/, const nn::BatchTensors& tensors) {
+                   const at::Tensor values =
+                       model_.layer(layer, layer_input(tensors)).to(at::kCPU).contiguous();
+                   out.append(values.data_ptr<float>(), static_cast<uint64_t>(values.size(0)));
                  });
-  return out;
 }
 
-void Inference::answer_last_layer(const kernel::Rows& rows, std::span<const Question> questions,
-                                  Report& report, const Take& take) {
+void Inference::answer_last_layer(const feature::RowSource& rows,
+                                  std::span<const Question> questions, Report& report,
+                                  const Take& take) {
   const auto last = static_cast<size_t>(model_.shape().layers - 1);
-  Source source(topology_, rows, {UINT32_MAX},
-                assembly_for(model_.shape().kind, recipe::Norm::full), options_.workers, device_,
-                ledger_);
+  batch::Assembly assembly = assembly_for(model_.shape().kind, recipe::Norm::full);
+  if (options_.embeddings && assembly.input == batch::Input::aggregated) {
+    assembly.input = batch::Input::aggregated_and_own;
+  }
+  Source source(place_, rows, {UINT32_MAX}, assembly);
   for (size_t i = 0; i < questions.size(); ++i) {
     const batch::Pass pass = {
         .seeds = questions[i].seeds, .labels = questions[i].labels, .batch_size = kFullBatch};
-    for_each_batch(source, pass, device_, ledger_, report,
+    for_each_batch(source, pass, report,
                    [&](const batch::Batch& batch, const nn::BatchTensors& tensors) {
                      nn::Outputs outputs{.logits = model_.layer(last, layer_input(tensors))};
-                     if (last > 0) outputs.embeddings = own_rows(rows, batch);
+                     if (options_.embeddings && last > 0) {
+                       const at::Tensor& own = tensors.own.defined() ? tensors.own : tensors.input;
+                       outputs.embeddings = own.narrow(0, 0, batch.seeds);
+                     }
                      take({i, batch.first_seed, std::move(outputs), tensors.labels});
                    });
   }

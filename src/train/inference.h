@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/Device.h>
 
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <span>
@@ -12,11 +13,14 @@
 
 #include "batch/pipeline.h"
 #include "batch/split.h"
+#include "feature/row_source.h"
 #include "memory/ledger.h"
 #include "nn/model.h"
+#include "plan/arrangement.h"
 #include "recipe/recipe.h"
 #include "sample/topology.h"
 #include "train/feeder.h"
+#include "train/hidden_rows.h"
 #include "train/report.h"
 
 namespace plimsoll::train {
@@ -24,18 +28,20 @@ namespace plimsoll::train {
 // How a pipeline must prepare batches for a model.
 batch::Assembly assembly_for(recipe::ModelKind kind, recipe::Norm norm);
 
-// Threads for making batches and for computing, of `threads` in all; `workers` 0 = chosen.
-struct ThreadShares {
-  unsigned workers = 1;
-  unsigned computing = 1;
+// What batches are made from, and in which room.
+struct Place {
+  const sample::Topology& topology;
+  plan::Arrangement arrangement;
+  c10::Device device;
+  memory::Ledger& ledger;
+  // Told of everything that takes unusually long.
+  std::function<void(const std::string& what)> on_stall = {};
 };
-ThreadShares share_threads(unsigned threads, unsigned workers, bool gpu);
 
 // A pipeline for these fan-outs whose batches fit the device, with its feeder.
 struct Source {
-  Source(const sample::Topology& topology, const kernel::Rows& rows, std::vector<uint32_t> fanout,
-         const batch::Assembly& assembly, unsigned workers, c10::Device device,
-         memory::Ledger& ledger);
+  Source(const Place& place, const feature::RowSource& rows, std::vector<uint32_t> fanout,
+         const batch::Assembly& assembly);
 
   std::unique_ptr<memory::PageSource> pages;
   batch::Pipeline pipeline;
@@ -60,23 +66,21 @@ struct InferenceOptions {
   recipe::Evaluation evaluation = recipe::Evaluation::sampled;
   uint64_t batch_size = 1024;
   uint64_t seed = 0;
-  unsigned workers = 1;
+  bool embeddings = false;        // wanted, beside the logits
+  std::filesystem::path scratch;  // a folder for what does not fit into memory
 };
 
 // Everything must outlive it. `sampled` is the pipeline of the model's own fan-outs, lent by the
 // trainer: evaluating makes no second one.
 class Inference {
  public:
-  Inference(nn::Model& model, const sample::Topology& topology, const kernel::Rows& features,
-            Source& sampled, const InferenceOptions& options, c10::Device device,
-            memory::Ledger& ledger)
+  Inference(nn::Model& model, const Place& place, const feature::RowSource& features,
+            Source& sampled, InferenceOptions options)
       : model_(model),
-        topology_(topology),
+        place_(place),
         features_(features),
         sampled_(sampled),
-        options_(options),
-        device_(device),
-        ledger_(ledger) {}
+        options_(std::move(options)) {}
 
   using Take = std::function<void(const Answer&)>;
   void answer(std::span<const Question> questions, Report& report, const Take& take);
@@ -84,17 +88,19 @@ class Inference {
  private:
   void answer_sampled(std::span<const Question> questions, Report& report, const Take& take);
   void answer_full(std::span<const Question> questions, Report& report, const Take& take);
-  memory::Buffer<float> compute_layer(size_t layer, const kernel::Rows& rows, Report& report);
-  void answer_last_layer(const kernel::Rows& rows, std::span<const Question> questions,
+  void compute_layer(size_t layer, const feature::RowSource& rows, const feature::NodeSet& nodes,
+                     HiddenRows& out, Report& report);
+  void answer_last_layer(const feature::RowSource& rows, std::span<const Question> questions,
                          Report& report, const Take& take);
+  void for_each_batch(
+      Source& source, const batch::Pass& pass, Report& report,
+      const std::function<void(const batch::Batch&, const nn::BatchTensors&)>& body);
 
   nn::Model& model_;
-  const sample::Topology& topology_;
-  const kernel::Rows& features_;
+  const Place place_;
+  const feature::RowSource& features_;
   Source& sampled_;
   const InferenceOptions options_;
-  const c10::Device device_;
-  memory::Ledger& ledger_;
 };
 
 // The share of each split's nodes that the model labels as they are labelled; none for an empty

@@ -8,6 +8,7 @@
 
 #include "graph/store.h"
 #include "memory/ledger.h"
+#include "plan/plan.h"
 #include "recipe/recipe.h"
 
 namespace plimsoll::train {
@@ -38,6 +39,7 @@ struct TrainJob {
   bool resume = false;      // from save_dir/last.pth; `recipe` is then what recipe::resume gave
   uint64_t save_every = 0;  // epochs from one epoch_NNN.pth to the next; 0 = none
   double checkpoint_minutes = 30;  // how much work a kill -9 may cost
+  plan::Plan plan;
   memory::Ledger& ledger;
 };
 
@@ -50,6 +52,7 @@ struct PredictJob {
   std::filesystem::path out;                     // .npy; rows by ascending original id
   std::filesystem::path ids_out;                 // .npy of those ids; empty = not written
   RunOptions run;
+  plan::Plan plan;
   memory::Ledger& ledger;
 };
 

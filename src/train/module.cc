@@ -45,8 +45,11 @@ int run_training(const TrainJob& job) {
   fmt::print("  device    {}\n", device.str());
   std::fflush(stdout);
   std::filesystem::create_directories(job.save_dir);
-  const Data data = load_data(job.store, job.ledger, job.run.threads, job.run.quiet);
-  Trainer trainer(job, data, device);
+  const plan::Arrangement arrangement = for_device(job.plan.arrangement, job.run, device);
+  const Data data =
+      load_data(job.store, job.ledger,
+                {.arrangement = arrangement, .threads = job.run.threads, .quiet = job.run.quiet});
+  Trainer trainer(job, arrangement, data, device);
   return trainer.run();
 }
 

@@ -141,22 +141,26 @@ void predict(const PredictJob& job) {
   }
   const c10::Device device = choose_device(job.run.device);
   const memory::Lease runtime = lease_runtime(job.ledger, device);
-  const ThreadShares threads = share_threads(job.run.threads, job.run.workers, !device.is_cpu());
-  set_computing_threads(threads.computing);
   const recipe::Recipe& recipe = checkpoint.recipe;
-  const Data data = load_data(job.store, job.ledger, job.run.threads, job.run.quiet);
+  const plan::Arrangement arrangement = for_device(job.plan.arrangement, job.run, device);
+  set_computing_threads(arrangement.computing);
+  const Data data =
+      load_data(job.store, job.ledger,
+                {.arrangement = arrangement, .threads = job.run.threads, .quiet = job.run.quiet});
   const Asked asked = ask(job, data);
   nn::Model model(checkpoint.shape, 0, device);
   load_model(checkpoint, job.checkpoint, model);
-  Source source(data.topology, data.rows.rows(),
+  const Place place = {data.topology, arrangement, device, job.ledger};
+  Source source(place, data.rows,
                 recipe.model == recipe::ModelKind::mlp ? std::vector<uint32_t>() : recipe.fanout,
-                assembly_for(recipe.model, recipe.norm), threads.workers, device, job.ledger);
-  Inference inference(model, data.topology, data.rows.rows(), source,
-                      {.evaluation = job.evaluation.value_or(recipe.evaluation),
-                       .batch_size = recipe.batch_size,
-                       .seed = recipe.seed,
-                       .workers = threads.workers},
-                      device, job.ledger);
+                assembly_for(recipe.model, recipe.norm));
+  Inference inference(
+      model, place, data.rows, source,
+      {.evaluation = job.evaluation.value_or(recipe.evaluation),
+       .batch_size = recipe.batch_size,
+       .seed = recipe.seed,
+       .embeddings = job.output == Output::embeddings,
+       .scratch = job.out.has_parent_path() ? job.out.parent_path() : std::filesystem::path(".")});
   const uint64_t count = asked.ids.size();
   if (job.output == Output::classes) {
     const memory::Buffer<int64_t> out(job.ledger, "predictions", count);

@@ -48,6 +48,11 @@ class Pool final : public c10::Allocator {
     return *pool;
   }
 
+  void give_back_cached() {
+    const std::lock_guard lock(mutex_);
+    drop_cached();
+  }
+
   void use(memory::Ledger* ledger) {
     const std::lock_guard lock(mutex_);
     drop_cached();
@@ -85,21 +90,26 @@ class Pool final : public c10::Allocator {
     return {values, values, &take_back, cpu};
   }
 
-  // Null outside of a TensorMemory.
+  // Null outside of a TensorMemory. The mutex is not held while leasing: that may ask for what is
+  // cached here.
   void* lend_large(uint64_t room_bytes) {
-    const std::lock_guard lock(mutex_);
-    if (ledger_ == nullptr) return nullptr;
-    auto& cached = cached_[room_bytes];
-    if (cached.empty()) {
-      if (ledger_->available_bytes() < room_bytes) drop_cached();
-      memory::Pages pages(*ledger_, "tensors", room_bytes);
-      auto* header = new (pages.data()) Header{.room_bytes = room_bytes};
-      header->pages = std::move(pages);
-      live_.insert(header);
-      return values_of(header);
+    memory::Ledger* ledger = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      if (ledger_ == nullptr) return nullptr;
+      auto& cached = cached_[room_bytes];
+      if (!cached.empty()) {
+        Header* header = cached.back();
+        cached.pop_back();
+        live_.insert(header);
+        return values_of(header);
+      }
+      ledger = ledger_;
     }
-    Header* header = cached.back();
-    cached.pop_back();
+    memory::Pages pages(*ledger, "tensors", room_bytes);
+    auto* header = new (pages.data()) Header{.room_bytes = room_bytes};
+    header->pages = std::move(pages);
+    const std::lock_guard lock(mutex_);
     live_.insert(header);
     return values_of(header);
   }
@@ -142,7 +152,9 @@ class Pool final : public c10::Allocator {
 
 }  // namespace
 
-TensorMemory::TensorMemory(memory::Ledger& ledger) {
+TensorMemory::TensorMemory(memory::Ledger& ledger)
+    : reclaimer_(
+          ledger.on_shortage([](uint64_t /*bytes*/) { Pool::instance().give_back_cached(); })) {
   Pool::instance().use(&ledger);
   c10::SetCPUAllocator(&Pool::instance(), /*priority=*/1);
 }

@@ -16,6 +16,9 @@ class TensorMemory {
   TensorMemory(const TensorMemory&) = delete;
   TensorMemory& operator=(const TensorMemory&) = delete;
   ~TensorMemory();  // tensors that still live keep their memory, without lease
+
+ private:
+  memory::Ledger::Reclaimer reclaimer_;  // of what is kept for the next tensor
 };
 
 }  // namespace plimsoll::train

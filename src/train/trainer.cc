@@ -2,7 +2,6 @@
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/stack.h>
-#include <c10/util/Exception.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,6 +14,7 @@
 #include "base/interrupt.h"
 #include "base/random.h"
 #include "batch/slice.h"
+#include "train/shortage.h"
 
 namespace plimsoll::train {
 namespace {
@@ -39,27 +39,28 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 
 }  // namespace
 
-Trainer::Trainer(const TrainJob& job, const Data& data, c10::Device device)
+Trainer::Trainer(const TrainJob& job, const plan::Arrangement& arrangement, const Data& data,
+                 c10::Device device)
     : job_(job),
       recipe_(job.recipe),
       data_(data),
       device_(device),
-      threads_(share_threads(job.run.threads, job.run.workers, !device.is_cpu())),
+      report_(Report::wants_bars(job.run.quiet)),
+      place_{data.topology, arrangement, device, job.ledger,
+             [this](const std::string& what) { report_.note(what); }},
       store_(identity_of(job.store)),
       model_(shape_of(recipe_, job.store), key(recipe_.seed, kParameters, 0), device),
       adam_(model_.values()),
-      source_(data.topology, data.rows.rows(),
+      source_(place_, data.rows,
               recipe_.model == recipe::ModelKind::mlp ? std::vector<uint32_t>() : recipe_.fanout,
-              assembly_for(recipe_.model, recipe_.norm), threads_.workers, device, job.ledger),
-      inference_(model_, data.topology, data.rows.rows(), source_,
+              assembly_for(recipe_.model, recipe_.norm)),
+      inference_(model_, place_, data.rows, source_,
                  {.evaluation = recipe_.evaluation,
                   .batch_size = recipe_.batch_size,
                   .seed = recipe_.seed,
-                  .workers = threads_.workers},
-                 device, job.ledger),
-      report_(Report::wants_bars(job.run.quiet)),
+                  .scratch = job.save_dir}),
       last_write_(Clock::now()) {
-  set_computing_threads(threads_.computing);
+  set_computing_threads(arrangement.computing);
 }
 
 int Trainer::run() {
@@ -148,8 +149,10 @@ bool Trainer::train_epoch() {
                         .gradients = true});
   for (FedBatch* fed = &source_.feeder.next(); fed->batch != nullptr;
        fed = &source_.feeder.next()) {
+    const bool ended = fed->batch->last_part();
     train_batch(*fed);
     source_.feeder.done();
+    if (!ended) continue;
     ++position_.batch;
     ++batches_done_;
     report_.advance(position_.batch, position_.loss_sum / static_cast<double>(std::max<uint64_t>(
@@ -168,18 +171,28 @@ bool Trainer::train_epoch() {
 
 void Trainer::train_batch(FedBatch& fed) {
   const batch::Batch& batch = *fed.batch;
-  model_.gradients().zero_();
+  if (batch.first_part()) {
+    model_.gradients().zero_();
+    parts_loss_.reset();
+  }
   at::Tensor loss;
+  const at::Tensor before = batch.first_part() ? at::Tensor() : model_.gradients().clone();
   if (fed.tensors) {
     try {
-      loss = forward_backward(*fed.tensors, batch.seeds);
-    } catch (const c10::OutOfMemoryError&) {
+      loss = forward_backward(*fed.tensors, batch.whole);
+    } catch (...) {
+      if (!is_shortage(std::current_exception())) throw;
       fed.tensors.reset();
       model_.forget();
     }
   }
-  if (!loss.defined()) loss = train_in_parts(batch);
-  losses_.push_back({batch.index, batch.seeds, loss});
+  if (!loss.defined()) {
+    source_.pipeline.drop_ready();
+    loss = train_in_parts(batch, before);
+  }
+  parts_loss_ = parts_loss_.defined() ? parts_loss_.add(loss) : loss;
+  if (!batch.last_part()) return;
+  losses_.push_back({batch.index, batch.whole, parts_loss_});
   if (device_.is_cpu() || losses_.size() >= kLossesAtOnce) look_at_losses();
   const Clock::time_point start = Clock::now();
   adam_.step(model_.values(), model_.gradients(), learning_rate(), recipe_.weight_decay);
@@ -200,11 +213,13 @@ at::Tensor Trainer::forward_backward(const nn::BatchTensors& tensors, int64_t ba
   return loss.sum;
 }
 
-// For a batch that the device has no room for: the gradients of its parts, added up.
-at::Tensor Trainer::train_in_parts(const batch::Batch& batch) {
+// For a batch that there is no room for: the gradients of its parts, added up to those of `before`,
+// which may be none.
+at::Tensor Trainer::train_in_parts(const batch::Batch& batch, const at::Tensor& before) {
   for (uint32_t parts = 2; parts / 2 < batch.seeds; parts *= 2) {
     try {
       model_.gradients().zero_();
+      if (before.defined()) model_.gradients().copy_(before);
       at::Tensor sum;
       for (uint32_t part = 0; part < parts; ++part) {
         const auto bound = [&](uint64_t i) {
@@ -213,19 +228,21 @@ at::Tensor Trainer::train_in_parts(const batch::Batch& batch) {
         if (bound(part) == bound(part + 1)) continue;
         const batch::Slice slice(batch, bound(part), bound(part + 1), job_.ledger);
         const nn::BatchTensors tensors = to_device(view_tensors(slice.batch()), device_);
-        const at::Tensor loss = forward_backward(tensors, batch.seeds);
+        const at::Tensor loss = forward_backward(tensors, batch.whole);
         sum = sum.defined() ? sum.add(loss) : loss;
       }
-      report_.note(fmt::format("batch {} did not fit the device and was computed in {} parts",
-                               batch.index + 1, parts));
+      report_.note(
+          fmt::format("batch {} did not fit and was computed in {} parts", batch.index + 1, parts));
       return sum;
-    } catch (const c10::OutOfMemoryError&) {
+    } catch (...) {
+      if (!is_shortage(std::current_exception())) throw;
       model_.forget();
     }
   }
   fail(ErrorKind::memory,
-       "one seed's neighbourhood does not fit the device; lower --fanout or "
-       "--hidden, or use --device cpu");
+       "computing one seed's neighbourhood does not fit into {}; lower --fanout or --hidden{}",
+       device_.is_cpu() ? "the limit" : "the device",
+       device_.is_cpu() ? ", or raise --memory" : ", or use --device cpu");
 }
 
 // Adds what is pending to the epoch's sum, in order, and ends the run at the first that is not a

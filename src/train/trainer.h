@@ -30,7 +30,8 @@ struct ComputeTimes {
 
 class Trainer {
  public:
-  Trainer(const TrainJob& job, const Data& data, c10::Device device);
+  Trainer(const TrainJob& job, const plan::Arrangement& arrangement, const Data& data,
+          c10::Device device);
 
   // Returns the signal that asked it to stop, else 0.
   int run();
@@ -43,10 +44,11 @@ class Trainer {
   double learning_rate() const;
   // One epoch or the rest of it; false when it was asked to stop on the way.
   bool train_epoch();
+  // One batch, or a part of one; the step comes with the last.
   void train_batch(FedBatch& fed);
   // Adds to the gradients; returns the sum of the losses, on the device.
   at::Tensor forward_backward(const nn::BatchTensors& tensors, int64_t batch_seeds);
-  at::Tensor train_in_parts(const batch::Batch& batch);
+  at::Tensor train_in_parts(const batch::Batch& batch, const at::Tensor& before);
   void look_at_losses();
   void finish_epoch();
   void judge(const EpochResult& result);
@@ -62,13 +64,13 @@ class Trainer {
   const recipe::Recipe& recipe_;
   const Data& data_;
   const c10::Device device_;
-  const ThreadShares threads_;
+  Report report_;
+  const Place place_;
   const StoreIdentity store_;
   nn::Model model_;
   nn::Adam adam_;
   Source source_;
   Inference inference_;
-  Report report_;
   Position position_;
   std::optional<Dict> best_;  // of the best epoch, where this process has seen it
   bool best_written_ = true;
@@ -77,6 +79,7 @@ class Trainer {
     uint64_t seeds = 0;
     at::Tensor sum;
   };
+  at::Tensor parts_loss_;            // of the parts of a batch that have been computed
   std::vector<PendingLoss> losses_;  // not looked at: a look makes the CPU wait for a GPU
   std::string last_good_;            // the newest checkpoint on disk
   Clock::time_point epoch_start_;

@@ -91,7 +91,8 @@ void Trainer::print_end(const Results& results) const {
         "gathering,\n          the training thread {:.2f} ms forward, {:.2f} backward, {:.2f} "
         "step, {:.2f} waiting\n",
         results.batches_per_second,
-        threads_.workers == 1 ? "one worker" : fmt::format("{} workers", threads_.workers),
+        place_.arrangement.workers == 1 ? "one worker"
+                                        : fmt::format("{} workers", place_.arrangement.workers),
         stages.sample, stages.gather, stages.forward, stages.backward, stages.step, stages.waiting);
   }
   std::string parts;

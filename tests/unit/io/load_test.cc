@@ -55,13 +55,14 @@ TEST_P(LoadOfSize, GivesEveryByteOnceToMemoryAndToTheCallback) {
     const memory::Buffer<std::byte> out(ledger, "rows", size);
     std::mutex mutex;
     std::vector<std::pair<uint64_t, uint64_t>> pieces;  // offset, size
-    load(folder / "file", out.span(), threads, [&](std::span<const std::byte> piece) {
-      const auto offset = static_cast<uint64_t>(piece.data() - out.data());
-      EXPECT_TRUE(
-          std::ranges::equal(piece, std::as_bytes(std::span(text)).subspan(offset, piece.size())));
-      const std::lock_guard lock(mutex);
-      pieces.emplace_back(offset, piece.size());
-    });
+    load({.path = folder / "file", .out = out.span()}, threads,
+         [&](std::span<const std::byte> piece) {
+           const auto offset = static_cast<uint64_t>(piece.data() - out.data());
+           EXPECT_TRUE(std::ranges::equal(
+               piece, std::as_bytes(std::span(text)).subspan(offset, piece.size())));
+           const std::lock_guard lock(mutex);
+           pieces.emplace_back(offset, piece.size());
+         });
     EXPECT_TRUE(std::ranges::equal(out.span(), std::as_bytes(std::span(text))));
     std::ranges::sort(pieces);
     uint64_t next = 0;
@@ -95,7 +96,7 @@ TEST_F(Load, TakesTheFirstBytesOfALongerFile) {
   const std::string text = random_text(10'000);
   write_file(path_, text);
   const memory::Buffer<std::byte> out(ledger_, "rows", 5000);
-  load(path_, out.span(), 1, ignore);
+  load({.path = path_, .out = out.span()}, 1, ignore);
   EXPECT_TRUE(std::ranges::equal(out.span(), std::as_bytes(std::span(text)).first(5000)));
 }
 
@@ -114,7 +115,7 @@ TEST_F(Load, LeavesNoTraceInThePageCache) {
   }
   {
     const memory::Buffer<std::byte> out(ledger_, "rows", kSize);
-    load(path_, out.span(), 2, ignore);
+    load({.path = path_, .out = out.span()}, 2, ignore);
   }
   const OpenFile file = open_uncached(path_, O_RDONLY);
   void* mapped = ::mmap(nullptr, kSize, PROT_READ, MAP_SHARED, file.fd.get(), 0);
@@ -141,7 +142,7 @@ TEST_F(Load, OfAFileThatIsTooShortIsAnErrorWithItsName) {
     for (const unsigned threads : {1U, 2U}) {
       SCOPED_TRACE(std::to_string(has) + " bytes, " + std::to_string(asked) + " asked for");
       expect_error(ErrorKind::io, {path_.string()},
-                   [&] { load(path_, out.span(), threads, ignore); });
+                   [&] { load({.path = path_, .out = out.span()}, threads, ignore); });
     }
   }
 }
@@ -149,7 +150,7 @@ TEST_F(Load, OfAFileThatIsTooShortIsAnErrorWithItsName) {
 TEST_F(Load, OfAMissingFileIsAnErrorWithItsName) {
   const memory::Buffer<std::byte> out(ledger_, "rows", 1);
   expect_error(ErrorKind::io, {"cannot open", path_.string()},
-               [&] { load(path_, out.span(), 1, ignore); });
+               [&] { load({.path = path_, .out = out.span()}, 1, ignore); });
 }
 
 TEST_F(Load, PassesOnWhatTheCallbackThrows) {
@@ -157,7 +158,7 @@ TEST_F(Load, PassesOnWhatTheCallbackThrows) {
   const memory::Buffer<std::byte> out(ledger_, "rows", 3 * kPieceBytes);
   for (const unsigned threads : {1U, 3U}) {
     expect_error(ErrorKind::store, {"the second piece"}, [&] {
-      load(path_, out.span(), threads, [&](std::span<const std::byte> piece) {
+      load({.path = path_, .out = out.span()}, threads, [&](std::span<const std::byte> piece) {
         if (piece.data() == out.data() + kPieceBytes) fail(ErrorKind::store, "the second piece");
       });
     });

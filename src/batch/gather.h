@@ -1,0 +1,56 @@
+// Fills the inputs of prepared batches with rows, wherever those are.
+//
+// Rows that several batches of a window need are read once. Where the batches need more rows from
+// disk than there is room for, they are filled one by one, and one that is still too large in
+// rounds: slower, with the same bits, whatever the room.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+
+#include "batch/assemble.h"
+#include "feature/row_reader.h"
+#include "feature/row_source.h"
+#include "io/random_read.h"
+#include "memory/ledger.h"
+
+namespace plimsoll::batch {
+
+// For one thread.
+class Gatherer {
+ public:
+  // `queue` is asked for when something must be read.
+  Gatherer(const feature::RowSource& source, uint64_t area_bytes,
+           std::function<io::ReadQueue&()> queue, memory::Ledger& ledger)
+      : reader_(source, area_bytes, ledger), queue_(std::move(queue)), asked_(ledger, "reading") {}
+
+  void gather(std::span<Assembler* const> window);
+
+  // Rows that were needed, and those of them that were not resident, since the start.
+  struct Counts {
+    uint64_t rows = 0;
+    uint64_t from_disk = 0;
+  };
+  const Counts& counts() const { return counts_; }
+
+ private:
+  using Access = feature::RowReader::Access;
+  enum class Filled { yes, needs_leases, needs_room };
+
+  Filled try_gather(std::span<Assembler* const> window);
+  void lease_for(std::span<Assembler* const> window);
+  uint64_t mark(const Access& access, Assembler& assembler);
+  void fill_in_rounds(const Access& access, Assembler& assembler);
+  void fill_rows_in_rounds(const Access& access, Assembler& assembler,
+                           void (Assembler::*fill)(const kernel::Rows&, const uint32_t*,
+                                                   const Assembler::Part&));
+  void fill_sums_in_rounds(const Access& access, Assembler& assembler);
+
+  feature::RowReader reader_;
+  std::function<io::ReadQueue&()> queue_;
+  memory::Growing<uint32_t> asked_;  // in a round, by their number in the batch
+  Counts counts_;
+};
+
+}  // namespace plimsoll::batch

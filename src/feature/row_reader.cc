@@ -1,0 +1,86 @@
+#include "feature/row_reader.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/error.h"
+
+namespace plimsoll::feature {
+namespace {
+
+uint64_t round_up(uint64_t value, uint64_t step) { return (value + step - 1) / step * step; }
+
+// What one row may take in the area: its sectors, and the way to the next place that suits them.
+uint64_t most_bytes_a_row(const RowSource& source) {
+  const uint64_t row = source.shape().row_bytes;
+  const uint64_t alignment = source.file().file().alignment;
+  const bool fits = alignment % row == 0 || row % alignment == 0;
+  return round_up(row, alignment) + (fits ? 0 : alignment + std::lcm(row, alignment));
+}
+
+}  // namespace
+
+RowReader::RowReader(const RowSource& source, uint64_t area_bytes, memory::Ledger& ledger)
+    : source_(source), area_bytes_(area_bytes), ledger_(ledger), wants_(ledger, "reading") {}
+
+void RowReader::prepare(uint64_t count) {
+  wants_.renew(count);
+  if (base_ != nullptr) return;
+  step_ = std::lcm(source_.shape().row_bytes, source_.file().file().alignment);
+  const auto area = source_.file().lease_area(
+      "rows read", std::max(area_bytes_, RowSource::least_area_bytes(source_.shape())));
+  const auto begin = [&] {
+    const io::LinedFile::Use use(source_.file());
+    return static_cast<uint64_t>(area.data() - use.data);
+  }();
+  area_begin_ = round_up(begin, step_);
+  room_rows_ = (begin + area.size() - area_begin_) / most_bytes_a_row(source_);
+  if ((begin + area.size()) / source_.shape().row_bytes >= UINT32_MAX) {
+    fail(ErrorKind::internal, "rows of {} reach beyond 32-bit numbers", source_.shape().row_bytes);
+  }
+  pieces_ = memory::Buffer<io::Piece>(ledger_, "reading", room_rows_);
+  base_ = area.data() - begin;
+}
+
+RowReader::Access::Access(const RowReader& reader)
+    : use_(reader.source_.file()),
+      rows_(reader.source_.shape()),
+      set_(reader.source_.set()),
+      resident_rows_(use_.line_bytes / rows_.row_bytes),
+      all_in_place_(set_ == nullptr && resident_rows_ >= rows_.count) {
+  rows_.data = reinterpret_cast<const unsigned char*>(use_.data);
+}
+
+void RowReader::read(io::ReadQueue& queue) {
+  if (count_ == 0) return;
+  std::sort(wants_.data(), wants_.data() + count_,
+            [](const Want& a, const Want& b) { return a.row < b.row; });
+  const io::RowFile& file = source_.file().file();
+  const uint64_t row_bytes = source_.shape().row_bytes;
+  const uint64_t alignment = file.alignment;
+  uint64_t pieces = 0;
+  uint64_t next = area_begin_;  // from the base
+  uint64_t piece_place = 0;
+  for (uint64_t i = 0; i < count_; ++i) {
+    const uint64_t offset = wants_[i].row * row_bytes;
+    const uint64_t begin = offset / alignment * alignment;
+    const uint64_t end = round_up(offset + row_bytes, alignment);
+    io::Piece* last = pieces == 0 ? nullptr : &pieces_[pieces - 1];
+    if (last != nullptr && begin <= last->offset + last->bytes) {
+      const uint64_t more =
+          std::max(end, last->offset + last->bytes) - (last->offset + last->bytes);
+      last->bytes += static_cast<uint32_t>(more);
+      next += more;
+    } else {
+      piece_place = round_up(next - begin % step_, step_) + begin % step_;
+      last = &pieces_[pieces++];
+      *last = {begin, static_cast<uint32_t>(end - begin), base_ + piece_place};
+      next = piece_place + (end - begin);
+    }
+    *wants_[i].place = static_cast<uint32_t>((piece_place + offset - last->offset) / row_bytes);
+  }
+  count_ = 0;
+  queue.read(file, pieces_.first(pieces));
+}
+
+}  // namespace plimsoll::feature

@@ -1,0 +1,58 @@
+#include "feature/row_source.h"
+
+#include <algorithm>
+#include <numeric>
+#include <span>
+
+#include "io/file.h"
+#include "memory/buffer.h"
+
+namespace plimsoll::feature {
+namespace {
+
+uint64_t round_up(uint64_t bytes, uint64_t step) { return (bytes + step - 1) / step * step; }
+
+uint64_t room_for(const RowSource::File& file) {
+  return round_up(std::max(file.area_bytes, RowSource::least_area_bytes(file.shape)),
+                  memory::kPageBytes);
+}
+
+}  // namespace
+
+// The row's sectors, at a place of the area that is a multiple of both their sizes.
+uint64_t RowSource::least_area_bytes(const RowShape& shape) {
+  const uint64_t sector = io::kBlockBytes;
+  return 2 * std::lcm(shape.row_bytes, sector) + round_up(shape.row_bytes, sector) + sector;
+}
+
+RowSource::RowSource(const kernel::Rows& rows, const NodeSet* set)
+    : shape_(rows),
+      set_(set),
+      file_(std::make_unique<io::LinedFile>(
+          std::span(reinterpret_cast<const std::byte*>(rows.data), rows.count * rows.row_bytes))) {}
+
+RowSource::RowSource(const File& file, memory::Ledger& ledger)
+    : shape_(file.shape),
+      set_(file.set),
+      file_(std::make_unique<io::LinedFile>(
+          ledger, file.tag, file.path,
+          io::LinedFile::Shape{.bytes = file.shape.count * file.shape.row_bytes,
+                               .area_bytes = file.areas * room_for(file)})) {}
+
+RowSource load_rows(const graph::Store& store, memory::Ledger& ledger, const RowLayout& layout,
+                    unsigned threads, const std::function<void(uint64_t bytes)>& on_bytes) {
+  const graph::Meta& meta = store.meta();
+  RowSource source({.path = store.features_file(),
+                    .shape = {.row_bytes = meta.row_bytes,
+                              .count = meta.nodes,
+                              .columns = static_cast<uint32_t>(meta.feature_columns),
+                              .half = meta.feature_type == graph::FeatureType::f16},
+                    .areas = layout.areas,
+                    .area_bytes = layout.area_bytes},
+                   ledger);
+  source.file().raise(layout.line_bytes, threads,
+                      [&](std::span<const std::byte> piece) { on_bytes(piece.size()); });
+  return source;
+}
+
+}  // namespace plimsoll::feature

@@ -1,0 +1,100 @@
+// A line across a file: what lies above it is resident, what lies below is read when needed. Files
+// are written hot first, so the line is the whole cache: no table, no eviction, one comparison.
+//
+// Address space for the whole file is reserved at once and costs nothing; the line moves by filling
+// pages or giving them back.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/random_read.h"
+#include "memory/buffer.h"
+#include "memory/ledger.h"
+
+namespace plimsoll::io {
+
+// Lines stand at multiples of this: a large page.
+constexpr uint64_t kLineStepBytes = uint64_t{2} << 20;
+
+// Thread-safe.
+class LinedFile {
+ public:
+  struct Shape {
+    uint64_t bytes = 0;       // of the file
+    uint64_t area_bytes = 0;  // address space to reserve behind it, see lease_area
+  };
+  // The line is at 0. Nothing is leased.
+  LinedFile(memory::Ledger& ledger, std::string_view tag, const std::filesystem::path& path,
+            const Shape& shape);
+  // What is resident already and stays so, without a file; owned or, in the second form, not.
+  LinedFile(memory::Pages pages, uint64_t bytes);
+  explicit LinedFile(std::span<const std::byte> resident);
+  LinedFile(const LinedFile&) = delete;
+  LinedFile& operator=(const LinedFile&) = delete;
+  ~LinedFile();
+
+  uint64_t bytes() const { return shape_.bytes; }
+  uint64_t line_bytes() const;
+  bool resident() const { return line_bytes() == shape_.bytes; }
+  const RowFile& file() const { return *file_; }
+
+  // While it lives, bytes before line_bytes stay where they are. A thread holds one at a time, and
+  // takes no lease meanwhile: that might have to lower the line.
+  class Use {
+   public:
+    explicit Use(const LinedFile& file);
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+    ~Use();
+    const std::byte* const data;
+    const uint64_t line_bytes;
+
+   private:
+    const LinedFile& file_;
+  };
+
+  // Reads up to the new line, rounded down to a step unless it is the end, or as far as the ledger
+  // has room to spare. Not by two threads at once.
+  void raise(uint64_t line_bytes, unsigned threads,
+             const std::function<void(std::span<const std::byte> piece)>& on_piece);
+  // Gives back at least `bytes`, or everything.
+  void lower_by(uint64_t bytes);
+
+  // Leased memory behind the file's address space, so that one base and one index reach both.
+  // Areas follow each other and end with the LinedFile.
+  std::span<std::byte> lease_area(std::string_view tag, uint64_t bytes);
+
+ private:
+  const std::byte* data() const;
+
+  memory::Ledger* ledger_ = nullptr;
+  const std::string tag_;
+  const Shape shape_;
+  std::unique_ptr<RowFile> file_;
+  std::filesystem::path path_;
+  memory::Pages own_pages_;
+  const std::byte* resident_ = nullptr;  // without a file
+  std::byte* reserved_ = nullptr;        // with one
+  uint64_t reserved_bytes_ = 0;
+
+  mutable std::mutex mutex_;  // guards what follows
+  std::vector<memory::Lease> areas_;
+  uint64_t areas_bytes_ = 0;
+  mutable std::condition_variable changed_;
+  mutable uint64_t users_ = 0;
+  bool lowering_ = false;
+  uint64_t line_bytes_ = 0;
+  memory::Lease lease_;
+};
+
+}  // namespace plimsoll::io

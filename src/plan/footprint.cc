@@ -1,0 +1,130 @@
+#include "plan/footprint.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/units.h"
+
+namespace plimsoll::plan {
+namespace {
+
+using recipe::ModelKind;
+
+// Arrays that are renewed ask for an eighth more than they need; those that grow in the middle of a
+// batch end somewhere between just enough and half as much again.
+uint64_t renewed(uint64_t bytes) { return bytes + bytes / 8; }
+uint64_t grown(uint64_t bytes) { return bytes + bytes / 4; }
+
+constexpr uint64_t kWord = 4;
+constexpr uint64_t kMostPlaces = 1 << 18;      // drawn at once where lists are read, see sampler.cc
+constexpr uint64_t kReadRoomBytes = 1 * kMiB;  // io::ReadOptions
+constexpr uint64_t kPieceBytes = 24;
+constexpr uint64_t kWantBytes = 16;
+
+uint64_t sources(const BatchSize& batch, size_t hop) {
+  return hop + 1 < batch.hops.size() ? batch.hops[hop + 1].destinations : batch.nodes;
+}
+
+// Rows that the first layer is given, and how many floats each.
+uint64_t input_rows(const Work& work) {
+  const bool all = work.recipe.model == ModelKind::gat || work.batch.hops.empty();
+  return all ? work.batch.nodes : work.batch.hops.back().destinations;
+}
+
+// Nodes that layer `layer` computes.
+uint64_t computed_rows(const Work& work, size_t layer) {
+  const size_t layers = work.recipe.fanout.size();
+  const bool mlp = work.recipe.model == ModelKind::mlp;
+  return mlp ? work.batch.seeds : work.batch.hops[layers - 1 - layer].destinations;
+}
+
+uint64_t columns_after(const Work& work, size_t layer) {
+  return layer + 1 == work.recipe.fanout.size() ? work.store.classes : work.recipe.hidden;
+}
+
+}  // namespace
+
+uint64_t parameter_count(const Work& work) {
+  uint64_t count = 0;
+  uint64_t in = work.store.columns;
+  for (size_t layer = 0; layer < work.recipe.fanout.size(); ++layer) {
+    const uint64_t out = columns_after(work, layer);
+    count += in * out * (work.recipe.model == ModelKind::sage ? 2 : 1) + out;
+    if (work.recipe.model == ModelKind::gat) count += 2 * out;
+    if (work.recipe.batch_norm) count += 4 * out;
+    in = out;
+  }
+  return count;
+}
+
+uint64_t slot_bytes(const Work& work, bool reads_disk) {
+  const BatchSize& batch = work.batch;
+  const ModelKind model = work.recipe.model;
+  const bool gcn = model == ModelKind::gcn;
+  const bool summed = gcn || model == ModelKind::sage;
+  const bool all_degrees = gcn && work.recipe.norm == recipe::Norm::full;
+  uint64_t bytes = grown(kWord * batch.nodes) + renewed(kWord * batch.seeds);
+  if (!batch.hops.empty()) {
+    bytes += grown(kWord * (all_degrees ? batch.nodes : batch.hops.back().destinations));
+  }
+  for (size_t hop = 0; hop < batch.hops.size(); ++hop) {
+    const auto [destinations, edges] = batch.hops[hop];
+    bytes += renewed(kWord * (destinations + 1)) + grown(kWord * edges);
+    if (summed) bytes += renewed(kWord * destinations);
+    if (gcn) bytes += renewed(kWord * (destinations + sources(batch, hop)));
+    const bool has_block = !summed || hop + 1 < batch.hops.size();
+    if (has_block) bytes += renewed(kWord * (sources(batch, hop) + 2 + 2 * edges));
+  }
+  bytes +=
+      renewed(input_rows(work) * work.store.columns * kWord) * (model == ModelKind::sage ? 2 : 1);
+  if (reads_disk) bytes += renewed(kWord * batch.nodes);
+  return bytes;
+}
+
+uint64_t worker_bytes(const Work& work, const Arrangement& arrangement, bool reads_disk) {
+  const BatchSize& batch = work.batch;
+  const uint64_t last_edges = batch.hops.empty() ? 0 : batch.hops.back().edges;
+  const uint64_t group = reads_disk ? std::min(kMostPlaces, last_edges) : 4096;
+  uint64_t bytes =
+      8 * std::bit_ceil(2 * (batch.nodes + group)) + grown(16 * batch.nodes) + grown(8 * group);
+  if (!reads_disk) return bytes;
+  const uint64_t area = arrangement.area_bytes;
+  bytes += area + area / 512 * (kPieceBytes + kWord);
+  bytes += renewed(kWantBytes * batch.nodes * arrangement.window);
+  bytes += kReadRoomBytes + kReadRoomBytes / 512 * kPieceBytes + grown(kWantBytes * group);
+  return bytes;
+}
+
+uint64_t model_bytes(const Work& work) {
+  // Values, gradients, two figures of Adam; the best epoch's copy; what a checkpoint gathers.
+  return parameter_count(work) * sizeof(float) * (4 + 3 + 3);
+}
+
+uint64_t activation_bytes(const Work& work) {
+  const size_t layers = work.recipe.fanout.size();
+  const bool gat = work.recipe.model == ModelKind::gat;
+  uint64_t floats = 0;
+  for (size_t layer = 0; layer < layers; ++layer) {
+    const uint64_t out = columns_after(work, layer);
+    const uint64_t rows = computed_rows(work, layer);
+    const bool last = layer + 1 == layers;
+    // Values, their gradient, and what one operation has beside; of logits, the loss keeps more.
+    floats += rows * out * (last ? 6 : 3);
+    if (gat) {
+      const size_t hop = layers - 1 - layer;
+      floats += 3 * sources(work.batch, hop) * out +
+                4 * work.batch.hops[hop].edges * (last ? 1 : work.recipe.heads);
+    } else if (layer > 0) {
+      floats += rows * work.recipe.hidden * 2;  // sums, and their gradient
+    }
+  }
+  return floats * sizeof(float);
+}
+
+// Features as fp32 and two int64 an edge to begin with; then the loader sorts the edges and holds
+// 54 bytes more for each.
+uint64_t pyg_bytes(const StoreShape& store) {
+  return store.nodes * store.columns * 4 + store.edges * (16 + 54);
+}
+
+}  // namespace plimsoll::plan

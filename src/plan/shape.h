@@ -1,0 +1,36 @@
+// What a plan must know of a store: a few kilobytes, read in milliseconds whatever its size.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "graph/store.h"
+#include "memory/ledger.h"
+
+namespace plimsoll::plan {
+
+// A place in the hot-first order, and the edges of all lists before it.
+struct Mark {
+  uint64_t node = 0;
+  uint64_t edges = 0;
+};
+
+struct StoreShape {
+  uint64_t nodes = 0;
+  uint64_t edges = 0;
+  uint64_t row_bytes = 0;
+  uint64_t columns = 0;
+  uint64_t classes = 0;
+  uint64_t train_nodes = 0;
+  uint64_t evaluated_nodes = 0;  // valid and test
+  std::vector<Mark> marks;       // from node 0 to all nodes, closer together where it is hot
+
+  uint64_t offsets_bytes() const { return (nodes + 1) * sizeof(uint64_t); }
+  uint64_t neighbors_bytes() const { return edges * sizeof(uint32_t); }
+  uint64_t features_bytes() const { return nodes * row_bytes; }
+  uint64_t split_bytes() const { return (train_nodes + evaluated_nodes) * 8; }
+};
+
+StoreShape read_shape(const graph::Store& store, memory::Ledger& ledger);
+
+}  // namespace plimsoll::plan

@@ -1,0 +1,32 @@
+// What was measured of this machine, kept from run to run: measuring takes a second and a half, and
+// most runs are on the machine of the run before. A cache, so nothing about it is ever an error.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "memory/limit.h"
+#include "plan/machine.h"
+
+namespace plimsoll::plan {
+
+// $XDG_CACHE_HOME/plimsoll/machine.json, else the same below ~/.cache; empty where neither is set.
+std::filesystem::path machine_cache_file(const memory::Host& host = memory::Host::real());
+
+// "AMD EPYC, 2 threads, disk 254:0": what the figures depend on. The disk is the one of `file`.
+std::string machine_key(const std::filesystem::path& file, unsigned threads,
+                        const memory::Host& host = memory::Host::real());
+
+// Nothing where the file is missing, of another version or damaged, or does not know the key.
+std::optional<Machine> load_machine(const std::filesystem::path& cache_file,
+                                    const std::string& key);
+
+// Beside what the file knows already. False where it cannot be written.
+bool save_machine(const std::filesystem::path& cache_file, const std::string& key,
+                  const Machine& machine);
+
+// As it was measured before, else measured now and saved.
+Machine known_machine(const std::filesystem::path& file, unsigned threads, memory::Ledger& ledger);
+
+}  // namespace plimsoll::plan

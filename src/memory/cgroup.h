@@ -44,6 +44,7 @@ struct CgroupMemory {
   uint64_t cache_bytes = 0;
   uint64_t anon_bytes = 0;  // of that, the processes' own memory
 
+  bool operator==(const CgroupMemory&) const = default;
   uint64_t held_bytes() const { return charged_bytes - cache_bytes; }
   // Below zero where a limit was lowered under what is held.
   int64_t left_bytes() const {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/units.h"
-#include "memory/fake_host.h"
+#include "fake_host.h"
 
 namespace plimsoll::memory {
 namespace {

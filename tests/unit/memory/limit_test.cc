@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/units.h"
-#include "memory/fake_host.h"
+#include "fake_host.h"
 #include "temp_folder.h"
 
 namespace plimsoll::memory {

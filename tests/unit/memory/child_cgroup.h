@@ -37,14 +37,14 @@ class ResidentPages {
   ResidentPages& operator=(const ResidentPages&) = delete;
   ~ResidentPages() { ::munmap(data_, bytes_); }
 
-  // Of the last bytes; what remains stays mapped.
   void give_back(uint64_t bytes) {
-    const uint64_t kept = bytes >= bytes_ ? 0 : (bytes_ - bytes) & ~uint64_t{4095};
-    ::madvise(static_cast<char*>(data_) + kept, bytes_ - kept, MADV_DONTNEED);
+    kept_ = bytes >= kept_ ? 0 : (kept_ - bytes) & ~uint64_t{4095};
+    ::madvise(static_cast<char*>(data_) + kept_, bytes_ - kept_, MADV_DONTNEED);
   }
 
  private:
   uint64_t bytes_;
+  uint64_t kept_ = bytes_;
   void* data_;
 };
 

@@ -115,6 +115,7 @@ void train(const CLI::App& command, TrainOptions& options) {
                                           .save_every = options.save_every,
                                           .checkpoint_minutes = options.checkpoint_minutes,
                                           .plan = plan,
+                                          .memory_log = options.memory_log,
                                           .ledger = ledger});
   if (signal_number == 0) return;
   fail(ErrorKind::stopped, "stopped by signal {} ({}), {} is written; to go on:\n  {}",

@@ -27,8 +27,9 @@ void RowReader::prepare(uint64_t count) {
   wants_.renew(count);
   if (base_ != nullptr) return;
   step_ = std::lcm(source_.shape().row_bytes, source_.file().file().alignment);
-  const auto area = source_.file().lease_area(
-      "rows read", std::max(area_bytes_, RowSource::least_area_bytes(source_.shape())));
+  area_ = io::LinedFile::Area(source_.file(), "rows read",
+                              std::max(area_bytes_, RowSource::least_area_bytes(source_.shape())));
+  const auto area = area_.bytes();
   const auto begin = [&] {
     const io::LinedFile::Use use(source_.file());
     return static_cast<uint64_t>(area.data() - use.data);

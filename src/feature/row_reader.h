@@ -72,6 +72,7 @@ class RowReader {
   const RowSource& source_;
   const uint64_t area_bytes_;
   memory::Ledger& ledger_;
+  io::LinedFile::Area area_;
   std::byte* base_ = nullptr;  // of all rows; null until there is an area
   uint64_t area_begin_ = 0;    // from the base, where the first piece may go
   uint64_t room_rows_ = 0;

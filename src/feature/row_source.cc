@@ -37,7 +37,8 @@ RowSource::RowSource(const File& file, memory::Ledger& ledger)
       file_(std::make_unique<io::LinedFile>(
           ledger, file.tag, file.path,
           io::LinedFile::Shape{.bytes = file.shape.count * file.shape.row_bytes,
-                               .area_bytes = file.areas * room_for(file)})) {}
+                               .areas = file.areas,
+                               .area_bytes = room_for(file)})) {}
 
 RowSource load_rows(const graph::Store& store, memory::Ledger& ledger, const RowLayout& layout,
                     unsigned threads, const std::function<void(uint64_t bytes)>& on_bytes) {

@@ -28,7 +28,8 @@ LinedFile::LinedFile(memory::Ledger& ledger, std::string_view tag,
       file_(std::make_unique<RowFile>(open_rows(path))),
       path_(path),
       reserved_bytes_(round_up(shape.bytes, kLineStepBytes) +
-                      round_up(shape.area_bytes, kLineStepBytes)) {
+                      shape.areas * round_up(shape.area_bytes, memory::kPageBytes)),
+      areas_lent_(shape.areas) {
   if (file_->size_bytes < shape.bytes) {
     fail(ErrorKind::store, "{} has {} bytes, {} expected; import the graph again", path.string(),
          file_->size_bytes, shape.bytes);
@@ -117,18 +118,31 @@ void LinedFile::lower_by(uint64_t bytes) {
   changed_.notify_all();
 }
 
-std::span<std::byte> LinedFile::lease_area(std::string_view tag, uint64_t bytes) {
-  const uint64_t rounded = round_up(bytes, memory::kPageBytes);
-  memory::Lease lease = ledger_->lease(tag, rounded);
-  const std::lock_guard lock(mutex_);
-  if (areas_bytes_ + rounded > shape_.area_bytes) {
-    fail(ErrorKind::internal, "{} more bytes behind {}, {} of {} taken", bytes, path_.string(),
-         areas_bytes_, shape_.area_bytes);
-  }
-  areas_.push_back(std::move(lease));
-  const std::span area(reserved_ + round_up(shape_.bytes, kLineStepBytes) + areas_bytes_, bytes);
-  areas_bytes_ += rounded;
-  return area;
+std::span<std::byte> LinedFile::area(uint64_t index) const {
+  const uint64_t step = round_up(shape_.area_bytes, memory::kPageBytes);
+  return {reserved_ + round_up(shape_.bytes, kLineStepBytes) + index * step, step};
 }
+
+LinedFile::Area::Area(LinedFile& file, std::string_view tag, uint64_t bytes)
+    : bytes_(round_up(bytes, memory::kPageBytes)), lease_(file.ledger_->lease(tag, bytes_)) {
+  const std::lock_guard lock(file.mutex_);
+  const auto free = std::find(file.areas_lent_.begin(), file.areas_lent_.end(), false);
+  if (free == file.areas_lent_.end() || bytes_ > file.area(0).size()) {
+    fail(ErrorKind::internal, "no area of {} bytes behind {}: {} of {} bytes are all lent", bytes,
+         file.path_.string(), file.areas_lent_.size(), file.shape_.area_bytes);
+  }
+  *free = true;
+  index_ = static_cast<uint64_t>(free - file.areas_lent_.begin());
+  file_ = &file;
+}
+
+LinedFile::Area::~Area() {
+  if (file_ == nullptr) return;
+  madvise(bytes().data(), bytes().size(), MADV_DONTNEED);
+  const std::lock_guard lock(file_->mutex_);
+  file_->areas_lent_[index_] = false;
+}
+
+std::span<std::byte> LinedFile::Area::bytes() const { return file_->area(index_).first(bytes_); }
 
 }  // namespace plimsoll::io

@@ -31,8 +31,8 @@ struct PressureReading {
   std::optional<uint64_t> host_stall_us;
 };
 
-// Costs 0.15 ms of CPU time (measured with 20 mounts and five cgroup levels, one of them limited):
-// at five readings a second less than a thousandth of one core.
+// Costs 0.15 to 0.2 ms of CPU time (measured with 20 mounts and five cgroup levels, one of them
+// limited): at five readings a second a thousandth of one core.
 PressureReading read_pressure(const Host& host = Host::real());
 
 // Each bound, the host and every cgroup with a limit, has a reserve that is kept free. Below it
@@ -40,7 +40,7 @@ PressureReading read_pressure(const Host& host = Host::real());
 // between nothing happens, so that lines do not move with every breath of a neighbour.
 struct PressureOptions {
   // The larger of the two. A neighbour that fills memory at 1 GB/s takes 256 MiB between a reading
-  // and the moment the lines are down, and takes what it lacks from nobody else.
+  // and the moment the lines are down.
   uint64_t host_reserve_least_bytes = 256 * kMiB;
   double host_reserve_share = 0.03;  // of RAM
 

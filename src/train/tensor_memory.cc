@@ -12,7 +12,6 @@
 #include <mutex>
 #include <new>
 #include <set>
-#include <vector>
 
 #include "base/error.h"
 #include "memory/buffer.h"
@@ -97,10 +96,11 @@ class Pool final : public c10::Allocator {
     {
       const std::lock_guard lock(mutex_);
       if (ledger_ == nullptr) return nullptr;
-      auto& cached = cached_[room_bytes];
-      if (!cached.empty()) {
-        Header* header = cached.back();
-        cached.pop_back();
+      // A somewhat larger room will do: batches vary, and a room for every size would add up.
+      const auto found = cached_.lower_bound(room_bytes);
+      if (found != cached_.end() && found->first <= room_bytes + room_bytes / 2) {
+        Header* header = found->second;
+        cached_.erase(found);
         live_.insert(header);
         return values_of(header);
       }
@@ -128,16 +128,14 @@ class Pool final : public c10::Allocator {
   void keep(Header* header) {
     const std::lock_guard lock(mutex_);
     if (live_.erase(header) > 0) {
-      cached_[header->room_bytes].push_back(header);
+      cached_.emplace(header->room_bytes, header);
     } else {
       release(header);  // of a TensorMemory that has ended
     }
   }
 
   void drop_cached() {
-    for (auto& [bytes, headers] : cached_) {
-      for (Header* header : headers) release(header);
-    }
+    for (const auto& [bytes, header] : cached_) release(header);
     cached_.clear();
   }
 
@@ -146,7 +144,7 @@ class Pool final : public c10::Allocator {
 
   std::mutex mutex_;
   memory::Ledger* ledger_ = nullptr;
-  std::map<uint64_t, std::vector<Header*>> cached_;  // by room
+  std::multimap<uint64_t, Header*> cached_;  // by room
   std::set<Header*> live_;
 };
 

@@ -2,12 +2,11 @@
 // at least one answer.
 //
 // A ring without flags, of plain reads. Measured beside it, with 256 reads of 512 bytes under way
-// on two busy cores (on idle ones the disk is the limit): DEFER_TASKRUN 1.055 times as many
-// reads, COOP_TASKRUN 1.01, a registered file 1.01, waiting for 16 answers at a time 1.00, 512
-// under way 1.00, 128 under way 0.81. DEFER_TASKRUN ties the ring to one thread, and making
-// another for the next thread may fail in the middle of the work. Registered memory gives 1.05 as
-// well, but memory that was unmapped and mapped again at the same address would silently get
-// nothing.
+// on two cores that others kept busy: DEFER_TASKRUN 1.055 times as many reads, COOP_TASKRUN 1.01,
+// a registered file 1.01, waiting for 16 answers at a time 1.00, 512 under way 1.00, 128 under
+// way 0.81. DEFER_TASKRUN ties the ring to one thread, and making another for the next thread may
+// fail in the middle of the work. Registered memory gives 1.05 as well, but memory that was
+// unmapped and mapped again at the same address would silently get nothing.
 #include <liburing.h>
 #include <sched.h>
 

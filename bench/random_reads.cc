@@ -1,6 +1,6 @@
-// random_reads FILE: what the disk under a large file gives at random places, as a Markdown table:
-// pieces of three sizes, by io_uring and by threads, with few and with many reads under way. The
-// page cache has no part in it where the file system has O_DIRECT.
+// random_reads FILE: what the disk under a large file gives at random places, as a Markdown
+// table: pieces of three sizes, by io_uring and by threads, with few and with many reads under
+// way. The page cache has no part in it where the file system has O_DIRECT.
 #include <fmt/format.h>
 #include <sys/resource.h>
 

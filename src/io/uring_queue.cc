@@ -2,11 +2,11 @@
 // at least one answer.
 //
 // A ring without flags, of plain reads. Measured beside it, with 256 reads of 512 bytes under way
-// on two busy cores (on idle ones the disk is the limit): DEFER_TASKRUN 1.055 times as many reads,
-// COOP_TASKRUN 1.01, a registered file 1.01, waiting for 16 answers at a time 1.00, 512 under way
-// 1.00, 128 under way 0.81. DEFER_TASKRUN ties the ring to one thread, and making another for the
-// next thread may fail in the middle of the work. Registered memory gives 1.05 as well, but memory
-// that was unmapped and mapped again at the same address would silently get nothing.
+// on two cores that others kept busy: DEFER_TASKRUN 1.055 times as many reads, COOP_TASKRUN 1.01,
+// a registered file 1.01, waiting for 16 answers at a time 1.00, 512 under way 1.00, 128 under
+// way 0.81. DEFER_TASKRUN ties the ring to one thread, and making another for the next thread may
+// fail in the middle of the work. Registered memory gives 1.05 as well, but memory that was
+// unmapped and mapped again at the same address would silently get nothing.
 #include <liburing.h>
 #include <sched.h>
 
@@ -106,7 +106,7 @@ class UringQueue final : public ReadQueue {
       under_way_ += static_cast<unsigned>(result);
       return 0;
     }
-    if (result == -EAGAIN || result == -EBUSY) ::sched_yield();  // the kernel lacks memory just now
+    if (result == -EAGAIN || result == -EBUSY) ::sched_yield();  // the kernel lacks memory now
     return result == -EINTR || result == -EAGAIN || result == -EBUSY ? 0 : -result;
   }
 
@@ -129,8 +129,8 @@ class UringQueue final : public ReadQueue {
     under_way_ -= taken;
   }
 
-  // The kernel takes no more requests. What it has is waited for; what it has not must never reach
-  // it later, so the ring is made anew.
+  // The kernel takes no more requests. What it has is waited for; what it has not must never
+  // reach it later, so the ring is made anew.
   [[noreturn]] void give_up(const RowFile& file, int error) {
     std::optional<ReadFailure> failure = ReadFailure{{}, error};
     while (under_way_ > 0) {

@@ -102,7 +102,8 @@ TEST_F(MachineCache, ThatCannotBeWrittenIsNoError) {
   EXPECT_FALSE(load_machine(file_, "this"));
   EXPECT_FALSE(save_machine({}, "this", kMachine));
   EXPECT_FALSE(save_machine("/proc/plimsoll/machine.json", "this", kMachine));
-  // A folder has the file's name: the entry cannot be put in its place, and nothing is left behind.
+  // A folder has the file's name: the entry cannot be put in its place, and nothing is left
+  // behind.
   fs::create_directories(folder_ / "taken/machine.json/x");
   EXPECT_FALSE(save_machine(folder_ / "taken/machine.json", "this", kMachine));
   EXPECT_EQ(names_in(folder_ / "taken"), std::vector<std::string>{"machine.json"});

@@ -48,7 +48,7 @@ RowReader::Access::Access(const RowReader& reader)
       rows_(reader.source_.shape()),
       set_(reader.source_.set()),
       resident_rows_(use_.line_bytes / rows_.row_bytes),
-      all_in_place_(set_ == nullptr && resident_rows_ >= rows_.count) {
+      all_in_place_(set_ == nullptr && all_resident()) {
   rows_.data = reinterpret_cast<const unsigned char*>(use_.data);
 }
 

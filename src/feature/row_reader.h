@@ -31,6 +31,7 @@ class RowReader {
     const kernel::Rows& rows() const { return rows_; }
     // Whether every row is at the place of its node's number.
     bool all_in_place() const { return all_in_place_; }
+    bool all_resident() const { return resident_rows_ >= rows_.count; }
     // The node's place, if it is resident.
     std::optional<uint32_t> place(uint32_t node) const {
       const uint64_t row = set_ == nullptr ? node : set_->rank(node);
@@ -46,6 +47,8 @@ class RowReader {
     bool all_in_place_;
   };
 
+  // Whether there is nothing to read, and nothing to prepare for it.
+  bool all_resident() const { return source_.file().resident(); }
   // Leases the area, and room to remember `count` wanted rows.
   void prepare(uint64_t count);
   uint64_t prepared() const { return base_ == nullptr ? 0 : wants_.capacity(); }

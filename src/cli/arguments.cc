@@ -25,6 +25,24 @@ std::string refuse_size(std::string& text) {
   }
 }
 
+constexpr const char* kAuto = "auto";
+
+std::string refuse_sizes(std::string& text) {
+  for (std::string& word : CLI::detail::split(text, ',')) {
+    if (word == kAuto) continue;
+    if (std::string refused = refuse_size(word); !refused.empty()) return refused;
+  }
+  return {};
+}
+
+std::string refuse_size_or_auto(std::string& text) {
+  return text == kAuto ? std::string() : refuse_size(text);
+}
+
+std::optional<uint64_t> parse_size_or_auto(const std::string& text) {
+  return text == kAuto ? std::nullopt : std::optional(parse_bytes(text));
+}
+
 }  // namespace
 
 CLI::Option* add_bytes(CLI::App& command, const std::string& name, std::optional<uint64_t>& bytes,
@@ -39,6 +57,34 @@ CLI::Option* add_bytes(CLI::App& command, const std::string& name, std::optional
 CLI::Option* add_memory(CLI::App& command, std::optional<uint64_t>& bytes) {
   return add_bytes(command, "--memory", bytes, "memory to work in, as 8G or 512M")
       ->default_str("half of what the machine, the cgroup or Slurm allows")
+      ->group(kResources);
+}
+
+CLI::Option* add_training_memory(CLI::App& command, std::optional<uint64_t>& bytes) {
+  return command
+      .add_option_function<std::string>(
+          "--memory", [&bytes](const std::string& text) { bytes = parse_size_or_auto(text); },
+          "memory to work in, as 8G or 512M; auto takes all that a cgroup or Slurm allows, and "
+          "what the machine can spare of its RAM")
+      ->check(CLI::Validator(refuse_size_or_auto, ""))
+      ->type_name("SIZE")
+      ->default_str(kAuto)
+      ->group(kResources);
+}
+
+CLI::Option* add_training_memories(CLI::App& command, std::vector<std::optional<uint64_t>>& sizes) {
+  return command
+      .add_option_function<std::string>(
+          "--memory",
+          [&sizes](const std::string& text) {
+            for (const std::string& word : CLI::detail::split(text, ',')) {
+              sizes.push_back(parse_size_or_auto(word));
+            }
+          },
+          "memory to work in, as 8G or 512M, or auto; several, as 8G,16G,32G, make a table")
+      ->check(CLI::Validator(refuse_sizes, ""))
+      ->type_name("SIZE")
+      ->default_str(kAuto)
       ->group(kResources);
 }
 

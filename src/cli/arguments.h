@@ -21,6 +21,12 @@ CLI::Option* add_bytes(CLI::App& command, const std::string& name, std::optional
 // --memory SIZE, for memory::choose_limit.
 CLI::Option* add_memory(CLI::App& command, std::optional<uint64_t>& bytes);
 
+// --memory SIZE of a training: `bytes` stays empty for the word auto, too, which is the default.
+CLI::Option* add_training_memory(CLI::App& command, std::optional<uint64_t>& bytes);
+
+// The same for several: 8G,16G,auto. Stays empty where it is not given.
+CLI::Option* add_training_memories(CLI::App& command, std::vector<std::optional<uint64_t>>& sizes);
+
 // --threads N, at least 1; `threads` is set at once to the number of CPUs this process may use.
 CLI::Option* add_threads(CLI::App& command, unsigned& threads);
 

@@ -4,50 +4,124 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <string>
 
 #include "base/error.h"
 #include "base/units.h"
+#include "memory/automatic_limit.h"
 #include "plan/describe.h"
 #include "plan/machine_cache.h"
-#include "plan/probe.h"
-#include "plan/shape.h"
 
 namespace plimsoll::cli {
 namespace {
 
-constexpr uint64_t kProbeReads = 40'000;         // about a quarter of a second
-constexpr uint64_t kPlanningBytes = 256 * kMiB;  // the most that planning itself may hold
-constexpr double kReserveShare = 0.1;
+// The most that planning itself may hold, whatever the limit: a limit that is too small should be
+// answered, not met.
+constexpr uint64_t kPlanningBytes = 256 * kMiB;
+// What the draws of a fan-out may take of the disk's time, within reason.
+constexpr double kDrawSeconds = 0.4;
+constexpr double kLeastReads = 1'000;
+constexpr double kMostReads = 40'000;
+constexpr uint64_t kRemedyPart = 8;  // of that, for a fan-out that might be a remedy
 
 }  // namespace
 
 memory::Limit training_limit(const RunningOptions& options) {
-  const memory::Limit detected = memory::detect_limit();
-  if (options.memory_bytes) return memory::choose_limit(options.memory_bytes, detected);
-  memory::Limit limit = detected;
-  limit.bytes = static_cast<uint64_t>(static_cast<double>(detected.bytes) * (1 - kReserveShare));
-  return limit;
+  if (!options.memory_bytes) return memory::automatic_limit();
+  return memory::choose_limit(options.memory_bytes, memory::detect_limit());
 }
 
-plan::Question ask_plan(const graph::Store& store, const recipe::Recipe& recipe,
-                        const RunningOptions& options, uint64_t limit_bytes) {
-  memory::Ledger ledger(std::min(kPlanningBytes, limit_bytes));
-  plan::Question question{
-      .store = plan::read_shape(store, ledger),
-      .recipe = recipe,
-      .probe = plan::probe(store, recipe, kProbeReads, ledger),
-      .limit_bytes = limit_bytes,
-      .runtime_bytes = options.run.device == train::DeviceKind::cuda ? train::kGpuRuntimeBytes
-                                                                     : train::kRuntimeBytes,
-      .threads = options.run.threads,
-      .workers = options.run.workers,
-      .machine = plan::known_machine(store.features_file(), options.run.threads, ledger)};
-  return question;
+void check_trainable(const graph::Store& store, const recipe::Recipe& recipe) {
+  const graph::Meta& meta = store.meta();
+  const std::string folder = store.folder().string();
+  if (meta.classes == 0) {
+    fail(ErrorKind::input, "{} has no labels, so there is nothing to learn; import it with labels",
+         folder);
+  }
+  if (meta.classes == 1) {
+    fail(ErrorKind::input, "{} has a single class, so there is nothing to learn", folder);
+  }
+  if (meta.feature_columns == 0) {
+    fail(ErrorKind::input, "{} has no features; import it with at least one column", folder);
+  }
+  if (meta.split_sizes[0] == 0) {
+    fail(ErrorKind::input, "{} has no training nodes; import it with a train split", folder);
+  }
+  if (recipe.patience > 0 && meta.split_sizes[1] == 0) {
+    fail(ErrorKind::input, "--patience {} needs validation nodes, and {} has none", recipe.patience,
+         folder);
+  }
 }
 
-plan::Plan plan_or_fail(const plan::Question& question) {
+Planner::Planner(const graph::Store& store, const train::RunOptions& run)
+    : store_(store),
+      run_(run),
+      ledger_(kPlanningBytes),
+      machine_(plan::known_machine(store.features_file(), run.threads, ledger_)),
+      shape_(plan::read_shape(store, ledger_)) {}
+
+uint64_t Planner::affordable_reads() const {
+  return static_cast<uint64_t>(
+      std::clamp(kDrawSeconds * machine_.reads_per_second, kLeastReads, kMostReads));
+}
+
+const plan::Draws& Planner::draws(const recipe::Recipe& recipe) {
+  auto found = draws_.find(recipe.fanout);
+  if (found == draws_.end()) {
+    found = draws_.emplace(recipe.fanout, plan::draw(store_, recipe, affordable_reads(), ledger_))
+                .first;
+  }
+  return found->second;
+}
+
+plan::Question Planner::question(const recipe::Recipe& recipe, uint64_t limit_bytes) {
+  const bool gpu = run_.device == train::DeviceKind::cuda;
+  return {.store = shape_,
+          .recipe = recipe,
+          .probe = plan::expect_batch(draws(recipe), shape_, recipe.batch_size),
+          .limit_bytes = limit_bytes,
+          .runtime_bytes = gpu ? train::kGpuRuntimeBytes : train::kRuntimeBytes,
+          .threads = run_.threads,
+          .workers = run_.workers,
+          .gpu = gpu,
+          .machine = machine_};
+}
+
+std::vector<plan::Remedy> Planner::remedies(const plan::Question& question) {
+  std::vector<plan::FanoutDraws> smaller;
+  if (question.recipe.model != recipe::ModelKind::mlp) {
+    for (const auto& fanout : plan::smaller_fanouts(question.recipe.fanout)) {
+      recipe::Recipe recipe = question.recipe;
+      recipe.fanout = fanout;
+      smaller.push_back(
+          {fanout, plan::draw(store_, recipe, affordable_reads() / kRemedyPart, ledger_)});
+    }
+  }
+  return plan::find_remedies(question, draws(question.recipe), smaller);
+}
+
+std::string Planner::explain_shortage(const plan::Plan& plan, const plan::Question& question) {
+  std::string lower = plan::describe(remedies(question));
+  if (!lower.empty()) lower = ", or one of these lower:\n" + lower.substr(0, lower.size() - 1);
+  return plan::describe_shortage(plan, question) + "; raise --memory" + lower;
+}
+
+plan::Plan plan_training(const graph::Store& store, const recipe::Recipe& recipe,
+                         const train::RunOptions& run, uint64_t limit_bytes) {
+  Planner planner(store, run);
+  const plan::Question question = planner.question(recipe, limit_bytes);
   plan::Plan plan = plan::make_plan(question);
-  if (!plan.fits) fail(ErrorKind::memory, "{}", plan::describe_shortage(plan, question));
+  if (!plan.fits) fail(ErrorKind::memory, "{}", planner.explain_shortage(plan, question));
+  return plan;
+}
+
+plan::Plan plan_prediction(const graph::Store& store, const recipe::Recipe& recipe,
+                           const train::RunOptions& run, uint64_t limit_bytes) {
+  const plan::Question question = Planner(store, run).question(recipe, limit_bytes);
+  plan::Plan plan = plan::make_plan(question);
+  if (!plan.fits) {
+    fail(ErrorKind::memory, "{}; raise --memory", plan::describe_shortage(plan, question));
+  }
   return plan;
 }
 

@@ -97,8 +97,8 @@ void predict(const Options& options) {
   const uint64_t nodes = count_nodes(store, split);
   const memory::Limit limit = training_limit(options.running);
   const train::Module& module = load_train_module();
-  const plan::Plan plan = plan_or_fail(
-      ask_plan(store, module.read_recipe(options.checkpoint), options.running, limit.bytes));
+  const plan::Plan plan = plan_prediction(store, module.read_recipe(options.checkpoint),
+                                          options.running.run, limit.bytes);
   say(options.running, "store", describe(store));
   say(options.running, "model", options.checkpoint.string());
   say(options.running, "nodes", fmt::format("{}, {}", format_count(nodes), options.split));

@@ -19,25 +19,28 @@ train::DeviceKind parse_device(const std::string& word) {
 
 }  // namespace
 
-void add_running_options(CLI::App& command, RunningOptions& options) {
+void add_device_options(CLI::App& command, train::RunOptions& run) {
   command
       .add_option_function<std::string>(
-          "--device",
-          [&options](const std::string& word) { options.run.device = parse_device(word); },
+          "--device", [&run](const std::string& word) { run.device = parse_device(word); },
           "where to compute; auto takes a GPU where there is one")
       ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
       ->default_str("auto")
       ->group(kResources);
   command
-      .add_option("--workers,--num_workers", options.run.workers,
+      .add_option("--workers,--num_workers", run.workers,
                   "threads that make batches, without copies of the graph; 0 = chosen from "
                   "--threads")
       ->check(whole_number(0, kMostWorkers))
       ->type_name("N")
       ->capture_default_str()
       ->group(kResources);
-  add_threads(command, options.run.threads);
-  add_memory(command, options.memory_bytes);
+  add_threads(command, run.threads);
+}
+
+void add_running_options(CLI::App& command, RunningOptions& options) {
+  add_device_options(command, options.run);
+  add_training_memory(command, options.memory_bytes);
   add_quiet(command, options.run.quiet);
 }
 

@@ -17,6 +17,8 @@ struct RunningOptions {
   std::optional<uint64_t> memory_bytes;
 };
 void add_running_options(CLI::App& command, RunningOptions& options);
+// The part of it that says what to compute with: --device, --workers, --threads.
+void add_device_options(CLI::App& command, train::RunOptions& run);
 
 // A line of the opening: "  model     gcn, 2 layers, hidden 256"; nothing when quiet.
 void say(const RunningOptions& options, const std::string& topic, const std::string& text);

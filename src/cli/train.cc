@@ -40,29 +40,6 @@ void find_store(TrainOptions& options) {
                                  .quiet = running.run.quiet});
 }
 
-// Throws Error{input} where there is nothing to learn.
-void check_trainable(const graph::Store& store, const TrainOptions& options) {
-  const graph::Meta& meta = store.meta();
-  const std::string folder = store.folder().string();
-  if (meta.classes == 0) {
-    fail(ErrorKind::input, "{} has no labels, so there is nothing to learn; import it with labels",
-         folder);
-  }
-  if (meta.classes == 1) {
-    fail(ErrorKind::input, "{} has a single class, so there is nothing to learn", folder);
-  }
-  if (meta.feature_columns == 0) {
-    fail(ErrorKind::input, "{} has no features; import it with at least one column", folder);
-  }
-  if (meta.split_sizes[0] == 0) {
-    fail(ErrorKind::input, "{} has no training nodes; import it with a train split", folder);
-  }
-  if (options.recipe.patience > 0 && meta.split_sizes[1] == 0) {
-    fail(ErrorKind::input, "--patience {} needs validation nodes, and {} has none",
-         options.recipe.patience, folder);
-  }
-}
-
 void check_save_dir(const TrainOptions& options) {
   if (options.resume.empty()) {
     check_new_run(options.save_dir, options.force);
@@ -88,7 +65,7 @@ void train(const CLI::App& command, TrainOptions& options) {
   check_save_dir(options);
   find_store(options);
   const graph::Store store = graph::open(options.store);
-  check_trainable(store, options);
+  check_trainable(store, options.recipe);
   const memory::Limit limit = training_limit(options.running);
   check_train_library();
   SaveFolder save_folder(options.save_dir);
@@ -99,8 +76,7 @@ void train(const CLI::App& command, TrainOptions& options) {
     options.recipe = resume(stored, options.recipe, options.given);
     check_for_model(options.recipe, options.given);
   }
-  const plan::Plan plan =
-      plan_or_fail(ask_plan(store, options.recipe, options.running, limit.bytes));
+  const plan::Plan plan = plan_training(store, options.recipe, options.running.run, limit.bytes);
   const train::Module& module = load_train_module();
   if (options.force) save_folder.clear();
   say_opening(store, limit, options);

@@ -259,6 +259,29 @@ void check_for_model(const Recipe& recipe, const std::set<std::string>& given) {
   }
 }
 
+std::string training_command(const CLI::App& command, const TrainOptions& options,
+                             const std::string& memory) {
+  std::string text = "plimsoll train " + quote(options.store.string());
+  const auto value_of = [&](const RecipeOption& one) -> std::string {
+    const std::string_view field = one.field;
+    if (field == "fanout") return recipe::format_fanout(options.recipe.fanout);
+    if (field == "batch_size") return fmt::format("{}", options.recipe.batch_size);
+    return command.get_option(one.option)->results().back();
+  };
+  for (const RecipeOption& one : kRecipeOptions) {
+    if (!options.given.contains(one.field)) continue;
+    text += fmt::format(" {}", one.option);
+    if (one.field != std::string_view("batch_norm")) text += " " + quote(value_of(one));
+  }
+  for (const char* name : {"--device", "--threads"}) {
+    const auto values = command.get_option(name)->results();
+    if (!values.empty()) text += fmt::format(" {} {}", name, quote(values.back()));
+  }
+  const unsigned workers = options.running.run.workers;
+  if (workers > 0) text += fmt::format(" --workers {}", workers);
+  return text + (memory.empty() ? "" : " --memory " + quote(memory));
+}
+
 std::string continuing_command(const CLI::App& command, const TrainOptions& options) {
   std::string text = fmt::format("plimsoll train {} --resume {}", quote(options.store.string()),
                                  quote(options.save_dir.string()));

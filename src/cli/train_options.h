@@ -45,6 +45,10 @@ void complete_recipe(const CLI::App& command, TrainOptions& options);
 // Throws Error{usage} where the user named something that this model has not got.
 void check_for_model(const recipe::Recipe& recipe, const std::set<std::string>& given);
 
+// The training that these options describe, ready for a shell; `memory` is the word of --memory.
+std::string training_command(const CLI::App& command, const TrainOptions& options,
+                             const std::string& memory);
+
 // The command that goes on after this one: its checkpoint keeps the recipe, so only what is not in
 // there is repeated. Ready for a shell.
 std::string continuing_command(const CLI::App& command, const TrainOptions& options);

@@ -2,14 +2,38 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/units.h"
+#include "recipe/recipe.h"
 
 namespace plimsoll::plan {
 namespace {
 
-std::string seconds(double value) {
-  if (value < 90) return fmt::format("{:.{}f} s", value, value < 10 ? 1 : 0);
-  return fmt::format("{:.0f} min", value / 60);
+// "9.1 M": of predictions no more is worth saying.
+std::string about(double count) {
+  if (count < 1e3) return fmt::format("{:.0f}", count);
+  if (count < 1e6) return fmt::format("{:.1f} K", count / 1e3);
+  return count < 1e9 ? fmt::format("{:.1f} M", count / 1e6) : fmt::format("{:.1f} G", count / 1e9);
+}
+
+std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
+
+std::string epoch(const Plan& plan) {
+  return plan.seconds_an_epoch > 0 ? format_seconds(plan.seconds_an_epoch) : "?";
+}
+
+std::string line(const std::string& topic, const std::string& text) {
+  return fmt::format("  {:<11} {}\n", topic, text);
+}
+
+std::string reads_in_words(const Plan& plan) {
+  if (!plan.reads_disk()) return "reads nothing from disk";
+  if (plan.lists_an_epoch() < 1) {
+    return fmt::format("reads {} rows from disk", about(plan.rows_an_epoch()));
+  }
+  return fmt::format("reads {} rows and {} lists from disk", about(plan.rows_an_epoch()),
+                     about(plan.lists_an_epoch()));
 }
 
 }  // namespace
@@ -19,57 +43,74 @@ std::string describe(const Plan& plan) {
   for (const Part& part : plan.parts) {
     text += fmt::format("  {:<11} {:<52} {:>10}\n", part.name, part.note, format_bytes(part.bytes));
   }
-  text +=
-      fmt::format("  {:<11} {} of {}, headroom {}, {}\n", "peak", format_bytes(plan.peak_bytes),
-                  format_bytes(plan.limit_bytes), format_bytes(plan.limit_bytes - plan.peak_bytes),
-                  plan.fits ? "fits" : "does not fit");
-  if (plan.seconds_an_epoch > 0) {
-    text += fmt::format("  {:<11} about {}, {} batches", "epoch", seconds(plan.seconds_an_epoch),
-                        format_count(plan.batches));
-    if (plan.reads_disk()) {
-      text += fmt::format(" (reads {} times from disk)",
-                          format_count(static_cast<uint64_t>(plan.reads_a_batch *
-                                                             static_cast<double>(plan.batches))));
-    }
-    text += "\n";
-  }
-  return text;
+  const std::string peak = format_bytes(plan.peak_bytes);
+  text += line("peak", plan.fits ? fmt::format("{}   headroom {}   fits", peak,
+                                               format_bytes(plan.limit_bytes - plan.peak_bytes))
+                                 : fmt::format("{} at least   does not fit", peak));
+  text += line("minimum",
+               fmt::format("{}, the least limit it runs in", format_bytes(plan.minimum_bytes)));
+  if (!plan.fits || plan.seconds_an_epoch <= 0) return text;
+  return text +
+         line("epoch", fmt::format("{} {}, {} batches ({})",
+                                   plan.gpu_not_counted ? "batches made in about" : "about",
+                                   epoch(plan), format_count(plan.batches), reads_in_words(plan)));
 }
 
 std::string describe_shortage(const Plan& plan, const Question& question) {
   return fmt::format(
-      "the limit is {}, and this training needs {} at least: {} of runtime, the rest for batches "
-      "of "
-      "{} seeds that reach {} nodes, and the model; raise --memory, or lower --batch-size, "
-      "--fanout "
-      "or --hidden",
+      "the limit is {}, and this training needs {} at least: {} of runtime, {} of headroom, the "
+      "rest for the model and batches of {} seeds that reach {} nodes",
       format_bytes(plan.limit_bytes), format_bytes(plan.minimum_bytes),
-      format_bytes(question.runtime_bytes), question.probe.batch.seeds,
-      format_count(question.probe.batch.nodes));
+      format_bytes(question.runtime_bytes), format_bytes(headroom_bytes(plan.minimum_bytes)),
+      format_count(question.probe.largest.seeds), format_count(question.probe.largest.nodes));
 }
 
-nlohmann::ordered_json to_json(const Plan& plan) {
-  nlohmann::ordered_json parts = nlohmann::ordered_json::object();
-  for (const Part& part : plan.parts) parts[part.name] = part.bytes;
-  const Arrangement& arrangement = plan.arrangement;
-  return {{"fits", plan.fits},
-          {"limit_bytes", plan.limit_bytes},
-          {"minimum_bytes", plan.minimum_bytes},
-          {"peak_bytes", plan.peak_bytes},
-          {"parts", parts},
-          {"lines",
-           {{"offsets_bytes", arrangement.lines.offsets_bytes},
-            {"neighbors_bytes", arrangement.lines.neighbors_bytes},
-            {"features_bytes", arrangement.lines.features_bytes}}},
-          {"hits",
-           {{"offsets", plan.offsets_hits}, {"lists", plan.lists_hits}, {"rows", plan.rows_hits}}},
-          {"workers", arrangement.workers},
-          {"window", arrangement.window},
-          {"ahead", arrangement.ahead},
-          {"batches", plan.batches},
-          {"reads_a_batch", plan.reads_a_batch},
-          {"seconds_an_epoch", plan.seconds_an_epoch},
-          {"pyg_bytes", plan.pyg_bytes}};
+std::string describe(const std::vector<Remedy>& remedies) {
+  size_t width = 0;
+  for (const Remedy& remedy : remedies) width = std::max(width, remedy.options.size());
+  std::string text;
+  for (const Remedy& remedy : remedies) {
+    text +=
+        fmt::format("  {:<{}}  needs {}, {}\n", remedy.options, width,
+                    format_bytes(remedy.minimum_bytes), remedy.enough ? "fits" : "still too much");
+  }
+  return text;
+}
+
+std::string describe_table(const std::vector<Row>& rows) {
+  size_t width = std::string("fan-out").size();
+  for (const Row& row : rows) {
+    width = std::max(width, recipe::format_fanout(row.fanout).size());
+  }
+  std::string text = fmt::format(
+      "  {:>9}  {:<{}}  {:<4}  {:>10}  {:>10}  {:>9}  {:>8}  {:>11}  {:>7}\n", "memory", "fan-out",
+      width, "fits", "peak", "minimum", "adjacency", "features", "epoch", "reads");
+  for (const auto& [fanout, plan] : rows) {
+    text += fmt::format("  {:>9}  {:<{}}  {:<4}  {:>10}  {:>10}", format_bytes(plan.limit_bytes),
+                        recipe::format_fanout(fanout), width, plan.fits ? "yes" : "no",
+                        plan.fits ? format_bytes(plan.peak_bytes) : "-",
+                        format_bytes(plan.minimum_bytes));
+    text += plan.fits
+                ? fmt::format("  {:>9}  {:>8}  {:>11}  {:>7}\n", percent(plan.adjacency_resident),
+                              percent(plan.features_resident), epoch(plan),
+                              about(plan.rows_an_epoch() + plan.lists_an_epoch()))
+                : fmt::format("  {:>9}  {:>8}  {:>11}  {:>7}\n", "-", "-", "-", "-");
+  }
+  return text;
+}
+
+std::string describe_settings(const Fastest& fastest) {
+  std::string text = fmt::format("  {:>10}  {:>7}  {:>11}  {:>7}  {:>10}\n", "batch size",
+                                 "workers", "epoch", "reads", "peak");
+  for (const Setting& setting : fastest.others) {
+    const Plan& plan = setting.plan;
+    text += fmt::format("  {:>10}  {:>7}  {:>11}  {:>7}  {:>10}{}\n", setting.batch_size,
+                        plan.arrangement.workers, epoch(plan),
+                        about(plan.rows_an_epoch() + plan.lists_an_epoch()),
+                        format_bytes(plan.peak_bytes),
+                        setting.batch_size == fastest.best.batch_size ? "  fastest" : "");
+  }
+  return text;
 }
 
 }  // namespace plimsoll::plan

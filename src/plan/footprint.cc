@@ -27,15 +27,15 @@ uint64_t sources(const BatchSize& batch, size_t hop) {
 
 // Rows that the first layer is given, and how many floats each.
 uint64_t input_rows(const Work& work) {
-  const bool all = work.recipe.model == ModelKind::gat || work.batch.hops.empty();
-  return all ? work.batch.nodes : work.batch.hops.back().destinations;
+  const bool all = work.recipe.model == ModelKind::gat || work.probe.largest.hops.empty();
+  return all ? work.probe.largest.nodes : work.probe.largest.hops.back().destinations;
 }
 
 // Nodes that layer `layer` computes.
 uint64_t computed_rows(const Work& work, size_t layer) {
   const size_t layers = work.recipe.fanout.size();
   const bool mlp = work.recipe.model == ModelKind::mlp;
-  return mlp ? work.batch.seeds : work.batch.hops[layers - 1 - layer].destinations;
+  return mlp ? work.probe.largest.seeds : work.probe.largest.hops[layers - 1 - layer].destinations;
 }
 
 uint64_t columns_after(const Work& work, size_t layer) {
@@ -58,7 +58,7 @@ uint64_t parameter_count(const Work& work) {
 }
 
 uint64_t slot_bytes(const Work& work, bool reads_disk) {
-  const BatchSize& batch = work.batch;
+  const BatchSize& batch = work.probe.largest;
   const ModelKind model = work.recipe.model;
   const bool gcn = model == ModelKind::gcn;
   const bool summed = gcn || model == ModelKind::sage;
@@ -82,7 +82,7 @@ uint64_t slot_bytes(const Work& work, bool reads_disk) {
 }
 
 uint64_t worker_bytes(const Work& work, const Arrangement& arrangement, bool reads_disk) {
-  const BatchSize& batch = work.batch;
+  const BatchSize& batch = work.probe.largest;
   const uint64_t last_edges = batch.hops.empty() ? 0 : batch.hops.back().edges;
   const uint64_t group = reads_disk ? std::min(kMostPlaces, last_edges) : 4096;
   uint64_t bytes =
@@ -112,8 +112,8 @@ uint64_t activation_bytes(const Work& work) {
     floats += rows * out * (last ? 6 : 3);
     if (gat) {
       const size_t hop = layers - 1 - layer;
-      floats += 3 * sources(work.batch, hop) * out +
-                4 * work.batch.hops[hop].edges * (last ? 1 : work.recipe.heads);
+      floats += 3 * sources(work.probe.largest, hop) * out +
+                4 * work.probe.largest.hops[hop].edges * (last ? 1 : work.recipe.heads);
     } else if (layer > 0) {
       floats += rows * work.recipe.hidden * 2;  // sums, and their gradient
     }
@@ -121,10 +121,21 @@ uint64_t activation_bytes(const Work& work) {
   return floats * sizeof(float);
 }
 
-// Features as fp32 and two int64 an edge to begin with; then the loader sorts the edges and holds
-// 54 bytes more for each.
-uint64_t pyg_bytes(const StoreShape& store) {
-  return store.nodes * store.columns * 4 + store.edges * (16 + 54);
+uint64_t evaluation_bytes(const Work& work) {
+  const bool full = work.recipe.evaluation == recipe::Evaluation::full &&
+                    work.recipe.model != ModelKind::mlp && !work.recipe.fanout.empty();
+  if (!full) return 0;
+  // For every layer but the last, a bit a node and a count for every 512 bits.
+  const uint64_t set = work.store.nodes / 8 + work.store.nodes / 128 + 4 * kKiB;
+  return (work.recipe.fanout.size() - 1) * set;
 }
+
+// Features as fp32, labels and two ends of every edge as int64, and Python with its libraries.
+uint64_t pyg_loaded_bytes(const StoreShape& store) {
+  return kGiB + store.nodes * (store.columns * 4 + 8) + store.edges * 16;
+}
+
+// Then the loader sorts the edges and holds 54 bytes more for each, as measured.
+uint64_t pyg_bytes(const StoreShape& store) { return pyg_loaded_bytes(store) + store.edges * 54; }
 
 }  // namespace plimsoll::plan

@@ -11,10 +11,11 @@
 
 namespace plimsoll::plan {
 
+// What is trained on what; all three must outlive it.
 struct Work {
   const StoreShape& store;
   const recipe::Recipe& recipe;
-  const BatchSize& batch;
+  const Probe& probe;
 };
 
 uint64_t parameter_count(const Work& work);
@@ -28,7 +29,12 @@ uint64_t model_bytes(const Work& work);
 // What computing a batch keeps from forward to backward.
 uint64_t activation_bytes(const Work& work);
 
-// PyTorch Geometric's NeighborLoader for the same work; docs/memory.md has the formula.
+// What evaluating with all neighbours marks for every node; nothing for the other evaluation.
+uint64_t evaluation_bytes(const Work& work);
+
+// PyTorch Geometric for the same work: with the data loaded, and at the peak, while a
+// NeighborLoader is made. docs/memory.md has the formula.
+uint64_t pyg_loaded_bytes(const StoreShape& store);
 uint64_t pyg_bytes(const StoreShape& store);
 
 }  // namespace plimsoll::plan

@@ -3,16 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "plan/arrangement.h"
-#include "plan/footprint.h"
-#include "plan/machine.h"
-#include "plan/probe.h"
-#include "plan/shape.h"
-#include "recipe/recipe.h"
+#include "plan/lines.h"
+#include "plan/question.h"
 
 namespace plimsoll::plan {
 
@@ -21,42 +17,38 @@ constexpr uint64_t kLeastHeadroomBytes = uint64_t{48} << 20;
 constexpr double kHeadroomShare = 0.03;
 uint64_t headroom_bytes(uint64_t limit_bytes);
 
-struct Question {
-  StoreShape store;
-  recipe::Recipe recipe;
-  Probe probe;
-  uint64_t limit_bytes = 0;
-  uint64_t runtime_bytes = 0;
-  unsigned threads = 1;
-  unsigned workers = 0;  // 0 = chosen
-  Machine machine;
-};
-
 struct Part {
   std::string name;
   uint64_t bytes = 0;
   std::string note;
 };
 
+// Of a plan that does not fit, arrangement, parts and peak are those of the least memory.
 struct Plan {
   bool fits = false;
   uint64_t limit_bytes = 0;
   uint64_t minimum_bytes = 0;  // the least limit that fits
-  Arrangement arrangement;     // of a plan that fits
-  std::vector<Part> parts;     // they add up to the peak
+  Arrangement arrangement;
+  std::vector<Part> parts;  // they add up to the peak
   uint64_t peak_bytes = 0;
-  // Shares of visits that find what they need in memory.
-  double offsets_hits = 1;
-  double lists_hits = 1;
-  double rows_hits = 1;
-  double reads_a_batch = 0;
-  double seconds_an_epoch = 0;
-  uint64_t batches = 0;  // an epoch
+  // Of each file, the share that is resident.
+  double adjacency_resident = 1;
+  double features_resident = 1;
+  Reads reads;                   // of a batch
+  uint64_t batches = 0;          // an epoch
+  double seconds_an_epoch = 0;   // 0 where the machine's rates are not known
+  bool gpu_not_counted = false;  // in those seconds
   uint64_t pyg_bytes = 0;
 
-  bool reads_disk() const { return reads_a_batch > 0; }
+  bool reads_disk() const { return reads.all() > 0; }
+  double rows_an_epoch() const { return reads.rows * static_cast<double>(batches); }
+  double lists_an_epoch() const { return reads.lists * static_cast<double>(batches); }
 };
 
+// More memory never means that more is read.
 Plan make_plan(const Question& question);
+
+// The least limit that this fits in; that of make_plan(question), without the rest.
+uint64_t minimum_bytes(const Question& question);
 
 }  // namespace plimsoll::plan

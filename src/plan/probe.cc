@@ -2,145 +2,252 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
-#include <span>
-
-#include "base/error.h"
-#include "base/random.h"
-#include "batch/seeds.h"
-#include "io/load.h"
-#include "sample/sampler.h"
-#include "sample/topology.h"
+#include <numeric>
 
 namespace plimsoll::plan {
 namespace {
 
-constexpr uint64_t kFirstSeeds = 32;
-constexpr uint64_t kProbeKey = 0x70726f6265;
+constexpr uint64_t kMostBatches = 1024;  // to take the average of
+constexpr size_t kGrowTogether = 32;     // stretches between marks; one alone has too few visits
 
-struct Drawn {
-  BatchSize size;
-  std::vector<uint32_t> visited;
-  std::vector<uint32_t> expanded;
+// Sums over some batches, still to be divided.
+struct Sums {
+  explicit Sums(size_t hops, size_t stretches)
+      : destinations(hops), edges(hops), visited(stretches), expanded(stretches) {}
+  double nodes = 0;
+  std::vector<double> destinations;
+  std::vector<double> edges;
+  std::vector<double> visited;
+  std::vector<double> expanded;
 
-  uint64_t lists() const { return expanded.size(); }
+  void divide(double by) {
+    nodes /= by;
+    for (auto* values : {&destinations, &edges, &visited, &expanded}) {
+      for (double& value : *values) value /= by;
+    }
+  }
 };
 
-class Prober {
+// Cuts batches from the draws.
+class Cutter {
  public:
-  Prober(const graph::Store& store, const recipe::Recipe& recipe, memory::Ledger& ledger)
-      : topology_(store, ledger),
-        nodes_(io::load_array<uint32_t>(ledger, "plan", store.file("split.train.u32"),
-                                        store.meta().split_sizes[0], 1,
-                                        [](std::span<const uint32_t>) {})),
-        fanout_(recipe.model == recipe::ModelKind::mlp ? std::vector<uint32_t>() : recipe.fanout),
-        sampler_(topology_, {.fanout = fanout_}, ledger),
-        neighborhood_(ledger, fanout_.size()) {}
+  Cutter(const Draws& draws, const StoreShape& store)
+      : draws_(draws), stretches_(store.marks.size() - 1), met_(draws.nodes.size()) {
+    stretch_.reserve(draws.nodes.size());
+    for (const uint32_t node : draws.nodes) {
+      const auto after =
+          std::upper_bound(store.marks.begin(), store.marks.end(), node,
+                           [](uint64_t value, const Mark& mark) { return value < mark.node; });
+      stretch_.push_back(static_cast<uint32_t>(std::clamp<ptrdiff_t>(
+          after - store.marks.begin() - 1, 0, static_cast<ptrdiff_t>(stretches_) - 1)));
+    }
+  }
 
-  // Nothing where the ledger is too small for it.
-  std::optional<Drawn> draw(uint64_t seeds) {
-    const batch::Seeds shuffled = batch::Seeds::shuffled(nodes_.span(), kProbeKey);
-    std::vector<uint32_t> chosen(std::min(seeds, shuffled.size()));
-    for (size_t i = 0; i < chosen.size(); ++i) chosen[i] = shuffled.node(shuffled.place(i));
-    try {
-      sampler_.sample(chosen, kProbeKey, neighborhood_);
-    } catch (const Error& error) {
-      if (error.kind() != ErrorKind::memory) throw;
-      return {};
+  Sums none() const { return Sums(draws_.hops.size(), stretches_); }
+
+  // Adds the batch of `count` seeds from `first` on to the sums.
+  BatchSize cut(uint64_t first, uint64_t count, Sums& sums) {
+    ++batch_;
+    members_.clear();
+    for (uint64_t i = first; i < first + count; ++i) meet(static_cast<uint32_t>(i));
+    BatchSize size{.seeds = count};
+    for (size_t hop = 0; hop < draws_.hops.size(); ++hop) {
+      const Draws::Hop& drawn = draws_.hops[hop];
+      const size_t destinations = members_.size();
+      uint64_t edges = 0;
+      for (size_t i = 0; i < destinations; ++i) {
+        const uint32_t node = members_[i];
+        for (uint32_t e = drawn.offsets[node]; e < drawn.offsets[node + 1]; ++e) {
+          meet(drawn.indices[e]);
+        }
+        edges += drawn.offsets[node + 1] - drawn.offsets[node];
+      }
+      size.hops.push_back({destinations, edges});
+      sums.destinations[hop] += static_cast<double>(destinations);
+      sums.edges[hop] += static_cast<double>(edges);
     }
-    Drawn drawn;
-    drawn.size = {.seeds = chosen.size(), .nodes = neighborhood_.node_count()};
-    for (const sample::Hop& hop : neighborhood_.hops) {
-      drawn.size.hops.push_back({hop.destinations, hop.edges()});
+    size.nodes = members_.size();
+    sums.nodes += static_cast<double>(size.nodes);
+    for (size_t i = 0; i < members_.size(); ++i) {
+      sums.visited[stretch_[members_[i]]] += 1;
+      if (i < size.expanded()) sums.expanded[stretch_[members_[i]]] += 1;
     }
-    const auto nodes = neighborhood_.nodes.first(neighborhood_.node_count());
-    drawn.visited.assign(nodes.begin(), nodes.end());
-    if (!neighborhood_.hops.empty()) {
-      const auto inner = nodes.first(neighborhood_.hops.back().destinations);
-      drawn.expanded.assign(inner.begin(), inner.end());
-    }
-    return drawn;
+    return size;
   }
 
  private:
-  sample::Topology topology_;
-  memory::Buffer<uint32_t> nodes_;
-  std::vector<uint32_t> fanout_;
-  sample::Sampler sampler_;
-  sample::Neighborhood neighborhood_;
+  void meet(uint32_t node) {
+    if (met_[node] == batch_) return;
+    met_[node] = batch_;
+    members_.push_back(node);
+  }
+
+  const Draws& draws_;
+  size_t stretches_;
+  std::vector<uint32_t> stretch_;  // of every node
+  std::vector<uint32_t> met_;      // in which batch, last
+  std::vector<uint32_t> members_;
+  uint32_t batch_ = 0;
 };
 
-uint64_t grown(uint64_t value, double factor, double exponent, uint64_t most) {
-  const double result = static_cast<double>(value) * std::pow(factor, exponent);
-  return result >= static_cast<double>(most) ? most : static_cast<uint64_t>(std::ceil(result));
+void keep_larger(BatchSize& largest, const BatchSize& size) {
+  if (largest.hops.empty()) largest.hops.resize(size.hops.size());
+  largest.seeds = std::max(largest.seeds, size.seeds);
+  largest.nodes = std::max(largest.nodes, size.nodes);
+  for (size_t i = 0; i < size.hops.size(); ++i) {
+    largest.hops[i].destinations =
+        std::max(largest.hops[i].destinations, size.hops[i].destinations);
+    largest.hops[i].edges = std::max(largest.hops[i].edges, size.hops[i].edges);
+  }
 }
 
-// value(large) / value(small) = (seeds ratio) ^ exponent
-double exponent_of(uint64_t small, uint64_t large, double ratio) {
-  if (small == 0 || large == 0 || ratio <= 1) return 1;
-  return std::clamp(
-      std::log(static_cast<double>(large) / static_cast<double>(small)) / std::log(ratio), 0.1,
-      1.0);
+uint64_t whole(double value) { return static_cast<uint64_t>(std::ceil(value)); }
+
+BatchSize rounded_up(uint64_t seeds, const Sums& sums) {
+  BatchSize size{.seeds = seeds, .nodes = whole(sums.nodes)};
+  for (size_t i = 0; i < sums.edges.size(); ++i) {
+    size.hops.push_back({whole(sums.destinations[i]), whole(sums.edges[i])});
+  }
+  return size;
+}
+
+// Few seeds may all have been small ones: two standard errors more, for sizes of seeds'
+// surroundings that vary about as much as they are large.
+BatchSize with_margin(BatchSize size, const Draws& draws, const StoreShape& store) {
+  const double margin = 1 + 2 / std::sqrt(static_cast<double>(draws.seeds));
+  const auto more = [&](uint64_t value, uint64_t most) {
+    return std::min(whole(static_cast<double>(value) * margin), most);
+  };
+  if (!size.hops.empty()) size.nodes = more(size.nodes, store.nodes);
+  for (size_t i = 0; i < size.hops.size(); ++i) {
+    HopSize& hop = size.hops[i];
+    if (i > 0) hop.destinations = more(hop.destinations, store.nodes);
+    hop.edges = more(hop.edges, store.edges);
+  }
+  return size;
+}
+
+// The next visit of all those drawn might have been one to any node: so none is certain never to be
+// visited.
+void add_unseen(const Draws& draws, const StoreShape& store, uint64_t seeds,
+                std::vector<double>& visits) {
+  const double one = static_cast<double>(seeds) / static_cast<double>(draws.seeds);
+  for (size_t i = 0; i < visits.size(); ++i) {
+    const auto nodes = static_cast<double>(store.marks[i + 1].node - store.marks[i].node);
+    visits[i] = std::min(nodes, visits[i] + one * nodes / static_cast<double>(store.nodes));
+  }
+}
+
+// How much a value grows when the seeds do by `factor`, if it was `half` at half of them.
+double growth(double half, double all, double factor) {
+  if (half <= 0 || all <= 0) return factor;
+  return std::pow(factor, std::clamp(std::log2(all / half), 0.0, 1.0));
+}
+
+void grow(const std::vector<double>& half, double factor, const StoreShape& store,
+          std::vector<double>& visits) {
+  for (size_t first = 0; first < visits.size(); first += kGrowTogether) {
+    const size_t last = std::min(visits.size(), first + kGrowTogether);
+    const auto sum = [&](const std::vector<double>& values) {
+      return std::accumulate(values.begin() + static_cast<ptrdiff_t>(first),
+                             values.begin() + static_cast<ptrdiff_t>(last), 0.0);
+    };
+    const double by = growth(sum(half), sum(visits), factor);
+    for (size_t i = first; i < last; ++i) {
+      const auto nodes = static_cast<double>(store.marks[i + 1].node - store.marks[i].node);
+      visits[i] = std::min(visits[i] * by, nodes);
+    }
+  }
+}
+
+// A batch larger than all that was drawn.
+Probe extrapolate(const Draws& draws, const StoreShape& store, uint64_t seeds) {
+  Cutter cutter(draws, store);
+  Sums sums = cutter.none();
+  cutter.cut(0, draws.seeds, sums);
+  const uint64_t half_seeds = std::max<uint64_t>(1, draws.seeds / 2);
+  Sums half = cutter.none();
+  cutter.cut(0, half_seeds, half);
+  cutter.cut(draws.seeds - half_seeds, half_seeds, half);
+  half.divide(2);
+  if (draws.seeds == 1) half.divide(2);  // one seed says nothing of growth: as if there were none
+  const double factor = static_cast<double>(seeds) / static_cast<double>(draws.seeds);
+  for (size_t i = 0; i < sums.edges.size(); ++i) {
+    sums.edges[i] = std::min(sums.edges[i] * growth(half.edges[i], sums.edges[i], factor),
+                             static_cast<double>(store.edges));
+    sums.destinations[i] =
+        i == 0 ? static_cast<double>(seeds)
+               : std::min(sums.destinations[i] *
+                              growth(half.destinations[i], sums.destinations[i], factor),
+                          static_cast<double>(store.nodes));
+  }
+  grow(half.visited, factor, store, sums.visited);
+  grow(half.expanded, factor, store, sums.expanded);
+  const auto sum = [](const std::vector<double>& values) {
+    return std::accumulate(values.begin(), values.end(), 0.0);
+  };
+  if (!sums.destinations.empty()) {
+    sums.destinations.back() = std::max(sum(sums.expanded), static_cast<double>(seeds));
+  }
+  sums.nodes = sum(sums.visited);
+  for (const double destinations : sums.destinations) {
+    sums.nodes = std::max(sums.nodes, destinations);
+  }
+  const BatchSize size = rounded_up(seeds, sums);
+  return {size, size, std::move(sums.visited), std::move(sums.expanded)};
+}
+
+// Of batches cut from what was drawn.
+Probe take_average(const Draws& draws, const StoreShape& store, uint64_t seeds) {
+  Cutter cutter(draws, store);
+  Sums sums = cutter.none();
+  Probe probe;
+  const uint64_t batches = std::min(draws.seeds / seeds, kMostBatches);
+  for (uint64_t i = 0; i < batches; ++i) {
+    keep_larger(probe.largest, cutter.cut(i * seeds, seeds, sums));
+  }
+  sums.divide(static_cast<double>(batches));
+  probe.batch = rounded_up(seeds, sums);
+  probe.visited = std::move(sums.visited);
+  probe.expanded = std::move(sums.expanded);
+  return probe;
+}
+
+// Where one seed reaches more than could be held, a batch may reach everything.
+Probe everything(const Draws& draws, const StoreShape& store, uint64_t seeds) {
+  Probe probe;
+  BatchSize& size = probe.batch;
+  size = {.seeds = seeds, .nodes = store.nodes};
+  for (size_t i = 0; i < draws.hops.size(); ++i) {
+    size.hops.push_back({i == 0 ? seeds : store.nodes, store.edges});
+  }
+  probe.largest = size;
+  for (size_t i = 0; i + 1 < store.marks.size(); ++i) {
+    probe.visited.push_back(static_cast<double>(store.marks[i + 1].node - store.marks[i].node));
+  }
+  probe.expanded = probe.visited;
+  return probe;
 }
 
 }  // namespace
 
-double Probe::share_below(const std::vector<uint32_t>& positions, uint64_t node) {
-  if (positions.empty()) return 1;
-  const auto below = std::lower_bound(positions.begin(), positions.end(), node);
-  return static_cast<double>(below - positions.begin()) / static_cast<double>(positions.size());
-}
-
-Probe probe(const graph::Store& store, const recipe::Recipe& recipe, uint64_t most_reads,
-            memory::Ledger& ledger) {
-  const uint64_t train_nodes = store.meta().split_sizes[0];
-  const uint64_t wanted = std::min(recipe.batch_size, std::max<uint64_t>(1, train_nodes));
-  Prober prober(store, recipe, ledger);
-  // A few seeds tell what one costs; then as many as the reads allow, and half of them, which tells
-  // how sizes grow.
-  std::optional<Drawn> small;
-  uint64_t first = std::min(wanted, kFirstSeeds);
-  for (; first > 0 && !(small = prober.draw(first)); first /= 2) {
+Probe expect_batch(const Draws& draws, const StoreShape& store, uint64_t batch_size) {
+  const uint64_t seeds = std::min(batch_size, store.train_nodes);
+  if (seeds == 0) {
+    Probe none;
+    none.batch.hops.resize(draws.hops.size());
+    none.largest = none.batch;
+    none.visited.resize(store.marks.size() - 1);
+    none.expanded = none.visited;
+    return none;
   }
-  if (!small) {
-    // One seed reaches more than we may hold: then a batch may reach everything.
-    Probe all;
-    all.batch = {wanted, store.meta().nodes, {}};
-    for (size_t i = 0; i < recipe.fanout.size(); ++i) {
-      all.batch.hops.push_back({i == 0 ? wanted : store.meta().nodes, store.meta().edges});
-    }
-    return all;
-  }
-  const double reads_a_seed =
-      2.0 * static_cast<double>(small->lists()) / static_cast<double>(small->size.seeds);
-  const auto affordable =
-      static_cast<uint64_t>(static_cast<double>(most_reads) / std::max(1.0, reads_a_seed));
-  const uint64_t seeds = std::clamp<uint64_t>(affordable, small->size.seeds, wanted);
-  std::optional<Drawn> large;
-  if (seeds > small->size.seeds) large = prober.draw(seeds);
-  if (!large) large = small;
-  Probe result{.batch = large->size,
-               .visited = std::move(large->visited),
-               .expanded = std::move(large->expanded)};
-  std::sort(result.visited.begin(), result.visited.end());
-  std::sort(result.expanded.begin(), result.expanded.end());
-  if (large->size.seeds == wanted) return result;
-  const double ratio =
-      static_cast<double>(large->size.seeds) / static_cast<double>(small->size.seeds);
-  const double factor = static_cast<double>(wanted) / static_cast<double>(large->size.seeds);
-  BatchSize& batch = result.batch;
-  const graph::Meta& meta = store.meta();
-  for (size_t i = 0; i < batch.hops.size(); ++i) {
-    const HopSize& before = small->size.hops[i];
-    HopSize& hop = batch.hops[i];
-    hop.edges = grown(hop.edges, factor, exponent_of(before.edges, hop.edges, ratio), meta.edges);
-    hop.destinations = grown(hop.destinations, factor,
-                             exponent_of(before.destinations, hop.destinations, ratio), meta.nodes);
-  }
-  batch.nodes =
-      grown(batch.nodes, factor, exponent_of(small->size.nodes, batch.nodes, ratio), meta.nodes);
-  batch.seeds = wanted;
-  return result;
+  if (draws.seeds == 0) return everything(draws, store, seeds);
+  Probe probe =
+      seeds > draws.seeds ? extrapolate(draws, store, seeds) : take_average(draws, store, seeds);
+  probe.largest = with_margin(std::move(probe.largest), draws, store);
+  add_unseen(draws, store, seeds, probe.visited);
+  if (!draws.hops.empty()) add_unseen(draws, store, seeds, probe.expanded);
+  return probe;
 }
 
 }  // namespace plimsoll::plan

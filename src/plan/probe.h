@@ -1,14 +1,12 @@
-// What batches of a recipe look like on a store: how many nodes and edges they have, and how far
-// down the hot-first order they reach. Found by drawing some, straight from the disk, with the
-// sampler that training uses.
+// What a batch is expected to hold: how many nodes and edges, and how far down the hot-first order
+// it reaches. Counted in what was drawn, for any batch size; pure.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "graph/store.h"
-#include "memory/ledger.h"
-#include "recipe/recipe.h"
+#include "plan/draw.h"
+#include "plan/shape.h"
 
 namespace plimsoll::plan {
 
@@ -21,20 +19,22 @@ struct BatchSize {
   uint64_t seeds = 0;
   uint64_t nodes = 0;         // all different ones
   std::vector<HopSize> hops;  // the seeds' first
+
+  uint64_t expanded() const { return hops.empty() ? 0 : hops.back().destinations; }
 };
 
 struct Probe {
-  BatchSize batch;  // expected, of a whole batch
-  // Positions of nodes of the drawn batches, ascending: all, and those whose lists were read.
-  std::vector<uint32_t> visited;
-  std::vector<uint32_t> expanded;
-
-  // The share of visits to positions below this.
-  static double share_below(const std::vector<uint32_t>& positions, uint64_t node);
+  BatchSize batch;    // on average: what a batch costs in time
+  BatchSize largest;  // of those seen: what a batch costs in memory
+  // The nodes of an average batch from mark i of the store to mark i + 1: all of them, and those
+  // whose lists are read.
+  std::vector<double> visited;
+  std::vector<double> expanded;
 };
 
-// `most_reads` bounds its time: beyond it a smaller batch is drawn and scaled up.
-Probe probe(const graph::Store& store, const recipe::Recipe& recipe, uint64_t most_reads,
-            memory::Ledger& ledger);
+// Batches of up to as many seeds as were drawn are cut from the draws. Beyond that sizes grow as
+// they did from half of the seeds to all; and each part of the order by itself, for the hot nodes
+// are all met soon while cold ones are nearly always new.
+Probe expect_batch(const Draws& draws, const StoreShape& store, uint64_t batch_size);
 
 }  // namespace plimsoll::plan

@@ -1,0 +1,31 @@
+// Some neighbourhoods, drawn straight from the disk with the sampler that training uses: what is
+// expected of batches is counted in them, see probe.h.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "graph/store.h"
+#include "memory/ledger.h"
+#include "recipe/recipe.h"
+
+namespace plimsoll::plan {
+
+// The neighbourhood of some training nodes. Draws depend on the node and the hop alone, so the
+// neighbourhood of a part of the seeds is a part of this one.
+struct Draws {
+  struct Hop {
+    uint32_t destinations = 0;  // the first of the nodes
+    std::vector<uint32_t> offsets;
+    std::vector<uint32_t> indices;  // destination i draws nodes[indices[offsets[i] ...]]
+  };
+  uint64_t seeds = 0;           // 0 where not even one could be drawn
+  std::vector<uint32_t> nodes;  // positions in the store; the seeds come first
+  std::vector<Hop> hops;        // as many as layers, the seeds' first; none for mlp
+};
+
+// As many seeds as about `most_reads` reads and the ledger allow, in random order.
+Draws draw(const graph::Store& store, const recipe::Recipe& recipe, uint64_t most_reads,
+           memory::Ledger& ledger);
+
+}  // namespace plimsoll::plan

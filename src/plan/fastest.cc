@@ -1,0 +1,58 @@
+#include "plan/fastest.h"
+
+#include <algorithm>
+
+namespace plimsoll::plan {
+namespace {
+
+constexpr uint64_t kAround = 4;    // from a quarter of the default to four times as much
+constexpr double kWorthIt = 0.95;  // of the time before
+
+bool faster(const Plan& plan, const Plan& than) {
+  if (plan.fits != than.fits) return plan.fits;
+  return plan.seconds_an_epoch < kWorthIt * than.seconds_an_epoch;
+}
+
+std::vector<unsigned> workers_to_try(const Question& question, const Freedom& freedom) {
+  std::vector<unsigned> counts = {question.workers};
+  if (!freedom.workers) return counts;
+  for (unsigned count = 1; count < question.threads + 2; count *= 2) counts.push_back(count);
+  counts.push_back(question.threads + 2);
+  return counts;
+}
+
+}  // namespace
+
+std::vector<uint64_t> batch_sizes_to_try(const Question& question, const Freedom& freedom) {
+  if (!freedom.batch_size) return {question.recipe.batch_size};
+  const uint64_t usual = recipe::Recipe().batch_size;
+  std::vector<uint64_t> sizes;
+  for (uint64_t size = usual / kAround; size <= usual * kAround; size *= 2) {
+    // Beyond all training nodes, a larger batch is the same one.
+    if (sizes.empty() || size / 2 < question.store.train_nodes) sizes.push_back(size);
+  }
+  return sizes;
+}
+
+Fastest find_fastest(const Question& question, const Draws& draws, const Freedom& freedom) {
+  Fastest fastest{.best = {question.recipe.batch_size, question.workers, make_plan(question)}};
+  for (const uint64_t size : batch_sizes_to_try(question, freedom)) {
+    Question asked = question;
+    asked.recipe.batch_size = size;
+    asked.probe = expect_batch(draws, question.store, size);
+    Setting best_of_size;
+    for (const unsigned workers : workers_to_try(question, freedom)) {
+      asked.workers = workers;
+      const Setting setting = {size, workers, make_plan(asked)};
+      if (best_of_size.batch_size == 0 || faster(setting.plan, best_of_size.plan)) {
+        best_of_size = setting;
+      }
+    }
+    if (!best_of_size.plan.fits) continue;
+    fastest.others.push_back(best_of_size);
+    if (faster(best_of_size.plan, fastest.best.plan)) fastest.best = best_of_size;
+  }
+  return fastest;
+}
+
+}  // namespace plimsoll::plan

@@ -82,7 +82,7 @@ void train(const CLI::App& command, TrainOptions& options) {
   say_opening(store, limit, options);
   say_plan(options.running, plan);
 
-  memory::Ledger ledger(limit.bytes);
+  memory::Ledger ledger(limit.bytes - plan::headroom_bytes(limit.bytes));
   const int signal_number = module.train({.store = store,
                                           .recipe = options.recipe,
                                           .run = options.running.run,

@@ -190,6 +190,7 @@ void Inference::answer_sampled(std::span<const Question> questions, Report& repo
 // one needs, the last for those asked for.
 void Inference::answer_full(std::span<const Question> questions, Report& report, const Take& take) {
   const auto layers = static_cast<size_t>(model_.shape().layers);
+  sampled_.pipeline.release();  // it comes back with the next pass
   std::vector<feature::NodeSet> needed = needed_nodes(questions, layers - 1, place_);
   const feature::RowSource* rows = &features_;
   std::unique_ptr<HiddenRows> hidden;

@@ -58,7 +58,6 @@ class RowReader {
     wants_[count_++] = {static_cast<uint32_t>(row_of(node)), place};
   }
   uint64_t wanted() const { return count_; }
-  void forget() { count_ = 0; }
   // Reads every wanted row once; they are there until the next call. At most room_rows() different
   // ones. Then nothing is wanted any more.
   void read(io::ReadQueue& queue);

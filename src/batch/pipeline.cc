@@ -27,8 +27,7 @@ Pipeline::Tools::Tools(const sample::Topology& topology, const feature::RowSourc
                .reading = options.reading},
               ledger),
       gatherer(
-          rows, options.area_bytes, [this]() -> io::ReadQueue& { return sampler.queue(); },
-          ledger) {}
+          rows, [this]() -> io::ReadQueue& { return sampler.queue(); }, ledger) {}
 
 Pipeline::Pipeline(const sample::Topology& topology, const feature::RowSource& rows,
                    PipelineOptions options, memory::Ledger& ledger)

@@ -41,8 +41,7 @@ struct PipelineOptions {
   Assembly assembly;
   unsigned workers = 1;
   unsigned slots = 3;
-  unsigned window = 1;      // batches that a worker makes at once, reading shared rows once
-  uint64_t area_bytes = 0;  // for rows from disk, of each worker
+  unsigned window = 1;  // batches that a worker makes at once, reading shared rows once
   io::ReadOptions reading;
   memory::PageSource* pages = nullptr;  // for what the trainer will copy elsewhere
   // Told what everybody waits for, when the trainer has waited for long.

@@ -20,16 +20,15 @@ uint64_t most_bytes_a_row(const RowSource& source) {
 
 }  // namespace
 
-RowReader::RowReader(const RowSource& source, uint64_t area_bytes, memory::Ledger& ledger)
-    : source_(source), area_bytes_(area_bytes), ledger_(ledger), wants_(ledger, "reading") {}
+RowReader::RowReader(const RowSource& source, memory::Ledger& ledger)
+    : source_(source), ledger_(ledger), wants_(ledger, "reading") {}
 
 void RowReader::prepare(uint64_t count) {
   wants_.renew(count);
   if (base_ != nullptr) return;
   step_ = std::lcm(source_.shape().row_bytes, source_.file().file().alignment);
-  area_ = io::LinedFile::Area(source_.file(), "rows read",
-                              std::max(area_bytes_, RowSource::least_area_bytes(source_.shape())));
-  const auto area = area_.bytes();
+  if (!area_) area_.emplace(source_.file(), "rows read");
+  const std::span<std::byte> area = area_->memory();
   const auto begin = [&] {
     const io::LinedFile::Use use(source_.file());
     return static_cast<uint64_t>(area.data() - use.data);

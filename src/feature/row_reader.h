@@ -16,8 +16,8 @@ namespace plimsoll::feature {
 
 class RowReader {
  public:
-  // The source must outlive it. `area_bytes` is what it reads into, leased when it is first needed.
-  RowReader(const RowSource& source, uint64_t area_bytes, memory::Ledger& ledger);
+  // The source must outlive it. An area to read into is leased when it is first needed.
+  RowReader(const RowSource& source, memory::Ledger& ledger);
 
   // How many rows from below the line can be held at once; none before prepare().
   uint64_t room_rows() const { return room_rows_; }
@@ -58,7 +58,6 @@ class RowReader {
     wants_[count_++] = {static_cast<uint32_t>(row_of(node)), place};
   }
   uint64_t wanted() const { return count_; }
-  void forget() { count_ = 0; }
   // Reads every wanted row once; they are there until the next call. At most room_rows() different
   // ones. Then nothing is wanted any more.
   void read(io::ReadQueue& queue);
@@ -73,9 +72,8 @@ class RowReader {
   }
 
   const RowSource& source_;
-  const uint64_t area_bytes_;
   memory::Ledger& ledger_;
-  io::LinedFile::Area area_;
+  std::optional<io::LinedFile::Area> area_;
   std::byte* base_ = nullptr;  // of all rows; null until there is an area
   uint64_t area_begin_ = 0;    // from the base, where the first piece may go
   uint64_t room_rows_ = 0;

@@ -15,7 +15,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "io/random_read.h"
@@ -31,10 +30,9 @@ constexpr uint64_t kLineStepBytes = uint64_t{2} << 20;
 class LinedFile {
  public:
   struct Shape {
-    uint64_t bytes = 0;  // of the file
-    // Address space to reserve behind it, see Area.
-    uint64_t areas = 0;
-    uint64_t area_bytes = 0;  // of each, at most
+    uint64_t bytes = 0;       // of the file
+    unsigned areas = 0;       // places to reserve behind it, see Area
+    uint64_t area_bytes = 0;  // of each
   };
   // The line is at 0. Nothing is leased.
   LinedFile(memory::Ledger& ledger, std::string_view tag, const std::filesystem::path& path,
@@ -73,35 +71,25 @@ class LinedFile {
   // Gives back at least `bytes`, or everything.
   void lower_by(uint64_t bytes);
 
-  // Leased memory behind the file's address space, so that one base and one index reach both. Given
-  // back when it ends; the LinedFile must outlive it.
+  // Leased memory behind the file's address space, so that one base and one index reach both; there
+  // are as many places as the shape says. Must end before the file.
   class Area {
    public:
-    Area() = default;
-    Area(LinedFile& file, std::string_view tag, uint64_t bytes);
-    Area(Area&& other) noexcept { *this = std::move(other); }
-    Area& operator=(Area&& other) noexcept {
-      std::swap(file_, other.file_);
-      std::swap(index_, other.index_);
-      std::swap(bytes_, other.bytes_);
-      std::swap(lease_, other.lease_);
-      return *this;
-    }
+    Area(LinedFile& file, std::string_view tag);
     Area(const Area&) = delete;
     Area& operator=(const Area&) = delete;
     ~Area();
-    std::span<std::byte> bytes() const;
+    std::span<std::byte> memory() const { return memory_; }
 
    private:
-    LinedFile* file_ = nullptr;
-    uint64_t index_ = 0;
-    uint64_t bytes_ = 0;
+    LinedFile& file_;
     memory::Lease lease_;
+    size_t place_;
+    std::span<std::byte> memory_;
   };
 
  private:
   const std::byte* data() const;
-  std::span<std::byte> area(uint64_t index) const;
 
   memory::Ledger* ledger_ = nullptr;
   const std::string tag_;
@@ -114,7 +102,7 @@ class LinedFile {
   uint64_t reserved_bytes_ = 0;
 
   mutable std::mutex mutex_;  // guards what follows
-  std::vector<bool> areas_lent_;
+  std::vector<bool> taken_areas_;
   mutable std::condition_variable changed_;
   mutable uint64_t users_ = 0;
   bool lowering_ = false;

@@ -28,7 +28,7 @@ class ScatteredReader {
     wants_[count_++] = {offset, tag};
   }
   uint64_t wanted() const { return count_; }
-  // What a call that was cut short by a refused lease may have left.
+  // Nothing is wanted any more: after an exception.
   void forget() { count_ = 0; }
 
   // Reads `bytes` at every place wanted, each sector once, and hands them over by ascending offset;

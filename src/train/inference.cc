@@ -132,7 +132,6 @@ Source::Source(const Place& place, const feature::RowSource& rows, std::vector<u
                 .slots = place.arrangement.workers * place.arrangement.window +
                          place.arrangement.ahead + (place.device.is_cpu() ? 1 : 1 + Feeder::kAhead),
                 .window = place.arrangement.window,
-                .area_bytes = place.arrangement.area_bytes,
                 .pages = pages.get(),
                 .on_stall = place.on_stall},
                place.ledger),

@@ -189,7 +189,7 @@ Probe extrapolate(const Draws& draws, const StoreShape& store, uint64_t seeds) {
   if (!sums.destinations.empty()) {
     sums.destinations.back() = std::max(sum(sums.expanded), static_cast<double>(seeds));
   }
-  sums.nodes = sum(sums.visited);
+  sums.nodes = std::max(sum(sums.visited), static_cast<double>(seeds));
   for (const double destinations : sums.destinations) {
     sums.nodes = std::max(sums.nodes, destinations);
   }

@@ -58,6 +58,7 @@ TEST(LineChoice, IsNotBlockedByAHubInFront) {
     if (mark.node > 0) mark.edges = hub + mark.edges / 2;
   }
   question.probe.expanded[0] = 1e-3;
+  question.probe.list_reads[0] = 1e-3;
   const LineChoice choice(question.work());
   const Lines small = choice.within(hub * sizeof(uint32_t) / 2);
   EXPECT_GT(small.features_bytes, 0);
@@ -81,6 +82,7 @@ TEST(PredictReads, CountsAReadForWhatIsBelowTheLines) {
   EXPECT_EQ(none.rows_hits, 0);
   EXPECT_EQ(none.lists_hits, 0);
   EXPECT_GT(none.lists, static_cast<double>(batch.nodes + batch.expanded()) * 0.99);
+  EXPECT_EQ(none.adjacency_hits, 0);
   const Reads rows = predict_reads(question.work(), {0, 0, question.store.features_bytes()});
   EXPECT_EQ(rows.rows, 0);
   EXPECT_EQ(rows.lists, none.lists);

@@ -54,6 +54,7 @@ inline Draws made_up_draws(const StoreShape& store, const std::vector<uint32_t>&
   draws.seeds = draws.nodes.size();
   for (size_t hop = 0; hop < fanout.size(); ++hop) {
     Draws::Hop drawn{.destinations = static_cast<uint32_t>(draws.nodes.size()), .offsets = {0}};
+    draws.degrees.assign(drawn.destinations, 100);
     for (uint32_t i = 0; i < drawn.destinations; ++i) {
       const RandomStream random(draws.nodes[i], hop);
       for (uint32_t pick = 0; pick < std::min(fanout[hop], 40U); ++pick) {

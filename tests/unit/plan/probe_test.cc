@@ -17,6 +17,7 @@ double sum(const std::vector<double>& values) {
 Draws four_seeds() {
   return {.seeds = 4,
           .nodes = {0, 1, 2, 3, 100, 200},
+          .degrees = {2, 2, 1, 1, 9, 9},
           .hops = {{.destinations = 4, .offsets = {0, 2, 4, 5, 6}, .indices = {4, 5, 4, 5, 5, 5}},
                    {.destinations = 6, .offsets = {0, 1, 1, 1, 1, 1, 2}, .indices = {5, 0}}}};
 }
@@ -59,6 +60,26 @@ TEST(ExpectBatch, SaysWhereInTheOrderItsNodesAre) {
   EXPECT_NEAR(all.visited[1], 3, 0.2);
   EXPECT_NEAR(all.visited[2], 1, 0.9);
   EXPECT_GT(all.visited[2], 1);
+  // Twice from the list of node 0, once from 1; once from each of 2 and 3; from 200.
+  EXPECT_NEAR(all.list_reads[0], 3, 0.1);
+  EXPECT_NEAR(all.list_reads[1], 2, 0.2);
+  EXPECT_NEAR(all.list_reads[2], 1, 0.9);
+}
+
+// Ten picks from a list of a hundred values share a read or two; from a hub's they are on their
+// own.
+TEST(ExpectBatch, CountsMoreReadsForLongerLists) {
+  Draws draws{.seeds = 1, .nodes = {0}, .degrees = {100}};
+  draws.hops.push_back({.destinations = 1, .offsets = {0, 10}});
+  draws.hops[0].indices.assign(10, 0);
+  const auto reads = [&](uint32_t degree) {
+    draws.degrees = {degree};
+    return expect_batch(draws, small_store(), 1).list_reads[0];
+  };
+  EXPECT_NEAR(reads(10), 1, 0.1);
+  EXPECT_NEAR(reads(100), 1, 0.3);
+  EXPECT_GT(reads(1000), 2);
+  EXPECT_NEAR(reads(1'000'000), 10, 0.1);
 }
 
 TEST(ExpectBatch, GrowsWithTheBatchSizeAndNeverBeyondTheGraph) {

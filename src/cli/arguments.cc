@@ -28,6 +28,7 @@ std::string refuse_size(std::string& text) {
 constexpr const char* kAuto = "auto";
 
 std::string refuse_sizes(std::string& text) {
+  if (text.empty() || text.back() == ',') return refuse_size(text);
   for (std::string& word : CLI::detail::split(text, ',')) {
     if (word == kAuto) continue;
     if (std::string refused = refuse_size(word); !refused.empty()) return refused;

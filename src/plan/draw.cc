@@ -58,6 +58,9 @@ class Drawer {
     };
     Draws draws{.seeds = neighborhood_.seeds,
                 .nodes = copy(neighborhood_.nodes, neighborhood_.node_count())};
+    if (!neighborhood_.hops.empty()) {
+      draws.degrees = copy(neighborhood_.degrees, neighborhood_.hops.back().destinations);
+    }
     for (const sample::Hop& hop : neighborhood_.hops) {
       draws.hops.push_back({.destinations = hop.destinations,
                             .offsets = copy(hop.offsets, uint64_t{hop.destinations} + 1),

@@ -19,9 +19,10 @@ struct Draws {
     std::vector<uint32_t> offsets;
     std::vector<uint32_t> indices;  // destination i draws nodes[indices[offsets[i] ...]]
   };
-  uint64_t seeds = 0;           // 0 where not even one could be drawn
-  std::vector<uint32_t> nodes;  // positions in the store; the seeds come first
-  std::vector<Hop> hops;        // as many as layers, the seeds' first; none for mlp
+  uint64_t seeds = 0;             // 0 where not even one could be drawn
+  std::vector<uint32_t> nodes;    // positions in the store; the seeds come first
+  std::vector<uint32_t> degrees;  // in the whole graph, of the last hop's destinations
+  std::vector<Hop> hops;          // as many as layers, the seeds' first; none for mlp
 };
 
 // As many seeds as about `most_reads` reads and the ledger allow, in random order.

@@ -118,7 +118,7 @@ LineChoice::LineChoice(const Work& work) : all_(all_resident(work)) {
   if (has_lists(work.recipe)) {
     corners[0] = hull(points(store, bounds_visits(work),
                              [](const Mark& mark) { return (mark.node + 1) * sizeof(uint64_t); }));
-    corners[1] = hull(points(store, work.probe.expanded,
+    corners[1] = hull(points(store, work.probe.list_reads,
                              [](const Mark& mark) { return mark.edges * sizeof(uint32_t); }));
   }
   corners[2] = hull(points(store, work.probe.visited,
@@ -168,13 +168,15 @@ Reads predict_reads(const Work& work, const Lines& lines) {
   const uint64_t offsets = lines.offsets_bytes / sizeof(uint64_t);
   reads.offsets_hits = share_before(store, bounds, static_cast<double>(offsets) - 1,
                                     lines.offsets_bytes >= store.offsets_bytes());
-  reads.lists_hits = share_before(store, work.probe.expanded,
-                                  node_at_edge(store, lines.neighbors_bytes / sizeof(uint32_t)),
-                                  lines.neighbors_bytes >= store.neighbors_bytes());
-  double drawn_from = 0;  // every hop draws from the lists of all nodes met before it
-  for (const HopSize& hop : batch.hops) drawn_from += static_cast<double>(hop.destinations);
-  reads.lists = (1 - reads.offsets_hits) * std::accumulate(bounds.begin(), bounds.end(), 0.0) +
-                (1 - reads.lists_hits) * drawn_from;
+  const std::vector<double>& lists = work.probe.list_reads;
+  reads.lists_hits =
+      share_before(store, lists, node_at_edge(store, lines.neighbors_bytes / sizeof(uint32_t)),
+                   lines.neighbors_bytes >= store.neighbors_bytes());
+  const double bounds_sum = std::accumulate(bounds.begin(), bounds.end(), 0.0);
+  const double lists_sum = std::accumulate(lists.begin(), lists.end(), 0.0);
+  reads.lists = (1 - reads.offsets_hits) * bounds_sum + (1 - reads.lists_hits) * lists_sum;
+  const double all = bounds_sum + lists_sum;
+  reads.adjacency_hits = all > 0 ? 1 - reads.lists / all : 1;
   return reads;
 }
 

@@ -38,7 +38,8 @@ struct Reads {
   double offsets_hits = 1;
   double lists_hits = 1;
   double rows_hits = 1;
-  double lists = 0;  // reads of a batch, for where a list begins or for the list
+  double adjacency_hits = 1;  // of offsets and lists together
+  double lists = 0;           // reads of a batch, for where a list begins or for the list
   double rows = 0;
 
   double all() const { return lists + rows; }

@@ -70,8 +70,7 @@ double share(uint64_t part, uint64_t all) {
 std::string adjacency_note(const Question& question, const Plan& plan) {
   if (question.recipe.model == recipe::ModelKind::mlp) return "none: mlp ignores the edges";
   return fmt::format("resident {:.0f} % of the files, {:.0f} % of visits",
-                     100 * plan.adjacency_resident,
-                     100 * std::min(plan.reads.offsets_hits, plan.reads.lists_hits));
+                     100 * plan.adjacency_resident, 100 * plan.reads.adjacency_hits);
 }
 
 void list_parts(const Question& question, const Layout& layout, Plan& plan) {

@@ -13,20 +13,34 @@ constexpr size_t kGrowTogether = 32;     // stretches between marks; one alone h
 // Sums over some batches, still to be divided.
 struct Sums {
   explicit Sums(size_t hops, size_t stretches)
-      : destinations(hops), edges(hops), visited(stretches), expanded(stretches) {}
+      : destinations(hops),
+        edges(hops),
+        visited(stretches),
+        expanded(stretches),
+        list_reads(stretches) {}
   double nodes = 0;
   std::vector<double> destinations;
   std::vector<double> edges;
   std::vector<double> visited;
   std::vector<double> expanded;
+  std::vector<double> list_reads;
 
   void divide(double by) {
     nodes /= by;
-    for (auto* values : {&destinations, &edges, &visited, &expanded}) {
+    for (auto* values : {&destinations, &edges, &visited, &expanded, &list_reads}) {
       for (double& value : *values) value /= by;
     }
   }
 };
+
+// Reads that `picks` of a list's values take: one for every run of sectors with a pick in them.
+double reads_of_list(uint32_t degree, uint32_t picks) {
+  if (picks == 0) return 0;
+  constexpr double kValuesPerSector = 128;
+  const double sectors = 1 + (degree - 1) / kValuesPerSector;  // it begins anywhere in the first
+  const double met = 1 - std::pow(1 - 1 / sectors, picks);
+  return met + (sectors - 1) * met * (1 - met);
+}
 
 // Cuts batches from the draws.
 class Cutter {
@@ -60,7 +74,9 @@ class Cutter {
         for (uint32_t e = drawn.offsets[node]; e < drawn.offsets[node + 1]; ++e) {
           meet(drawn.indices[e]);
         }
-        edges += drawn.offsets[node + 1] - drawn.offsets[node];
+        const uint32_t picks = drawn.offsets[node + 1] - drawn.offsets[node];
+        sums.list_reads[stretch_[node]] += reads_of_list(draws_.degrees[node], picks);
+        edges += picks;
       }
       size.hops.push_back({destinations, edges});
       sums.destinations[hop] += static_cast<double>(destinations);
@@ -134,7 +150,7 @@ void add_unseen(const Draws& draws, const StoreShape& store, uint64_t seeds,
   const double one = static_cast<double>(seeds) / static_cast<double>(draws.seeds);
   for (size_t i = 0; i < visits.size(); ++i) {
     const auto nodes = static_cast<double>(store.marks[i + 1].node - store.marks[i].node);
-    visits[i] = std::min(nodes, visits[i] + one * nodes / static_cast<double>(store.nodes));
+    visits[i] += one * nodes / static_cast<double>(store.nodes);
   }
 }
 
@@ -144,8 +160,7 @@ double growth(double half, double all, double factor) {
   return std::pow(factor, std::clamp(std::log2(all / half), 0.0, 1.0));
 }
 
-void grow(const std::vector<double>& half, double factor, const StoreShape& store,
-          std::vector<double>& visits) {
+void grow(const std::vector<double>& half, double factor, std::vector<double>& visits) {
   for (size_t first = 0; first < visits.size(); first += kGrowTogether) {
     const size_t last = std::min(visits.size(), first + kGrowTogether);
     const auto sum = [&](const std::vector<double>& values) {
@@ -153,10 +168,7 @@ void grow(const std::vector<double>& half, double factor, const StoreShape& stor
                              values.begin() + static_cast<ptrdiff_t>(last), 0.0);
     };
     const double by = growth(sum(half), sum(visits), factor);
-    for (size_t i = first; i < last; ++i) {
-      const auto nodes = static_cast<double>(store.marks[i + 1].node - store.marks[i].node);
-      visits[i] = std::min(visits[i] * by, nodes);
-    }
+    for (size_t i = first; i < last; ++i) visits[i] *= by;
   }
 }
 
@@ -181,20 +193,27 @@ Probe extrapolate(const Draws& draws, const StoreShape& store, uint64_t seeds) {
                               growth(half.destinations[i], sums.destinations[i], factor),
                           static_cast<double>(store.nodes));
   }
-  grow(half.visited, factor, store, sums.visited);
-  grow(half.expanded, factor, store, sums.expanded);
+  grow(half.visited, factor, sums.visited);
+  grow(half.expanded, factor, sums.expanded);
+  grow(half.list_reads, factor, sums.list_reads);
+  for (size_t i = 0; i < sums.visited.size(); ++i) {
+    const auto nodes = static_cast<double>(store.marks[i + 1].node - store.marks[i].node);
+    sums.visited[i] = std::min(sums.visited[i], nodes);
+    sums.expanded[i] = std::min(sums.expanded[i], nodes);
+  }
   const auto sum = [](const std::vector<double>& values) {
     return std::accumulate(values.begin(), values.end(), 0.0);
   };
   if (!sums.destinations.empty()) {
     sums.destinations.back() = std::max(sum(sums.expanded), static_cast<double>(seeds));
   }
-  sums.nodes = sum(sums.visited);
+  sums.nodes = std::max(sum(sums.visited), static_cast<double>(seeds));
   for (const double destinations : sums.destinations) {
     sums.nodes = std::max(sums.nodes, destinations);
   }
   const BatchSize size = rounded_up(seeds, sums);
-  return {size, size, std::move(sums.visited), std::move(sums.expanded)};
+  return {size, size, std::move(sums.visited), std::move(sums.expanded),
+          std::move(sums.list_reads)};
 }
 
 // Of batches cut from what was drawn.
@@ -210,6 +229,7 @@ Probe take_average(const Draws& draws, const StoreShape& store, uint64_t seeds) 
   probe.batch = rounded_up(seeds, sums);
   probe.visited = std::move(sums.visited);
   probe.expanded = std::move(sums.expanded);
+  probe.list_reads = std::move(sums.list_reads);
   return probe;
 }
 
@@ -226,6 +246,7 @@ Probe everything(const Draws& draws, const StoreShape& store, uint64_t seeds) {
     probe.visited.push_back(static_cast<double>(store.marks[i + 1].node - store.marks[i].node));
   }
   probe.expanded = probe.visited;
+  probe.list_reads = probe.visited;
   return probe;
 }
 
@@ -239,6 +260,7 @@ Probe expect_batch(const Draws& draws, const StoreShape& store, uint64_t batch_s
     none.largest = none.batch;
     none.visited.resize(store.marks.size() - 1);
     none.expanded = none.visited;
+    none.list_reads = none.visited;
     return none;
   }
   if (draws.seeds == 0) return everything(draws, store, seeds);
@@ -246,7 +268,9 @@ Probe expect_batch(const Draws& draws, const StoreShape& store, uint64_t batch_s
       seeds > draws.seeds ? extrapolate(draws, store, seeds) : take_average(draws, store, seeds);
   probe.largest = with_margin(std::move(probe.largest), draws, store);
   add_unseen(draws, store, seeds, probe.visited);
-  if (!draws.hops.empty()) add_unseen(draws, store, seeds, probe.expanded);
+  if (draws.hops.empty()) return probe;
+  add_unseen(draws, store, seeds, probe.expanded);
+  add_unseen(draws, store, seeds, probe.list_reads);
   return probe;
 }
 

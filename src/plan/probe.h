@@ -26,10 +26,11 @@ struct BatchSize {
 struct Probe {
   BatchSize batch;    // on average: what a batch costs in time
   BatchSize largest;  // of those seen: what a batch costs in memory
-  // The nodes of an average batch from mark i of the store to mark i + 1: all of them, and those
-  // whose lists are read.
+  // Of an average batch, from mark i of the store to mark i + 1: all nodes, those whose neighbours
+  // are drawn, and the reads that drawing takes where none of the lists is resident.
   std::vector<double> visited;
   std::vector<double> expanded;
+  std::vector<double> list_reads;
 };
 
 // Batches of up to as many seeds as were drawn are cut from the draws. Beyond that sizes grow as

@@ -40,6 +40,9 @@ class Parsed {
   }
 
   std::string continuing() const { return continuing_command(*train_, options); }
+  std::string training(const std::string& memory) const {
+    return training_command(*train_, options, memory);
+  }
   std::string help() const { return train_->help(); }
   std::string bash_completion() const { return completion_script(app_, Shell::bash); }
 
@@ -183,6 +186,35 @@ TEST(ContinuingCommand, RepeatsWhatTheCheckpointDoesNotKeep) {
                 .continuing(),
             "plimsoll train 'my store' --resume 'it'\\''s' --device cpu --workers 2 --memory 8G "
             "--quiet");
+}
+
+TEST(TrainingCommand, RepeatsWhatWasGivenAndNothingElse) {
+  EXPECT_EQ(Parsed({"x"}).training(""), "plimsoll train x");
+  EXPECT_EQ(
+      Parsed({"--num_neighbors", "15", "all", "my store", "--lr", "1e-3", "--batch-norm",
+              "--num_workers", "2", "--threads", "3", "--batch_size", "64", "--save-dir", "s"})
+          .training("8G"),
+      "plimsoll train 'my store' --fanout 15,all --batch-norm --batch-size 64 --lr 1e-3 "
+      "--threads 3 --workers 2 --memory 8G");
+}
+
+// What plan --fastest changes before it prints the command.
+TEST(TrainingCommand, HasTheSettingsThatWereChosen) {
+  Parsed parsed({"x", "--hidden", "64"});
+  parsed.options.recipe.batch_size = 2048;
+  parsed.options.given.insert("batch_size");
+  parsed.options.running.run.workers = 5;
+  EXPECT_EQ(parsed.training("auto"),
+            "plimsoll train x --hidden 64 --batch-size 2048 --workers 5 --memory auto");
+}
+
+TEST(MemoryOption, IsASizeOrAuto) {
+  EXPECT_EQ(Parsed({"x"}).options.running.memory_bytes, std::nullopt);
+  EXPECT_EQ(Parsed({"x", "--memory", "auto"}).options.running.memory_bytes, std::nullopt);
+  EXPECT_EQ(Parsed({"x", "--memory", "512M"}).options.running.memory_bytes, 512U << 20);
+  expect_refused({"x", "--memory", "lots"}, "'lots' is not a size");
+  expect_refused({"x", "--memory", "8G,16G"}, "'8G,16G' is not a size");
+  expect_refused({"x", "--memory", ""}, "is not a size");
 }
 
 TEST(TrainHelp, ShowsOurNamesOnly) {

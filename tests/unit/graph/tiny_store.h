@@ -23,6 +23,7 @@ struct TinyGraph {
   std::vector<float> hotness = {4, 3, 2, 1};
   uint64_t classes = 2;
   std::vector<uint32_t> train = {0};
+  std::vector<uint32_t> neighbors = {};  // all 0 where there are none
 };
 
 // The shape that `graph` has, as yet without files.
@@ -48,7 +49,8 @@ inline void write_store(const std::filesystem::path& folder, const TinyGraph& gr
     writer.close_file();
   };
   write("offsets.u64", graph.offsets);
-  write("neighbors.u32", std::vector<uint32_t>(meta.edges));
+  write("neighbors.u32",
+        graph.neighbors.empty() ? std::vector<uint32_t>(meta.edges) : graph.neighbors);
   write("features.f16", std::vector<std::byte>(meta.nodes * meta.row_bytes));
   write("labels.i32", graph.labels);
   write("split.train.u32", graph.train);

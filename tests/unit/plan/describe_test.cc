@@ -1,0 +1,77 @@
+#include "plan/describe.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "made_up_store.h"
+#include "plan/to_json.h"
+
+namespace plimsoll::plan {
+namespace {
+
+void expect_says(const std::string& text, const std::vector<std::string>& parts) {
+  for (const std::string& part : parts) {
+    EXPECT_NE(text.find(part), std::string::npos) << "nothing says: " << part << "\n" << text;
+  }
+}
+
+TEST(DescribePlan, NamesEveryPartThePeakTheMinimumAndTheTime) {
+  const Question question = made_up_question({});
+  expect_says(describe(plan_within(question, kGiB)),
+              {"adjacency   resident ", "features    resident ", "batches     ", " in flight × ",
+               "model       ", "runtime     ", "headroom", "   fits\n", "minimum     ",
+               "epoch       about ", "rows and "});
+  expect_says(describe(plan_within(question, 64 * kGiB)),
+              {"resident 100 % of the files, 100 % of visits", "reads nothing from disk"});
+  expect_says(describe(plan_within(question, kMiB)), {"does not fit", "minimum     "});
+  expect_says(describe(plan_within(made_up_question({.model = recipe::ModelKind::mlp}), kGiB)),
+              {"mlp ignores the edges"});
+}
+
+TEST(DescribePlan, SaysThatAGpuIsNotCounted) {
+  Question question = made_up_question({});
+  question.gpu = true;
+  expect_says(describe(plan_within(question, kGiB)), {"batches made in about"});
+}
+
+TEST(DescribePlan, HasNoTimeOnAnUnknownMachine) {
+  Question question = made_up_question({});
+  question.machine = {};
+  EXPECT_EQ(describe(plan_within(question, kGiB)).find("epoch"), std::string::npos);
+}
+
+TEST(DescribeShortage, SaysTheLimitAndWhatIsNeeded) {
+  const Question question = made_up_question({});
+  expect_says(describe_shortage(plan_within(question, 100 * kMiB), question),
+              {"the limit is 100.0 MiB", "at least", "220.0 MiB of runtime", "1,024 seeds"});
+}
+
+TEST(DescribeTable, HasALineForEachCombination) {
+  const Question question = made_up_question({});
+  const std::string text =
+      describe_table({{{15, 10}, plan_within(question, kGiB)},
+                      {{15, 10}, plan_within(question, kMiB)},
+                      {{recipe::kAllNeighbors, 5, 5}, plan_within(question, 64 * kGiB)}});
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4);
+  expect_says(text, {"memory", "fan-out", "15,10", "all,5,5", "yes", "no ", "100 %"});
+}
+
+TEST(PlanJson, HasTheFiguresUnderNamesWithUnits) {
+  const Question question = made_up_question({});
+  const Plan plan = plan_within(question, kGiB);
+  const auto json = to_json(plan);
+  EXPECT_EQ(json["fits"], true);
+  EXPECT_EQ(json["peak_bytes"], plan.peak_bytes);
+  EXPECT_EQ(json["minimum_bytes"], plan.minimum_bytes);
+  EXPECT_EQ(json["parts_bytes"].size(), plan.parts.size());
+  EXPECT_EQ(json["lines_bytes"]["features"], plan.arrangement.lines.features_bytes);
+  EXPECT_EQ(json["epoch_seconds"], plan.seconds_an_epoch);
+  EXPECT_GT(json["rows_read"], 0);
+  Question unknown = question;
+  unknown.machine = {};
+  EXPECT_TRUE(to_json(plan_within(unknown, kGiB))["epoch_seconds"].is_null());
+}
+
+}  // namespace
+}  // namespace plimsoll::plan

@@ -1,0 +1,178 @@
+#include "plan/plan.h"
+
+#include <gtest/gtest.h>
+
+#include "made_up_store.h"
+
+namespace plimsoll::plan {
+namespace {
+
+using recipe::ModelKind;
+
+std::vector<recipe::Recipe> all_kinds() {
+  return {{},
+          {.norm = recipe::Norm::sampled},
+          {.model = ModelKind::sage},
+          {.model = ModelKind::sage, .evaluation = recipe::Evaluation::full},
+          {.model = ModelKind::gat},
+          {.model = ModelKind::mlp},
+          {.model = ModelKind::mlp, .fanout = {1}},
+          {.fanout = {10}},
+          {.fanout = {10, 10, 5}},
+          {.model = ModelKind::gat, .fanout = {10}},
+          {.model = ModelKind::gat, .fanout = {5, 5, 5}},
+          {.fanout = {recipe::kAllNeighbors, 5}},
+          {.fanout = {3, 2}, .hidden = 16, .batch_size = 128}};
+}
+
+std::vector<uint64_t> limits_from(uint64_t minimum) {
+  std::vector<uint64_t> limits = {minimum, minimum + 1, minimum + kMiB};
+  for (uint64_t mib = minimum / kMiB + 1; mib < 8000; mib += mib / 16 + 1) {
+    limits.push_back(mib * kMiB);
+  }
+  limits.push_back(64 * kGiB);
+  return limits;
+}
+
+void expect_adds_up(const Plan& plan) {
+  uint64_t sum = 0;
+  for (const Part& part : plan.parts) sum += part.bytes;
+  EXPECT_EQ(sum, plan.peak_bytes);
+}
+
+TEST(Plan, AddsUpAndKeepsItsHeadroomUnderEveryLimit) {
+  for (const recipe::Recipe& recipe : all_kinds()) {
+    const Question question = made_up_question(recipe);
+    for (const uint64_t limit : limits_from(minimum_bytes(question))) {
+      const Plan plan = plan_within(question, limit);
+      ASSERT_TRUE(plan.fits) << limit;
+      expect_adds_up(plan);
+      EXPECT_LE(plan.peak_bytes + headroom_bytes(limit), limit) << describe(recipe);
+    }
+  }
+}
+
+TEST(Plan, FitsInItsMinimumAndNotInAMebibyteLess) {
+  for (const recipe::Recipe& recipe : all_kinds()) {
+    for (const unsigned workers : {0U, 1U, 6U}) {
+      Question question = made_up_question(recipe);
+      question.workers = workers;
+      const uint64_t minimum = minimum_bytes(question);
+      const Plan least = plan_within(question, minimum);
+      EXPECT_TRUE(least.fits);
+      EXPECT_EQ(least.minimum_bytes, minimum);
+      EXPECT_LE(least.peak_bytes + headroom_bytes(minimum), minimum);
+      const Plan less = plan_within(question, minimum - kMiB);
+      EXPECT_FALSE(less.fits);
+      EXPECT_EQ(less.minimum_bytes, minimum);
+      expect_adds_up(less);
+      EXPECT_GT(less.peak_bytes + headroom_bytes(minimum - kMiB), minimum - kMiB);
+    }
+  }
+}
+
+TEST(Plan, ReadsNoMoreAndLowersNoLineWithMoreMemory) {
+  for (const recipe::Recipe& recipe : all_kinds()) {
+    const Question question = made_up_question(recipe);
+    Plan before = plan_within(question, minimum_bytes(question));
+    for (const uint64_t limit : limits_from(minimum_bytes(question))) {
+      const Plan plan = plan_within(question, limit);
+      EXPECT_LE(plan.reads.all(), before.reads.all()) << describe(recipe) << " in " << limit;
+      const Lines& lines = plan.arrangement.lines;
+      EXPECT_GE(lines.offsets_bytes, before.arrangement.lines.offsets_bytes);
+      EXPECT_GE(lines.neighbors_bytes, before.arrangement.lines.neighbors_bytes);
+      EXPECT_GE(lines.features_bytes, before.arrangement.lines.features_bytes);
+      before = plan;
+    }
+    EXPECT_FALSE(before.reads_disk());
+    EXPECT_EQ(before.arrangement.lines, all_resident(question.work()));
+  }
+}
+
+TEST(Plan, HoldsEverythingAsSoonAsItFits) {
+  for (const recipe::Recipe& recipe : all_kinds()) {
+    const Question question = made_up_question(recipe);
+    const Plan roomy = plan_within(question, 64 * kGiB);
+    const Plan enough =
+        plan_within(question, roomy.peak_bytes + headroom_bytes(roomy.peak_bytes * 2));
+    EXPECT_EQ(enough.arrangement.lines, all_resident(question.work()));
+    EXPECT_EQ(enough.reads.all(), 0);
+    EXPECT_EQ(enough.features_resident, 1);
+  }
+}
+
+// A store so small that keeping it costs less than buffers to read it with.
+TEST(Plan, HoldsATinyStoreEvenInItsMinimum) {
+  const Question question = made_up_question({.batch_size = 8}, 2000);
+  EXPECT_FALSE(plan_within(question, minimum_bytes(question)).reads_disk());
+}
+
+TEST(Plan, TakesBatchesOfEverySize) {
+  uint64_t before = 0;
+  for (const uint64_t size : {1, 2, 3, 10, 100, 1000, 1024, 5000, 10'000, 99'999, 100'000}) {
+    const Question question = made_up_question({.batch_size = size});
+    const uint64_t minimum = minimum_bytes(question);
+    EXPECT_TRUE(plan_within(question, minimum).fits);
+    EXPECT_FALSE(plan_within(question, minimum - kMiB).fits);
+    EXPECT_GE(minimum, before) << "batch size " << size;
+    const Plan plan = plan_within(question, 16 * kGiB);
+    EXPECT_EQ(plan.batches, (question.store.train_nodes + size - 1) / size);
+    before = minimum;
+  }
+}
+
+TEST(Plan, DoesWithoutSplits) {
+  Question question = made_up_question({});
+  question.store.evaluated_nodes = 0;
+  EXPECT_TRUE(plan_within(question, kGiB).fits);
+  question.store.train_nodes = 0;
+  question.probe = expect_batch({.hops = std::vector<Draws::Hop>(2)}, question.store, 1024);
+  const Plan plan = plan_within(question, kGiB);
+  EXPECT_EQ(plan.batches, 0);
+  EXPECT_EQ(plan.seconds_an_epoch, 0);
+  expect_adds_up(plan);
+}
+
+TEST(Plan, IsThereForABatchThatMayReachEverything) {
+  Question question = made_up_question({.fanout = {recipe::kAllNeighbors, recipe::kAllNeighbors}});
+  question.probe = expect_batch({.hops = std::vector<Draws::Hop>(2)}, question.store, 1024);
+  const uint64_t minimum = minimum_bytes(question);
+  EXPECT_GT(minimum, question.store.edges * 8);
+  EXPECT_TRUE(plan_within(question, minimum).fits);
+}
+
+TEST(Plan, KeepsTheWorkersItWasGiven) {
+  for (const unsigned workers : {1U, 3U, 9U}) {
+    Question question = made_up_question({});
+    question.workers = workers;
+    for (const uint64_t limit : {minimum_bytes(question), 2 * kGiB, 64 * kGiB}) {
+      EXPECT_EQ(plan_within(question, limit).arrangement.workers, workers);
+    }
+  }
+}
+
+TEST(Plan, HasMoreBatchesUnderWayWithMoreMemory) {
+  const Question question = made_up_question({});
+  unsigned before = 0;
+  for (const uint64_t limit : {minimum_bytes(question), 500 * kMiB, kGiB, 2 * kGiB}) {
+    const Arrangement arrangement = plan_within(question, limit).arrangement;
+    EXPECT_GE(arrangement.workers, before);
+    before = arrangement.workers;
+  }
+  EXPECT_GT(before, question.threads);
+}
+
+TEST(Plan, CountsWhatEvaluatingWithAllNeighboursMarks) {
+  const Question sampled = made_up_question({.fanout = {5, 5, 5}});
+  const Question full =
+      made_up_question({.fanout = {5, 5, 5}, .evaluation = recipe::Evaluation::full});
+  EXPECT_GE(minimum_bytes(full), minimum_bytes(sampled) + 2 * sampled.store.nodes / 8);
+}
+
+TEST(Headroom, IsAShareAndNeverLessThanSomething) {
+  EXPECT_EQ(headroom_bytes(kGiB), kLeastHeadroomBytes);
+  EXPECT_EQ(headroom_bytes(100 * kGiB), static_cast<uint64_t>(0.03 * 100 * kGiB));
+}
+
+}  // namespace
+}  // namespace plimsoll::plan

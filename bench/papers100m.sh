@@ -65,7 +65,7 @@ row() {
   graph=$(store "$direction")
   bytes=$(awk "BEGIN { printf \"%d\", $gib * $scale * 1024 * 1024 * 1024 }")
   rm -rf "$work/run"
-  limited "$bytes" "$plimsoll" train "$graph" --memory "$((bytes / 1024))K" --threads "$threads" --save-dir "$work/run" --quiet \
+  limited "$bytes" "$plimsoll" train "$graph" --device cpu --memory "$((bytes / 1024))K" --threads "$threads" --save-dir "$work/run" --quiet \
     --epochs 1 --memory-log "$work/memory.csv" "$@" >"$work/log" 2>&1 || { cat "$work/log" >&2; return 0; }
   batches=$(awk "BEGIN { n = $(value batch_size); t = int(1207179 * $scale); print int((t + n - 1) / n) }")
   rate=$(value batches_per_second)

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <string>
 
 #include "base/error.h"
@@ -75,7 +76,10 @@ const plan::Draws& Planner::draws(const recipe::Recipe& recipe) {
 }
 
 plan::Question Planner::question(const recipe::Recipe& recipe, uint64_t limit_bytes) {
-  const bool gpu = run_.device == train::DeviceKind::cuda;
+  // Whether a GPU will be used is known once libtorch is loaded; a driver's file is the best guess.
+  const bool gpu = run_.device == train::DeviceKind::cuda ||
+                   (run_.device == train::DeviceKind::automatic &&
+                    std::filesystem::exists("/dev/nvidiactl"));
   return {.store = shape_,
           .recipe = recipe,
           .probe = plan::expect_batch(draws(recipe), shape_, recipe.batch_size),

@@ -32,7 +32,9 @@ plan::Arrangement for_device(plan::Arrangement arrangement, const RunOptions& ru
                              c10::Device device) {
   if (device.is_cpu()) return arrangement;
   arrangement.computing = 1;
-  if (run.workers == 0) arrangement.workers = std::max(1U, run.threads - 1);
+  if (run.workers == 0) {
+    arrangement.workers = std::max({1U, run.threads - 1, arrangement.workers});
+  }
   return arrangement;
 }
 

@@ -16,6 +16,7 @@ void Lease::shrink(uint64_t bytes) {
   if (ledger_ == nullptr || bytes >= bytes_) return;
   ledger_->give_back(tag_, bytes_ - bytes);
   bytes_ = bytes;
+  if (bytes == 0) ledger_ = nullptr;  // its tag has no entry any more
 }
 
 void Lease::merge(Lease other) {

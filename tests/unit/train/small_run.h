@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -77,8 +78,9 @@ struct Said {
   std::vector<int32_t> labels;
 };
 
-inline std::vector<Said> ask(Inference& inference, std::span<const Question> questions,
-                             const nn::ModelShape& shape) {
+inline std::vector<Said> ask(
+    Inference& inference, std::span<const Question> questions, const nn::ModelShape& shape,
+    const std::function<void()>& on_answer = [] {}) {
   std::vector<Said> said;
   for (const Question& question : questions) {
     const auto rows = static_cast<int64_t>(question.seeds.size());
@@ -86,6 +88,7 @@ inline std::vector<Said> ask(Inference& inference, std::span<const Question> que
   }
   Report report(/*bars=*/false);
   inference.answer(questions, report, [&](const Answer& answer) {
+    on_answer();
     Said& to = said.at(answer.question);
     const auto place = [&](const at::Tensor& all, const at::Tensor& rows) {
       all.narrow(0, static_cast<int64_t>(answer.first), rows.size(0)).copy_(rows);

@@ -27,6 +27,12 @@ class Gatherer {
 
   void gather(std::span<Assembler* const> window);
 
+  // Gives back the memory that it keeps for the next batch.
+  void release() {
+    reader_.release();
+    asked_.release();
+  }
+
   // Rows that were needed, and those of them that were not resident, since the start.
   struct Counts {
     uint64_t rows = 0;

@@ -19,8 +19,8 @@ double seconds_since(Clock::time_point start) {
 
 }  // namespace
 
-Pipeline::Tools::Tools(const sample::Topology& topology, const feature::RowSource& rows,
-                       const PipelineOptions& options, memory::Ledger& ledger)
+Pipeline::Worker::Worker(const sample::Topology& topology, const feature::RowSource& rows,
+                         const PipelineOptions& options, memory::Ledger& ledger)
     : sampler(topology,
               {.fanout = options.fanout,
                .all_degrees = options.assembly.weighting == Weighting::gcn_full,
@@ -31,12 +31,12 @@ Pipeline::Tools::Tools(const sample::Topology& topology, const feature::RowSourc
 
 Pipeline::Pipeline(const sample::Topology& topology, const feature::RowSource& rows,
                    PipelineOptions options, memory::Ledger& ledger)
-    : topology_(topology), rows_(rows), options_(std::move(options)), ledger_(ledger) {
+    : rows_(rows), options_(std::move(options)), ledger_(ledger) {
   for (unsigned i = 0; i < std::max(options_.slots, options_.window); ++i) {
     slots_.push_back(std::make_unique<Slot>(ledger, options_.fanout.size(), options_.pages));
   }
   for (unsigned i = 0; i < options_.workers; ++i) {
-    makers_.push_back(std::make_unique<Worker>());
+    makers_.push_back(std::make_unique<Worker>(topology, rows, options_, ledger));
   }
 }
 
@@ -52,6 +52,7 @@ void Pipeline::start(const Pass& pass) {
   free_.clear();
   making_ = 0;
   most_seeds_ = UINT64_MAX;
+  paused_ = crowded_ = false;
   for (const auto& slot : slots_) free_.push_back(slot.get());
   failure_ = nullptr;
   for (const auto& worker : makers_) {
@@ -73,16 +74,22 @@ Pipeline::Range Pipeline::whole(uint64_t index) const {
 void Pipeline::work(const std::stop_token& stopping, Worker& worker) {
   try {
     while (claim(stopping, worker)) {
+      std::exception_ptr refused;
       try {
         make(worker);
       } catch (const Error& error) {
-        if (error.kind() != ErrorKind::memory || !make_smaller(stopping, worker)) throw;
-        continue;
+        if (error.kind() != ErrorKind::memory) throw;
+        refused = std::current_exception();
       }
       const std::lock_guard lock(mutex_);
-      for (Slot* slot : worker.window) ready_[slot->range] = slot;
       --making_;
       changed_.notify_all();
+      if (refused) {
+        if (!make_smaller(worker)) std::rethrow_exception(refused);
+        continue;
+      }
+      if (worker.alone) crowded_ = false;
+      for (Slot* slot : worker.window) ready_[slot->range] = slot;
     }
   } catch (...) {
     const std::lock_guard lock(mutex_);
@@ -93,22 +100,24 @@ void Pipeline::work(const std::stop_token& stopping, Worker& worker) {
 }
 
 // Takes slots and what to make in them: something to be made again, or the next window of batches.
-// False when there is nothing left.
+// False at the end of the pass: what is ready may yet have to be made again.
 bool Pipeline::claim(const std::stop_token& stopping, Worker& worker) {
-  worker.stage = Stage::waiting_for_slots;
   std::unique_lock lock(mutex_);
+  worker.stage = crowded_ ? Stage::waiting_for_memory : Stage::waiting_for_slots;
   const auto window = [&] {
     const uint64_t left = batch_count_ - std::min(batch_count_, next_to_make_);
     return again_.empty() ? std::min<uint64_t>(left, options_.window) : 1;
   };
   const bool go_on = changed_.wait(lock, stopping, [&] {
-    const bool all_made = window() == 0;
-    return failure_ || (all_made ? making_ == 0 : free_.size() >= window());
+    if (failure_) return true;
+    const uint64_t count = window();
+    return count > 0 && free_.size() >= count && !paused_ && !(crowded_ && others_hold());
   });
-  const uint64_t count = window();
-  if (!go_on || stopping.stop_requested() || failure_ || count == 0) return false;
+  if (!go_on || stopping.stop_requested() || failure_) return false;
+  worker.alone = crowded_;
+  if (worker.alone) give_back_all();
   worker.window.clear();
-  for (uint64_t i = 0; i < count; ++i) {
+  for (uint64_t left = window(); left > 0; --left) {
     Slot* slot = free_.back();
     free_.pop_back();
     Range& range = slot->range;
@@ -130,10 +139,8 @@ bool Pipeline::claim(const std::stop_token& stopping, Worker& worker) {
 
 void Pipeline::make(Worker& worker) {
   const Clock::time_point start = Clock::now();
-  if (!worker.tools) worker.tools = std::make_unique<Tools>(topology_, rows_, options_, ledger_);
-  Tools& tools = *worker.tools;
-  const io::ReadQueue::Counts read_before = tools.sampler.counts();
-  const Gatherer::Counts rows_before = tools.gatherer.counts();
+  const io::ReadQueue::Counts read_before = worker.sampler.counts();
+  const Gatherer::Counts rows_before = worker.gatherer.counts();
   worker.stage = Stage::sampling;
   std::vector<Assembler*> assemblers;
   for (Slot* slot : worker.window) {
@@ -145,9 +152,9 @@ void Pipeline::make(Worker& worker) {
   Assembly assembly = options_.assembly;
   assembly.gradients = pass_->gradients;
   for (Assembler* assembler : assemblers) assembler->prepare(assembly, rows_.shape().columns);
-  tools.gatherer.gather(assemblers);
-  const io::ReadQueue::Counts read = tools.sampler.counts();
-  const Gatherer::Counts rows = tools.gatherer.counts();
+  worker.gatherer.gather(assemblers);
+  const io::ReadQueue::Counts read = worker.sampler.counts();
+  const Gatherer::Counts rows = worker.gatherer.counts();
   const std::lock_guard lock(mutex_);
   times_.sample += std::chrono::duration<double>(sampled - start).count();
   times_.gather += seconds_since(sampled);
@@ -156,7 +163,7 @@ void Pipeline::make(Worker& worker) {
   reads_.seconds += read.seconds - read_before.seconds;
   reads_.rows += rows.rows - rows_before.rows;
   reads_.rows_on_disk += rows.from_disk - rows_before.from_disk;
-  if (reads_.method.empty() && read.reads > 0) reads_.method = tools.sampler.queue().method();
+  if (reads_.method.empty() && read.reads > 0) reads_.method = worker.sampler.queue().method();
 }
 
 void Pipeline::draw(Worker& worker, Slot& slot) {
@@ -172,8 +179,8 @@ void Pipeline::draw(Worker& worker, Slot& slot) {
     worker.seeds[i] = pass.seeds.node(place);
     if (!pass.labels.empty()) assembler.labels()[i] = pass.labels[place];
   }
-  worker.tools->sampler.sample(worker.seeds, RandomStream(pass.key, range.index).at(0),
-                               assembler.neighborhood());
+  worker.sampler.sample(worker.seeds, RandomStream(pass.key, range.index).at(0),
+                        assembler.neighborhood());
   Batch& batch = assembler.batch();
   batch.index = range.index;
   batch.first_seed = first;
@@ -187,78 +194,86 @@ void Pipeline::empty(Slot& slot) {
   slot.assembler = Assembler(ledger_, options_.fanout.size(), options_.pages);
 }
 
-// Drops what is ready and comes out after `range`; whether there was anything.
-bool Pipeline::drop_after(const Range& range) {
-  const auto first = ready_.upper_bound(range);
-  const bool some = first != ready_.end();
-  for (auto entry = first; entry != ready_.end(); ++entry) {
-    again_.insert(entry->first);
-    empty(*entry->second);
-    free_.push_back(entry->second);
+// Gives back what is ready and what is kept for later; call with the mutex held while nothing is
+// being made.
+void Pipeline::give_back_all() {
+  for (const auto& [range, slot] : ready_) {
+    again_.insert(range);
+    free_.push_back(slot);
   }
-  ready_.erase(first, ready_.end());
-  return some;
+  ready_.clear();
+  for (Slot* slot : free_) empty(*slot);
+  for (const auto& maker : makers_) {
+    maker->sampler.release();
+    maker->gatherer.release();
+  }
+}
+
+// Whether memory may come back by itself: from what is being made, what is taken next or has been.
+// A trainer that waits gives nothing back.
+bool Pipeline::others_hold() {
+  return making_ > 0 || find_next() != ready_.end() || (!taken_.empty() && !taking_);
+}
+
+void Pipeline::drop_ready() {
+  std::unique_lock lock(mutex_);
+  paused_ = true;
+  changed_.wait(lock, [&] { return making_ == 0 || failure_; });
+  if (making_ == 0) give_back_all();
 }
 
 void Pipeline::release() {
   stop();
-  for (const auto& slot : slots_) empty(*slot);
-  for (const auto& worker : makers_) worker->tools.reset();
-}
-
-void Pipeline::drop_ready() {
   const std::lock_guard lock(mutex_);
-  drop_after({});
-  for (Slot* slot : free_) empty(*slot);
-  changed_.notify_all();
+  if (!taken_.empty()) fail(ErrorKind::internal, "{} batches not given back", taken_.size());
+  give_back_all();
 }
 
-// After a refused lease: gives up what the worker made, and asks for less: batches one by one
-// instead of a window, halves instead of a whole. What waits to be taken later gives its memory up
-// before that. False where there is nothing smaller and nobody to wait for.
-bool Pipeline::make_smaller(const std::stop_token& stopping, Worker& worker) {
-  worker.stage = Stage::waiting_for_memory;
-  worker.tools.reset();
-  std::unique_lock lock(mutex_);
-  --making_;
-  const Range first = worker.window.front()->range;
+// After a refused lease: gives up what the worker made, to be made again with more room. A window
+// comes batch by batch, a batch alone, and what does not fit alone in halves, from then on. False
+// where there is nothing smaller than that. Call with the mutex held.
+bool Pipeline::make_smaller(Worker& worker) {
   for (Slot* slot : worker.window) {
+    again_.insert(slot->range);
     empty(*slot);
     free_.push_back(slot);
   }
-  const bool dropped = drop_after(first);
-  const bool alone = worker.window.size() == 1;
-  const uint64_t seeds = first.last - first.first;
-  for (Slot* slot : worker.window) again_.insert(slot->range);
-  if (alone && !dropped && seeds > 1) most_seeds_ = std::min(most_seeds_, seeds / 2);
-  changed_.notify_all();
-  if (!alone || dropped || seeds > 1) return true;
-  // One seed, and no room: others may give some back.
-  const uint64_t others = making_ + taken_.size();
-  if (others == 0) return false;
-  changed_.wait(lock, stopping,
-                [&] { return failure_ || making_ + taken_.size() < others || !ready_.empty(); });
+  if (worker.window.size() > 1) return true;
+  crowded_ = true;
+  if (!worker.alone) return true;
+  const Range range = worker.window.front()->range;
+  if (range.last - range.first == 1) return false;
+  most_seeds_ = std::min(most_seeds_, (range.last - range.first) / 2);
   return true;
+}
+
+// The one range that begins where the last one taken ended, however long it is.
+std::map<Pipeline::Range, Pipeline::Slot*>::iterator Pipeline::find_next() {
+  const auto found = ready_.lower_bound({next_to_take_.index, next_to_take_.first, 0});
+  const bool is_it = found != ready_.end() && found->first.index == next_to_take_.index &&
+                     found->first.first == next_to_take_.first;
+  return is_it ? found : ready_.end();
 }
 
 const Batch* Pipeline::take() {
   const Clock::time_point start = Clock::now();
   std::unique_lock lock(mutex_);
   if (next_to_take_.index >= batch_count_) return nullptr;
-  // The one range that begins there, however long it is.
-  const auto next = [&] {
-    const auto found = ready_.lower_bound({next_to_take_.index, next_to_take_.first, 0});
-    const bool is_it = found != ready_.end() && found->first.index == next_to_take_.index &&
-                       found->first.first == next_to_take_.first;
-    return is_it ? found : ready_.end();
-  };
-  const auto can_go_on = [&] { return failure_ || next() != ready_.end(); };
+  paused_ = false;
+  taking_ = true;
+  changed_.notify_all();
+  const auto can_go_on = [&] { return failure_ || find_next() != ready_.end(); };
   while (!changed_.wait_for(lock, options_.patience, can_go_on)) {
-    if (options_.on_stall) options_.on_stall(describe());
+    if (!options_.on_stall) continue;
+    const std::string what = describe();
+    lock.unlock();
+    options_.on_stall(what);
+    lock.lock();
   }
+  taking_ = false;
   if (failure_) std::rethrow_exception(failure_);
   times_.waiting += seconds_since(start);
-  Slot* slot = ready_.extract(next()).mapped();
+  Slot* slot = ready_.extract(find_next()).mapped();
   const Range& range = slot->range;
   const bool ended = range.last == whole(range.index).last;
   next_to_take_ = {.index = ended ? range.index + 1 : range.index, .first = ended ? 0 : range.last};

@@ -5,7 +5,8 @@
 // a batch holds depends on its pass and index alone, and batches come out in order: threads change
 // nothing but the time.
 //
-// A batch that the ledger has no room for comes out in parts, in order; see Batch.
+// A batch that the ledger has no room for is made again when it is the next to be taken and nothing
+// else is in memory; one that does not fit even then comes out in parts, in order; see Batch.
 #pragma once
 
 #include <atomic>
@@ -40,7 +41,7 @@ struct PipelineOptions {
   std::vector<uint32_t> fanout;  // one hop each, the seeds' first
   Assembly assembly;
   unsigned workers = 1;
-  unsigned slots = 3;
+  unsigned slots = 3;   // a window, and one for each batch that the trainer holds when it takes one
   unsigned window = 1;  // batches that a worker makes at once, reading shared rows once
   io::ReadOptions reading;
   memory::PageSource* pages = nullptr;  // for what the trainer will copy elsewhere
@@ -93,9 +94,10 @@ class Pipeline {
   // Give every one back. Rethrows what a worker threw.
   const Batch* take();
   void give_back(const Batch* batch);
-  // Gives the memory of batches that wait to be taken back to the ledger; they are made again.
+  // For a trainer that needs the memory itself: gives back everything but the batches that are out,
+  // and makes nothing more before the next take(). What was ready is made again.
   void drop_ready();
-  // Gives all memory back; between two passes.
+  // Ends the pass and gives everything back. All batches must have been given back.
   void release();
 
   StageTimes times() const;
@@ -116,17 +118,14 @@ class Pipeline {
     Assembler assembler;
     Range range;
   };
-  // What a worker draws and gathers with; its buffers grow with the batches it has met.
-  struct Tools {
-    Tools(const sample::Topology& topology, const feature::RowSource& rows,
-          const PipelineOptions& options, memory::Ledger& ledger);
+  struct Worker {
+    Worker(const sample::Topology& topology, const feature::RowSource& rows,
+           const PipelineOptions& options, memory::Ledger& ledger);
     sample::Sampler sampler;
     Gatherer gatherer;
-  };
-  struct Worker {
-    std::unique_ptr<Tools> tools;  // none where their memory was given back
     std::vector<uint32_t> seeds;
     std::vector<Slot*> window;
+    bool alone = false;  // with its window: nothing else is in memory
     std::atomic<Stage> stage = Stage::idle;
   };
 
@@ -134,13 +133,14 @@ class Pipeline {
   bool claim(const std::stop_token& stopping, Worker& worker);
   void make(Worker& worker);
   void draw(Worker& worker, Slot& slot);
-  bool make_smaller(const std::stop_token& stopping, Worker& worker);
+  bool make_smaller(Worker& worker);
   void empty(Slot& slot);
-  bool drop_after(const Range& range);
+  void give_back_all();
+  bool others_hold();
+  std::map<Range, Slot*>::iterator find_next();
   Range whole(uint64_t index) const;
   std::string describe() const;
 
-  const sample::Topology& topology_;
   const feature::RowSource& rows_;
   const PipelineOptions options_;
   memory::Ledger& ledger_;
@@ -157,8 +157,11 @@ class Pipeline {
   std::set<Range> again_;  // to be made before any new batch
   std::map<Range, Slot*> ready_;
   std::map<const Batch*, Slot*> taken_;
-  uint64_t making_ = 0;      // windows
-  uint64_t most_seeds_ = 0;  // of a part, as far as this pass has learned what fits
+  uint64_t making_ = 0;               // windows
+  uint64_t most_seeds_ = UINT64_MAX;  // of a part, as far as this pass has found out what fits
+  bool taking_ = false;               // the trainer waits
+  bool paused_ = false;               // by drop_ready
+  bool crowded_ = false;  // a batch did not fit beside others: the next one is made alone
   std::exception_ptr failure_;
   StageTimes times_;
   ReadCounts reads_;

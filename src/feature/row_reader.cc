@@ -42,6 +42,14 @@ void RowReader::prepare(uint64_t count) {
   base_ = area.data() - begin;
 }
 
+void RowReader::release() {
+  base_ = nullptr;
+  room_rows_ = 0;
+  area_.reset();
+  wants_.release();
+  pieces_ = {};
+}
+
 RowReader::Access::Access(const RowReader& reader)
     : use_(reader.source_.file()),
       rows_(reader.source_.shape()),

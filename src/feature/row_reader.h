@@ -52,6 +52,8 @@ class RowReader {
   // Leases the area, and room to remember `count` wanted rows.
   void prepare(uint64_t count);
   uint64_t prepared() const { return base_ == nullptr ? 0 : wants_.capacity(); }
+  // Gives the area and all other memory back.
+  void release();
 
   // Remembers that *place shall be where the node's row is, once read. At most prepared().
   void want(uint32_t node, uint32_t* place) {

@@ -16,6 +16,14 @@ ReadQueue& ScatteredReader::queue() {
   return *queue_;
 }
 
+void ScatteredReader::release() {
+  count_ = 0;
+  wants_.release();
+  pieces_.release();
+  room_.release();
+  queue_.reset();
+}
+
 // Lays out pieces for the wants from `first` on until the room is full; returns where to go on.
 // Wants whose sectors touch share a piece.
 uint64_t ScatteredReader::plan_round(const RowFile& file, uint32_t bytes, uint64_t first) {

@@ -38,6 +38,8 @@ class ScatteredReader {
 
   // Opened at the first use.
   ReadQueue& queue();
+  // Gives its memory back, the queue's, too.
+  void release();
   ReadQueue::Counts counts() const { return queue_ ? queue_->counts() : ReadQueue::Counts(); }
 
  private:

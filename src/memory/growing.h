@@ -33,6 +33,8 @@ class Growing {
 
   // Another array of the same kind, without room.
   Growing empty_copy() const { return {*ledger_, tag_, source_}; }
+  // Gives all room back.
+  void release() { pages_ = Pages(); }
 
   // Room for `count` values, of which the first `kept` stay what they were.
   void reserve(uint64_t count, uint64_t kept) {

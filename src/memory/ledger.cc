@@ -16,6 +16,7 @@ void Lease::shrink(uint64_t bytes) {
   if (ledger_ == nullptr || bytes >= bytes_) return;
   ledger_->give_back(tag_, bytes_ - bytes);
   bytes_ = bytes;
+  if (bytes == 0) ledger_ = nullptr;  // its tag has no entry any more
 }
 
 void Lease::merge(Lease other) {
@@ -42,21 +43,29 @@ Ledger::Reclaimer Ledger::on_shortage(Reclaim reclaim) {
   return reclaimer;
 }
 
-uint64_t Ledger::missing_bytes(uint64_t bytes) const {
-  const std::lock_guard lock(mutex_);
-  const uint64_t wanted = bytes > UINT64_MAX - used_bytes_ ? UINT64_MAX : used_bytes_ + bytes;
-  return wanted > limit_bytes_ ? wanted - limit_bytes_ : 0;
+// What is kept for one lease is no room for another.
+uint64_t Ledger::room_bytes() const {
+  const uint64_t taken = used_bytes_ + kept_bytes_;
+  return limit_bytes_ > taken ? limit_bytes_ - taken : 0;
 }
 
-bool Ledger::reclaim(uint64_t bytes) {
-  if (bytes > limit_bytes()) return false;  // nothing that could be given back makes room for it
-  const std::lock_guard lock(reclaiming_);
+void Ledger::keep_for(uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  kept_bytes_ = bytes;
+}
+
+uint64_t Ledger::missing_bytes() const {
+  const std::lock_guard lock(mutex_);
+  const uint64_t taken = used_bytes_ + kept_bytes_;
+  return taken > limit_bytes_ ? taken - limit_bytes_ : 0;
+}
+
+void Ledger::reclaim() {
   for (const Reclaim& reclaim : reclaims_) {
-    const uint64_t missing = missing_bytes(bytes);
-    if (missing == 0) return true;
+    const uint64_t missing = missing_bytes();
+    if (missing == 0) return;
     reclaim(missing);
   }
-  return missing_bytes(bytes) == 0;
 }
 
 void Ledger::set_limit(uint64_t limit_bytes) {
@@ -64,20 +73,28 @@ void Ledger::set_limit(uint64_t limit_bytes) {
     const std::lock_guard lock(mutex_);
     limit_bytes_ = limit_bytes;
   }
-  reclaim(0);
+  const std::lock_guard lock(reclaiming_);
+  reclaim();
 }
 
 std::optional<Lease> Ledger::try_lease(std::string_view tag, uint64_t bytes) {
-  for (;;) {
-    if (auto lease = lease_spare(tag, bytes)) return lease;
-    if (!reclaim(bytes)) return {};
-    // There is room now, unless another thread is faster.
-  }
+  if (auto lease = lease_spare(tag, bytes)) return lease;
+  if (bytes > limit_bytes()) return {};  // nothing that could be given back makes room for it
+  const std::lock_guard lock(reclaiming_);
+  keep_for(bytes);
+  reclaim();
+  const std::lock_guard counting(mutex_);
+  kept_bytes_ = 0;
+  return take(tag, bytes);
 }
 
 std::optional<Lease> Ledger::lease_spare(std::string_view tag, uint64_t bytes) {
   const std::lock_guard lock(mutex_);
-  if (used_bytes_ > limit_bytes_ || bytes > limit_bytes_ - used_bytes_) return {};
+  return take(tag, bytes);
+}
+
+std::optional<Lease> Ledger::take(std::string_view tag, uint64_t bytes) {
+  if (used_bytes_ > limit_bytes_ || bytes > room_bytes()) return {};
   if (bytes == 0) return Lease();  // nothing to give back, so no entry under its tag
   used_bytes_ += bytes;
   peak_bytes_ = std::max(peak_bytes_, used_bytes_);
@@ -117,7 +134,7 @@ uint64_t Ledger::limit_bytes() const {
 
 uint64_t Ledger::available_bytes() const {
   const std::lock_guard lock(mutex_);
-  return limit_bytes_ > used_bytes_ ? limit_bytes_ - used_bytes_ : 0;
+  return room_bytes();
 }
 
 uint64_t Ledger::peak_bytes() const {

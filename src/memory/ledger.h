@@ -109,10 +109,14 @@ class Ledger {
  private:
   friend class Lease;
   void give_back(const std::string& tag, uint64_t bytes);
-  // Asks for what is missing for `bytes` more, one after the other, until it is there; whether it
-  // is.
-  bool reclaim(uint64_t bytes);
-  uint64_t missing_bytes(uint64_t bytes) const;
+  // Asks one after the other for what is missing, until it is there. Call with reclaiming_ held.
+  void reclaim();
+  uint64_t missing_bytes() const;
+  // What is given back from now on goes to a lease of so many bytes, not to whoever is faster.
+  void keep_for(uint64_t bytes);
+  // With mutex_ held.
+  uint64_t room_bytes() const;
+  std::optional<Lease> take(std::string_view tag, uint64_t bytes);
 
   std::mutex reclaiming_;  // guards reclaims_, and is held while one of them works
   std::list<Reclaim> reclaims_;
@@ -120,6 +124,7 @@ class Ledger {
   mutable std::mutex mutex_;  // guards what follows
   uint64_t limit_bytes_;
   uint64_t used_bytes_ = 0;
+  uint64_t kept_bytes_ = 0;  // for a lease that others are being asked for
   uint64_t peak_bytes_ = 0;
   std::map<std::string, uint64_t> by_tag_;
 };

@@ -26,6 +26,8 @@ class NodeTable {
       std::memset(slots_.data(), 0xff, slot_count() * sizeof(Slot));
     }
   }
+  // Gives its memory back; clear() comes first then.
+  void release() { slots_.release(); }
   // Room for `nodes` nodes in all.
   void reserve(uint64_t nodes) {
     if (nodes * 2 > slot_count()) rehash(std::bit_ceil(nodes * 2));

@@ -38,6 +38,14 @@ Sampler::Sampler(const Topology& topology, SamplerOptions options, memory::Ledge
       places_(ledger, "sampling"),
       chosen_(ledger, "sampling") {}
 
+void Sampler::release() {
+  lists_.reader().release();
+  table_.release();
+  bounds_.release();
+  places_.release();
+  chosen_.release();
+}
+
 void Sampler::sample(std::span<const uint32_t> seeds, uint64_t key, Neighborhood& out) {
   out.seeds = static_cast<uint32_t>(seeds.size());
   table_.clear(seeds.size());

@@ -59,6 +59,9 @@ class Sampler {
   // The seeds must be distinct.
   void sample(std::span<const uint32_t> seeds, uint64_t key, Neighborhood& out);
 
+  // Gives back the memory that it keeps for the next neighbourhood.
+  void release();
+
   io::ReadQueue& queue() { return lists_.reader().queue(); }
   io::ReadQueue::Counts counts() { return lists_.reader().counts(); }
 

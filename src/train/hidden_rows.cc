@@ -85,6 +85,7 @@ const feature::RowSource& HiddenRows::finish(const plan::Arrangement& arrangemen
   const uint64_t spare = ledger_.available_bytes();
   source_->file().raise(spare > kSpareBytes ? spare - kSpareBytes : 0, threads,
                         [](std::span<const std::byte>) {});
+  reclaimer_ = ledger_.on_shortage([this](uint64_t bytes) { source_->file().lower_by(bytes); });
   return *source_;
 }
 

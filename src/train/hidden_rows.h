@@ -39,6 +39,7 @@ class HiddenRows {
   uint64_t filled_bytes_ = 0;   // of the block, or of what is resident
   uint64_t written_bytes_ = 0;  // of the file
   std::optional<feature::RowSource> source_;
+  memory::Ledger::Reclaimer reclaimer_;  // of what is above the line
 };
 
 }  // namespace plimsoll::train

@@ -186,8 +186,11 @@ void Inference::answer_sampled(std::span<const Question> questions, Report& repo
 }
 
 // Layer by layer, so that no node's value is computed twice: each layer for the nodes that the next
-// one needs, the last for those asked for.
+// one needs, the last for those asked for. Each has a pipeline of its own, and the memory of the
+// one that is not needed now.
 void Inference::answer_full(std::span<const Question> questions, Report& report, const Take& take) {
+  sampled_.feeder.drop();
+  sampled_.pipeline.release();
   const auto layers = static_cast<size_t>(model_.shape().layers);
   sampled_.pipeline.release();  // it comes back with the next pass
   std::vector<feature::NodeSet> needed = needed_nodes(questions, layers - 1, place_);

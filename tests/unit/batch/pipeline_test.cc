@@ -15,22 +15,13 @@
 #include "base/random.h"
 #include "memory/page_counter.h"
 #include "small_batch.h"
+#include "small_pipeline.h"
 #include "temp_folder.h"
 
 namespace plimsoll::batch {
 namespace {
 
 const std::vector<uint32_t> kFanout = {5, 3};
-
-// Takes and gives back all batches that are left.
-std::vector<BatchCopy> drain(Pipeline& pipeline) {
-  std::vector<BatchCopy> batches;
-  while (const Batch* batch = pipeline.take()) {
-    batches.emplace_back(*batch);
-    pipeline.give_back(batch);
-  }
-  return batches;
-}
 
 class PipelineTest : public testing::Test {
  protected:
@@ -238,14 +229,14 @@ TEST_F(PipelineTest, PassesOnWhatAWorkerThrowsAndCanStartAgain) {
   reference->start(pass());
   const auto expected = drain(*reference);
   for (const unsigned workers : {1U, 4U}) {
-    for (uint64_t left_bytes = 0; left_bytes <= 48 * kKiB; left_bytes += 8 * kKiB) {
+    for (uint64_t left_bytes = 0; left_bytes <= 24 * kKiB; left_bytes += 4 * kKiB) {
       const auto pipeline = make(kSage, workers);
       {
         const auto rest = data_.ledger.lease("others", data_.ledger.available_bytes() - left_bytes);
         pipeline->start(pass());
         expect_error(ErrorKind::memory, {"need"}, [&] { drain(*pipeline); });
         expect_error(ErrorKind::memory, {"need"}, [&] { pipeline->take(); });  // and again
-        if (left_bytes % (16 * kKiB) == 0) continue;                           // ended as it is
+        if (left_bytes % (8 * kKiB) == 0) continue;                            // ended as it is
         pipeline->stop();
       }
       pipeline->start(pass());

@@ -82,6 +82,7 @@ struct SmallStore {
   std::array<std::vector<uint32_t>, 3> splits;  // train, valid, test
   graph::FeatureType feature_type = graph::FeatureType::f16;
   uint64_t feature_columns = 3;
+  std::vector<std::byte> rows;  // with their padding
 };
 
 // The bytes of all rows with their padding: 0, 1, 2, ... modulo 251, so no two rows near each
@@ -117,7 +118,8 @@ inline void write_store(const std::filesystem::path& folder, const SmallStore& s
   };
   write("offsets.u64", flat.offsets);
   write("neighbors.u32", flat.neighbors);
-  write("features." + std::string(name(meta.feature_type)), counted_rows(store));
+  write("features." + std::string(name(meta.feature_type)),
+        store.rows.empty() ? counted_rows(store) : store.rows);
   write("labels.i32", labels);
   write("split.train.u32", store.splits[0]);
   write("split.valid.u32", store.splits[1]);

@@ -17,46 +17,10 @@
 #include "batch/slice.h"
 #include "nn/loss.h"
 #include "train/small_graph.h"
+#include "train/small_run.h"
 
 namespace plimsoll::train {
 namespace {
-
-using recipe::Evaluation;
-using recipe::ModelKind;
-
-const c10::Device kCpu(c10::DeviceType::CPU);
-constexpr uint32_t kAll = recipe::kAllNeighbors;
-
-nn::ModelShape shape_of(ModelKind kind, int64_t layers, bool batch_norm = false) {
-  return {.kind = kind,
-          .inputs = 7,
-          .hidden = 6,
-          .classes = 5,
-          .layers = layers,
-          .heads = kind == ModelKind::gat ? 2 : 1,
-          .dropout = 0.5,
-          .batch_norm = batch_norm};
-}
-
-// Every seventh node from the last one down, labelled by its number.
-struct Asked {
-  explicit Asked(uint32_t all) {
-    for (uint32_t node = all - 1; node < all; node -= 7) nodes.push_back(node);
-    for (const uint32_t node : nodes) labels.push_back(static_cast<int32_t>(node % 5));
-  }
-  std::vector<uint32_t> nodes;
-  std::vector<int32_t> labels;
-};
-
-Place place_of(SmallGraph& graph) {
-  return {graph.topology(), {.workers = 2}, kCpu, graph.ledger()};
-}
-
-Source make_source(SmallGraph& graph, ModelKind kind, std::vector<uint32_t> fanout) {
-  if (kind == ModelKind::mlp) fanout.clear();
-  return Source(place_of(graph), graph.rows(), std::move(fanout),
-                assembly_for(kind, recipe::Norm::full));
-}
 
 // ---- the feeder ----
 
@@ -150,23 +114,6 @@ TEST_F(Feeding, HasNoBatchForAnEmptyList) {
 
 // ---- parts of a batch ----
 
-struct Step {
-  at::Tensor gradients;
-  double loss = 0;
-};
-
-// Adds a part's gradients and loss.
-void add_step(nn::Model& model, const batch::Batch& part, int64_t batch_seeds, Step& step) {
-  const nn::BatchTensors tensors = view_tensors(part);
-  const at::Tensor logits = model.forward(tensors, /*training=*/true, /*dropout_key=*/9).logits;
-  const nn::Loss loss = nn::cross_entropy(logits, tensors.labels, 0.1, batch_seeds);
-  model.gradients().zero_();
-  model.backward(loss.gradient);
-  const at::Tensor gradients = model.gradients().to(at::kDouble);
-  step.gradients = step.gradients.defined() ? step.gradients + gradients : gradients;
-  step.loss += loss.sum.item<double>();
-}
-
 class Parts : public testing::TestWithParam<std::tuple<ModelKind, int, recipe::Norm>> {};
 
 TEST_P(Parts, HaveGradientsThatAddUpToTheWhole) {
@@ -225,33 +172,6 @@ INSTANTIATE_TEST_SUITE_P(Slice, Parts,
                          });
 
 // ---- answers ----
-
-// Everything that an inference says, by question.
-struct Said {
-  at::Tensor logits, embeddings;
-  std::vector<int32_t> labels;
-};
-
-std::vector<Said> ask(Inference& inference, std::span<const Question> questions,
-                      const nn::ModelShape& shape) {
-  std::vector<Said> said;
-  for (const Question& question : questions) {
-    const auto rows = static_cast<int64_t>(question.seeds.size());
-    said.push_back({at::full({rows, shape.classes}, NAN), at::full({rows, shape.hidden}, NAN)});
-  }
-  Report report(/*bars=*/false);
-  inference.answer(questions, report, [&](const Answer& answer) {
-    Said& to = said.at(answer.question);
-    const auto place = [&](const at::Tensor& all, const at::Tensor& rows) {
-      all.narrow(0, static_cast<int64_t>(answer.first), rows.size(0)).copy_(rows);
-    };
-    place(to.logits, answer.outputs.logits);
-    if (answer.outputs.embeddings.defined()) place(to.embeddings, answer.outputs.embeddings);
-    for (int64_t i = 0; answer.labels.defined() && i < answer.labels.size(0); ++i)
-      to.labels.push_back(answer.labels[i].item<int32_t>());
-  });
-  return said;
-}
 
 void expect_dense(SmallGraph& graph, const nn::ModelShape& shape, Evaluation evaluation) {
   at::set_num_threads(2);
@@ -312,6 +232,7 @@ TEST(Inference, GivesItsMemoryBack) {
   SmallGraph graph;
   nn::Model model(shape_of(ModelKind::gat, 3), 1, kCpu);
   Source source = make_source(graph, ModelKind::gat, {2, 2, 2});
+  source.pipeline.release();
   const uint64_t before = graph.ledger().used_bytes();
   Inference inference(model, place_of(graph), graph.rows(), source,
                       {.evaluation = Evaluation::full});

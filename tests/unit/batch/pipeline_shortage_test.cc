@@ -1,0 +1,421 @@
+// With too little memory for all that could be under way, a pipeline gives the same batches later,
+// or in parts, or says that it cannot; it never waits for ever.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "base/random.h"
+#include "batch/pipeline.h"
+#include "lined_data.h"
+#include "memory/page_counter.h"
+#include "small_batch.h"
+#include "small_pipeline.h"
+#include "temp_folder.h"
+
+namespace plimsoll::batch {
+namespace {
+
+using std::chrono::milliseconds;
+
+const std::vector<uint32_t> kFanout = {5, 3};
+constexpr uint64_t kBatch = 40;
+
+class PipelineInShortage : public testing::Test {
+ protected:
+  PipelineInShortage() {
+    for (uint32_t node = 1; node < 2000; node += 5) {
+      train_.push_back(node);
+      labels_.push_back(static_cast<int32_t>(node % 10));
+    }
+  }
+  std::unique_ptr<Pipeline> make(const Assembly& assembly, PipelineOptions options) {
+    options.fanout = kFanout;
+    options.assembly = assembly;
+    return std::make_unique<Pipeline>(data_.topology, data_.source(), options, data_.ledger);
+  }
+  Pass pass() const {
+    return {.seeds = Seeds::shuffled(train_, 3),
+            .labels = labels_,
+            .batch_size = kBatch,
+            .key = 9,
+            .gradients = true};
+  }
+  std::vector<BatchCopy> expected(const Assembly& assembly) {
+    const auto pipeline = make(assembly, {});
+    pipeline->start(pass());
+    return drain(*pipeline);
+  }
+  // So that this much is left.
+  memory::Lease leave(uint64_t bytes) {
+    return data_.ledger.lease("others", data_.ledger.available_bytes() - bytes);
+  }
+  uint64_t used_for(std::string_view tag) const {
+    for (const auto& usage : data_.ledger.usage()) {
+      if (usage.tag == tag) return usage.bytes;
+    }
+    return 0;
+  }
+  // Whether the batch comes out whole with nothing else in memory and this much left.
+  bool fits(const Assembly& assembly, uint64_t index, uint64_t left_bytes) {
+    const auto pipeline = make(assembly, {.slots = 1});
+    pipeline->release();
+    const memory::Lease others = leave(left_bytes);
+    Pass from_here = pass();
+    from_here.first_batch = index;
+    pipeline->start(from_here);
+    try {
+      const Batch* batch = pipeline->take();
+      const bool whole = batch->seeds == batch->whole;
+      pipeline->give_back(batch);
+      return whole;
+    } catch (const Error&) {
+      return false;
+    }
+  }
+  // With how much left each of them does.
+  uint64_t need_of_one(const Assembly& assembly) {
+    uint64_t enough = 16 * kKiB;
+    for (uint64_t index = 0; index < train_.size() / kBatch; ++index) {
+      while (!fits(assembly, index, enough)) enough += 16 * kKiB;
+    }
+    return enough;
+  }
+
+  // Parts must follow each other, and be what a sampler makes of their seeds with the batch's
+  // draws.
+  void expect_tiles(const std::vector<BatchCopy>& parts, const Assembly& assembly) {
+    const Pass whole = pass();
+    uint64_t index = 0;
+    uint64_t before = 0;
+    for (const BatchCopy& part : parts) {
+      ASSERT_EQ(part.index, index);
+      ASSERT_EQ(part.before, before);
+      ASSERT_EQ(part.first_seed, index * kBatch + before);
+      ASSERT_EQ(part.whole, std::min(kBatch, train_.size() - index * kBatch));
+      ASSERT_GT(part.seeds, 0U);
+      std::vector<uint32_t> seeds(part.seeds);
+      std::vector<int32_t> labels(part.seeds);
+      for (uint32_t i = 0; i < part.seeds; ++i) {
+        const uint64_t place = whole.seeds.place(part.first_seed + i);
+        seeds[i] = train_[place];
+        labels[i] = labels_[place];
+      }
+      MadeBatch made(same_data_, kFanout, assembly, seeds, RandomStream(whole.key, index).at(0));
+      Batch same = made.batch();
+      same.index = part.index;
+      same.first_seed = part.first_seed;
+      same.before = part.before;
+      same.whole = part.whole;
+      same.labels = labels;
+      ASSERT_TRUE(BatchCopy(same) == part) << "batch " << index << " from " << before;
+      before += part.seeds;
+      if (before < part.whole) continue;
+      ASSERT_EQ(before, part.whole);
+      before = 0;
+      ++index;
+    }
+    EXPECT_EQ(index, whole.seeds.batches(kBatch));
+    EXPECT_EQ(before, 0U);
+  }
+
+  SmallData data_{sample::random_lists(2000, 20, 5), 64};
+  SmallData same_data_{data_.lists, 64};  // with a ledger of its own
+  std::vector<uint32_t> train_;
+  std::vector<int32_t> labels_;
+};
+
+TEST_F(PipelineInShortage, ComesOutInPartsWhereABatchDoesNotFit) {
+  for (const Assembly& assembly : {kGcn, kGcnSampled, kSage, kGat}) {
+    const uint64_t need = need_of_one(assembly);
+    const size_t batches = expected(assembly).size();
+    for (const unsigned workers : {1U, 3U}) {
+      for (const unsigned window : {1U, 4U}) {
+        const auto pipeline =
+            make(assembly, {.workers = workers, .slots = workers * window + 1, .window = window});
+        pipeline->release();
+        const memory::Lease others = leave(need * 2 / 3);
+        pipeline->start(pass());
+        const auto parts = in_time([&] { return drain(*pipeline); });
+        EXPECT_GT(parts.size(), batches);
+        ASSERT_NO_FATAL_FAILURE(expect_tiles(parts, assembly));
+        pipeline->release();
+      }
+    }
+  }
+}
+
+TEST_F(PipelineInShortage, SaysOfEveryPartWhichItIs) {
+  const uint64_t need = need_of_one(kSage);
+  const auto pipeline = make(kSage, {});
+  pipeline->release();
+  const memory::Lease others = leave(need / 2);
+  pipeline->start(pass());
+  uint64_t first = 0;
+  uint64_t last = 0;
+  uint64_t middle = 0;
+  in_time([&] {
+    while (const Batch* batch = pipeline->take()) {
+      EXPECT_EQ(batch->first_part(), batch->before == 0);
+      EXPECT_EQ(batch->last_part(), batch->before + batch->seeds == batch->whole);
+      first += batch->first_part() ? 1 : 0;
+      last += batch->last_part() ? 1 : 0;
+      middle += !batch->first_part() && !batch->last_part() ? 1 : 0;
+      pipeline->give_back(batch);
+    }
+    return 0;
+  });
+  EXPECT_EQ(first, 10U);
+  EXPECT_EQ(last, 10U);
+  EXPECT_GT(middle, 0U);
+}
+
+// Room for one batch and a half: whatever else is in the way, all come out whole.
+TEST_F(PipelineInShortage, ComesOutWholeWhereABatchFitsAlone) {
+  for (const Assembly& assembly : {kGcn, kSage}) {
+    const auto whole = expected(assembly);
+    const uint64_t need = need_of_one(assembly);
+    for (const unsigned workers : {1U, 4U}) {
+      for (const unsigned window : {1U, 3U}) {
+        const auto pipeline =
+            make(assembly, {.workers = workers, .slots = workers * window + 2, .window = window});
+        pipeline->release();
+        const memory::Lease others = leave(need + need / 2);
+        for (int round = 0; round < 3; ++round) {
+          pipeline->start(pass());
+          EXPECT_TRUE(in_time([&] { return drain(*pipeline); }) == whole);
+        }
+        pipeline->release();
+      }
+    }
+  }
+}
+
+// Like a GPU's feeder: it takes ahead, and holds what it has while it waits for more.
+TEST_F(PipelineInShortage, EndsOrFailsWithAnyLimit) {
+  int ended = 0;
+  int failed = 0;
+  const auto run = [&](Pipeline& pipeline, size_t held_at_once) {
+    std::deque<const Batch*> held;
+    std::vector<BatchCopy> batches;
+    try {
+      while (const Batch* batch = pipeline.take()) {
+        batches.emplace_back(*batch);
+        held.push_back(batch);
+        if (held.size() < held_at_once) continue;
+        pipeline.give_back(held.front());
+        held.pop_front();
+      }
+      ++ended;
+      expect_tiles(batches, kSage);
+    } catch (const Error& error) {
+      EXPECT_EQ(name(error.kind()), name(ErrorKind::memory)) << error.what();
+      ++failed;
+    }
+    for (const Batch* batch : held) pipeline.give_back(batch);
+    return 0;
+  };
+  const uint64_t need = need_of_one(kSage);
+  for (const unsigned workers : {1U, 4U}) {
+    for (const unsigned window : {1U, 3U}) {
+      for (const size_t held_at_once : {1U, 3U}) {
+        const auto pipeline =
+            make(kSage, {.workers = workers, .slots = workers * window + 3, .window = window});
+        for (uint64_t left_bytes = 0; left_bytes < 2 * need; left_bytes += need / 10) {
+          pipeline->release();
+          const memory::Lease others = leave(left_bytes);
+          pipeline->start(pass());
+          in_time([&] { return run(*pipeline, held_at_once); });
+        }
+      }
+    }
+  }
+  EXPECT_GT(ended, 20);
+  EXPECT_GT(failed, 20);
+}
+
+// With rows and lists on disk there are more leases that can be refused.
+TEST_F(PipelineInShortage, EndsOrFailsWithAnyLimitBelowTheLines) {
+  LinedData data(lists_with_a_hub(3000, 300), 100, true);
+  TempFolder folder;
+  sample::write_store(folder / "store", {.lists = data.lists});
+  const sample::Topology topology =
+      sample::load_topology(graph::open(folder / "store"), data.ledger, {0, 0}, 1, [](uint64_t) {});
+  const feature::RowSource rows =
+      data.source({.line_bytes = 0, .area_bytes = 40 * kKiB, .areas = 3});
+  const feature::RowSource resident(data.rows());
+  const auto options = [&](unsigned workers, unsigned window) {
+    return PipelineOptions{
+        .fanout = kFanout,
+        .assembly = kGcn,
+        .workers = workers,
+        .slots = workers * window + 1,
+        .window = window,
+        .reading = {.method = io::ReadMethod::threads, .depth = 2, .room_bytes = 16 * kKiB}};
+  };
+  Pipeline reference(data.topology, resident, options(1, 1), data.ledger);
+  reference.start(pass());
+  const auto whole = drain(reference);
+  int ended = 0;
+  int in_parts = 0;
+  int failed = 0;
+  for (const unsigned workers : {1U, 3U}) {
+    for (const unsigned window : {1U, 3U}) {
+      Pipeline pipeline(topology, rows, options(workers, window), data.ledger);
+      for (uint64_t left_bytes = 0; left_bytes < 3 * kMiB; left_bytes += 250 * kKiB) {
+        pipeline.release();
+        const memory::Lease others =
+            data.ledger.lease("others", data.ledger.available_bytes() - left_bytes);
+        pipeline.start(pass());
+        try {
+          const auto batches = in_time([&] { return drain(pipeline); });
+          ++ended;
+          if (batches.size() > whole.size()) {
+            ++in_parts;
+          } else {
+            EXPECT_TRUE(batches == whole) << left_bytes;
+          }
+        } catch (const Error& error) {
+          EXPECT_EQ(name(error.kind()), name(ErrorKind::memory)) << error.what();
+          ++failed;
+        }
+      }
+    }
+  }
+  EXPECT_GT(ended, in_parts);
+  EXPECT_GT(in_parts, 0);
+  EXPECT_GT(failed, 0);
+}
+
+TEST_F(PipelineInShortage, DroppingWhatIsReadyChangesNothing) {
+  for (const Assembly& assembly : {kGcn, kSage}) {
+    const auto whole = expected(assembly);
+    for (const unsigned workers : {1U, 4U}) {
+      for (const unsigned window : {1U, 3U}) {
+        const auto pipeline =
+            make(assembly, {.workers = workers, .slots = workers * window + 2, .window = window});
+        for (uint64_t round = 0; round < 10; ++round) {
+          const RandomStream random(round, workers);
+          pipeline->start(pass());
+          std::vector<BatchCopy> batches;
+          in_time([&] {
+            while (const Batch* batch = pipeline->take()) {
+              batches.emplace_back(*batch);
+              const uint64_t draw = random.at(batches.size());
+              if (draw % 4 == 0) std::this_thread::sleep_for(milliseconds(1));
+              if (draw % 3 == 0 || batches.size() + 1 == whole.size()) pipeline->drop_ready();
+              EXPECT_TRUE(BatchCopy(*batch) == batches.back()) << "what is out stays as it is";
+              pipeline->give_back(batch);
+              if (draw % 5 == 0) pipeline->drop_ready();
+            }
+            pipeline->drop_ready();
+            return 0;
+          });
+          EXPECT_TRUE(batches == whole);
+        }
+      }
+    }
+  }
+}
+
+// After the last batch was made, too: those who made it must still be there.
+TEST_F(PipelineInShortage, MakesTheLastBatchesAgain) {
+  const auto whole = expected(kSage);
+  const auto pipeline = make(kSage, {.workers = 2, .slots = 20});
+  pipeline->start(pass());
+  std::this_thread::sleep_for(milliseconds(100));  // all of them are ready by now
+  pipeline->drop_ready();
+  EXPECT_TRUE(in_time([&] { return drain(*pipeline); }) == whole);
+}
+
+TEST_F(PipelineInShortage, WhatIsDroppedStaysAwayUntilTheNextIsTaken) {
+  const uint64_t before = data_.ledger.used_bytes();
+  const auto pipeline = make(kSage, {.workers = 2, .slots = 6});
+  pipeline->start(pass());
+  const Batch* batch = pipeline->take();
+  pipeline->drop_ready();
+  const uint64_t with_one = data_.ledger.used_bytes() - before;
+  EXPECT_GT(used_for("batches"), 0U);
+  EXPECT_EQ(used_for("sampling"), 0U);
+  EXPECT_EQ(with_one, used_for("batches"));
+  std::this_thread::sleep_for(milliseconds(50));
+  EXPECT_EQ(data_.ledger.used_bytes() - before, with_one);
+  pipeline->give_back(batch);
+  std::this_thread::sleep_for(milliseconds(50));
+  EXPECT_EQ(data_.ledger.used_bytes() - before, with_one);
+  EXPECT_EQ(in_time([&] { return drain(*pipeline).size(); }), 9U);
+}
+
+TEST_F(PipelineInShortage, GivesEverythingBackWhenReleased) {
+  const auto whole = expected(kGcn);
+  const uint64_t before = data_.ledger.used_bytes();
+  const auto pipeline = make(kGcn, {.workers = 2, .slots = 5});
+  for (int round = 0; round < 3; ++round) {
+    pipeline->start(pass());
+    if (round == 1) {
+      const Batch* batch = pipeline->take();
+      expect_error(ErrorKind::internal, {"1 batches not given back"}, [&] { pipeline->release(); });
+      pipeline->give_back(batch);
+    } else {
+      EXPECT_TRUE(in_time([&] { return drain(*pipeline); }) == whole);
+    }
+    EXPECT_GT(data_.ledger.used_bytes(), before);
+    pipeline->release();
+    EXPECT_EQ(data_.ledger.used_bytes(), before);
+  }
+}
+
+// Memory that takes its time.
+class SlowPages final : public memory::PageSource {
+ public:
+  void* allocate(uint64_t bytes) override {
+    std::this_thread::sleep_for(milliseconds(30));
+    return pages_.allocate(bytes);
+  }
+  void release(void* data, uint64_t bytes) noexcept override { pages_.release(data, bytes); }
+
+ private:
+  memory::PageCounter pages_;
+};
+
+TEST_F(PipelineInShortage, SaysWhatItWaitsForWhenItTakesLong) {
+  const auto whole = expected(kSage);
+  SlowPages pages;
+  std::vector<std::string> said;
+  std::unique_ptr<Pipeline> pipeline;
+  pipeline = make(kSage, {.workers = 1,
+                          .slots = 2,
+                          .pages = &pages,
+                          .on_stall =
+                              [&](const std::string& what) {
+                                said.push_back(what);
+                                EXPECT_EQ(pipeline->reads().reads, 0U) << "who is told may ask";
+                              },
+                          .patience = milliseconds(10)});
+  pipeline->start(pass());
+  EXPECT_TRUE(in_time([&] { return drain(*pipeline); }) == whole);
+  ASSERT_GE(said.size(), 2U);
+  EXPECT_EQ(said.front().find("batch 1 is not ready"), 0U) << said.front();
+  EXPECT_NE(said.front().find("worker 1 draws neighbours"), std::string::npos) << said.front();
+}
+
+TEST_F(PipelineInShortage, SaysNothingWhenAllIsWell) {
+  std::atomic<int> said = 0;
+  const auto pipeline =
+      make(kSage, {.workers = 2, .on_stall = [&](const std::string&) { ++said; }});
+  pipeline->start(pass());
+  drain(*pipeline);
+  EXPECT_EQ(said, 0);
+}
+
+}  // namespace
+}  // namespace plimsoll::batch

@@ -107,7 +107,9 @@ for hidden in 16 32 64; do
     *) expect 4 "hidden rows" "--memory" ;;
   esac
 done
-# Without the flag half of the limit is taken, which is too little for this store; the message says whose it is.
-run inside "$PLIMSOLL" train b.plim --hidden 32 --save-dir inside_default
-expect 4 "b.plim takes" "cgroup $version" "--memory"
+# Without the flag all of the cgroup's limit is taken, and the plan stays below it.
+run inside "$PLIMSOLL" train b.plim --model sage --hidden 32 --fanout 10,5 --epochs 1 --save-dir inside_default
+expect 0 "cgroup $version" "Epoch 001"
+used=$(cat "$cgroup/$peak_file")
+[ "$used" -lt $limit ] || fail "the cgroup counted $used bytes"
 exit 0

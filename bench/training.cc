@@ -16,12 +16,13 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "base/random.h"
 #include "base/units.h"
 #include "batch/assemble.h"
 #include "batch/seeds.h"
 #include "batch/split.h"
-#include "feature/rows.h"
+#include "feature/row_source.h"
 #include "graph/store.h"
 #include "memory/limit.h"
 #include "recipe/recipe.h"
@@ -99,7 +100,7 @@ struct Drawn {
 
 Drawn sample_alone(const sample::Topology& topology, const batch::Split& split,
                    const recipe::Recipe& recipe, memory::Ledger& ledger) {
-  sample::Sampler sampler(topology, recipe.fanout, ledger);
+  sample::Sampler sampler(topology, {.fanout = recipe.fanout}, ledger);
   sample::Neighborhood out(ledger, recipe.fanout.size());
   const auto seeds = batch::Seeds::shuffled(split.nodes.span(), 1);
   const uint64_t batches = std::max<uint64_t>(1, seeds.size() / recipe.batch_size);
@@ -171,14 +172,18 @@ int run(int argc, char** argv) {
   const graph::Store store = graph::open(argv[1]);
   memory::Ledger ledger(memory::detect_limit().bytes);
   const auto ignore = [](uint64_t) {};
-  const auto topology = sample::load_topology(store, ledger, 2, ignore);
-  const auto rows = feature::load_rows(store, ledger, 2, ignore);
+  const auto topology = sample::load_topology(store, ledger, {}, 2, ignore);
+  const auto source = feature::load_rows(store, ledger, {}, 2, ignore);
   const auto splits = batch::load_splits(store, ledger);
   train::set_computing_threads(1);
-  const Machine machine = measure_machine(rows.rows());
+  if (!source.file().resident()) fail(ErrorKind::memory, "the features do not fit into memory");
+  const io::LinedFile::Use use(source.file());
+  kernel::Rows rows = source.shape();
+  rows.data = reinterpret_cast<const unsigned char*>(use.data);
+  const Machine machine = measure_machine(rows);
   fmt::print("machine: {:.1f} GB/s read in order, {:.1f} M random rows/s of {} (one thread)\n",
              machine.read_bytes_per_second / 1e9, machine.rows_per_second / 1e6,
-             format_bytes(rows.rows().row_bytes));
+             format_bytes(rows.row_bytes));
   for (int i = 2; i < argc; ++i) {
     report(argv[i], machine, topology, splits.train,
            static_cast<int64_t>(store.meta().feature_columns), ledger);

@@ -33,9 +33,10 @@ void Gatherer::lease_for(std::span<Assembler* const> window) {
     assembler->places().renew(assembler->batch().nodes.size());
     nodes += assembler->batch().nodes.size();
   }
+  if (reader_.all_resident()) return;
+  queue_();
   reader_.prepare(nodes);
   asked_.renew(reader_.room_rows());
-  queue_();
 }
 
 Gatherer::Filled Gatherer::try_gather(std::span<Assembler* const> window) {
@@ -53,7 +54,8 @@ Gatherer::Filled Gatherer::try_gather(std::span<Assembler* const> window) {
       return Filled::needs_leases;
     }
   }
-  if (reader_.prepared() < nodes) return Filled::needs_leases;
+  const bool prepared = reader_.prepared() >= nodes && asked_.capacity() >= reader_.room_rows();
+  if (!prepared && !access.all_resident()) return Filled::needs_leases;
   uint64_t on_disk = 0;
   for (Assembler* assembler : window) on_disk += mark(access, *assembler);
   if (on_disk > reader_.room_rows()) {
@@ -68,8 +70,10 @@ Gatherer::Filled Gatherer::try_gather(std::span<Assembler* const> window) {
       if (places[i] == kOnDisk) reader_.want(nodes_of[i], &places[i]);
     }
   }
-  counts_.from_disk += reader_.wanted();
-  reader_.read(queue_());
+  if (reader_.wanted() > 0) {
+    counts_.from_disk += reader_.wanted();
+    reader_.read(queue_());
+  }
   for (Assembler* assembler : window) {
     assembler->fill(access.rows(), assembler->places().data());
   }

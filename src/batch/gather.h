@@ -21,9 +21,9 @@ namespace plimsoll::batch {
 class Gatherer {
  public:
   // `queue` is asked for when something must be read.
-  Gatherer(const feature::RowSource& source, uint64_t area_bytes,
-           std::function<io::ReadQueue&()> queue, memory::Ledger& ledger)
-      : reader_(source, area_bytes, ledger), queue_(std::move(queue)), asked_(ledger, "reading") {}
+  Gatherer(const feature::RowSource& source, std::function<io::ReadQueue&()> queue,
+           memory::Ledger& ledger)
+      : reader_(source, ledger), queue_(std::move(queue)), asked_(ledger, "reading") {}
 
   void gather(std::span<Assembler* const> window);
 

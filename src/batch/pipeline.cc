@@ -19,25 +19,24 @@ double seconds_since(Clock::time_point start) {
 
 }  // namespace
 
-Pipeline::Worker::Worker(const sample::Topology& topology, const feature::RowSource& rows,
-                         const PipelineOptions& options, memory::Ledger& ledger)
+Pipeline::Tools::Tools(const sample::Topology& topology, const feature::RowSource& rows,
+                       const PipelineOptions& options, memory::Ledger& ledger)
     : sampler(topology,
               {.fanout = options.fanout,
                .all_degrees = options.assembly.weighting == Weighting::gcn_full,
                .reading = options.reading},
               ledger),
       gatherer(
-          rows, options.area_bytes, [this]() -> io::ReadQueue& { return sampler.queue(); },
-          ledger) {}
+          rows, [this]() -> io::ReadQueue& { return sampler.queue(); }, ledger) {}
 
 Pipeline::Pipeline(const sample::Topology& topology, const feature::RowSource& rows,
                    PipelineOptions options, memory::Ledger& ledger)
-    : rows_(rows), options_(std::move(options)), ledger_(ledger) {
+    : topology_(topology), rows_(rows), options_(std::move(options)), ledger_(ledger) {
   for (unsigned i = 0; i < std::max(options_.slots, options_.window); ++i) {
     slots_.push_back(std::make_unique<Slot>(ledger, options_.fanout.size(), options_.pages));
   }
   for (unsigned i = 0; i < options_.workers; ++i) {
-    makers_.push_back(std::make_unique<Worker>(topology, rows, options_, ledger));
+    makers_.push_back(std::make_unique<Worker>());
   }
 }
 
@@ -52,6 +51,7 @@ void Pipeline::start(const Pass& pass) {
   ready_.clear();
   free_.clear();
   making_ = 0;
+  most_seeds_ = UINT64_MAX;
   for (const auto& slot : slots_) free_.push_back(slot.get());
   failure_ = nullptr;
   for (const auto& worker : makers_) {
@@ -111,11 +111,16 @@ bool Pipeline::claim(const std::stop_token& stopping, Worker& worker) {
   for (uint64_t i = 0; i < count; ++i) {
     Slot* slot = free_.back();
     free_.pop_back();
+    Range& range = slot->range;
     if (again_.empty()) {
-      slot->range = whole(next_to_make_++);
+      range = whole(next_to_make_++);
     } else {
-      slot->range = *again_.begin();
+      range = *again_.begin();
       again_.erase(again_.begin());
+    }
+    if (range.last - range.first > most_seeds_) {
+      again_.insert({range.index, range.first + most_seeds_, range.last});
+      range.last = range.first + most_seeds_;
     }
     worker.window.push_back(slot);
   }
@@ -125,8 +130,10 @@ bool Pipeline::claim(const std::stop_token& stopping, Worker& worker) {
 
 void Pipeline::make(Worker& worker) {
   const Clock::time_point start = Clock::now();
-  const io::ReadQueue::Counts read_before = worker.sampler.counts();
-  const Gatherer::Counts rows_before = worker.gatherer.counts();
+  if (!worker.tools) worker.tools = std::make_unique<Tools>(topology_, rows_, options_, ledger_);
+  Tools& tools = *worker.tools;
+  const io::ReadQueue::Counts read_before = tools.sampler.counts();
+  const Gatherer::Counts rows_before = tools.gatherer.counts();
   worker.stage = Stage::sampling;
   std::vector<Assembler*> assemblers;
   for (Slot* slot : worker.window) {
@@ -138,9 +145,9 @@ void Pipeline::make(Worker& worker) {
   Assembly assembly = options_.assembly;
   assembly.gradients = pass_->gradients;
   for (Assembler* assembler : assemblers) assembler->prepare(assembly, rows_.shape().columns);
-  worker.gatherer.gather(assemblers);
-  const io::ReadQueue::Counts read = worker.sampler.counts();
-  const Gatherer::Counts rows = worker.gatherer.counts();
+  tools.gatherer.gather(assemblers);
+  const io::ReadQueue::Counts read = tools.sampler.counts();
+  const Gatherer::Counts rows = tools.gatherer.counts();
   const std::lock_guard lock(mutex_);
   times_.sample += std::chrono::duration<double>(sampled - start).count();
   times_.gather += seconds_since(sampled);
@@ -149,7 +156,7 @@ void Pipeline::make(Worker& worker) {
   reads_.seconds += read.seconds - read_before.seconds;
   reads_.rows += rows.rows - rows_before.rows;
   reads_.rows_on_disk += rows.from_disk - rows_before.from_disk;
-  if (reads_.method.empty() && read.reads > 0) reads_.method = worker.sampler.queue().method();
+  if (reads_.method.empty() && read.reads > 0) reads_.method = tools.sampler.queue().method();
 }
 
 void Pipeline::draw(Worker& worker, Slot& slot) {
@@ -165,8 +172,8 @@ void Pipeline::draw(Worker& worker, Slot& slot) {
     worker.seeds[i] = pass.seeds.node(place);
     if (!pass.labels.empty()) assembler.labels()[i] = pass.labels[place];
   }
-  worker.sampler.sample(worker.seeds, RandomStream(pass.key, range.index).at(0),
-                        assembler.neighborhood());
+  worker.tools->sampler.sample(worker.seeds, RandomStream(pass.key, range.index).at(0),
+                               assembler.neighborhood());
   Batch& batch = assembler.batch();
   batch.index = range.index;
   batch.first_seed = first;
@@ -193,6 +200,12 @@ bool Pipeline::drop_after(const Range& range) {
   return some;
 }
 
+void Pipeline::release() {
+  stop();
+  for (const auto& slot : slots_) empty(*slot);
+  for (const auto& worker : makers_) worker->tools.reset();
+}
+
 void Pipeline::drop_ready() {
   const std::lock_guard lock(mutex_);
   drop_after({});
@@ -205,6 +218,7 @@ void Pipeline::drop_ready() {
 // before that. False where there is nothing smaller and nobody to wait for.
 bool Pipeline::make_smaller(const std::stop_token& stopping, Worker& worker) {
   worker.stage = Stage::waiting_for_memory;
+  worker.tools.reset();
   std::unique_lock lock(mutex_);
   --making_;
   const Range first = worker.window.front()->range;
@@ -215,13 +229,8 @@ bool Pipeline::make_smaller(const std::stop_token& stopping, Worker& worker) {
   const bool dropped = drop_after(first);
   const bool alone = worker.window.size() == 1;
   const uint64_t seeds = first.last - first.first;
-  if (alone && !dropped && seeds > 1) {
-    const uint64_t middle = first.first + seeds / 2;
-    again_.insert({first.index, first.first, middle});
-    again_.insert({first.index, middle, first.last});
-  } else {
-    for (Slot* slot : worker.window) again_.insert(slot->range);
-  }
+  for (Slot* slot : worker.window) again_.insert(slot->range);
+  if (alone && !dropped && seeds > 1) most_seeds_ = std::min(most_seeds_, seeds / 2);
   changed_.notify_all();
   if (!alone || dropped || seeds > 1) return true;
   // One seed, and no room: others may give some back.

@@ -41,8 +41,7 @@ struct PipelineOptions {
   Assembly assembly;
   unsigned workers = 1;
   unsigned slots = 3;
-  unsigned window = 1;      // batches that a worker makes at once, reading shared rows once
-  uint64_t area_bytes = 0;  // for rows from disk, of each worker
+  unsigned window = 1;  // batches that a worker makes at once, reading shared rows once
   io::ReadOptions reading;
   memory::PageSource* pages = nullptr;  // for what the trainer will copy elsewhere
   // Told what everybody waits for, when the trainer has waited for long.
@@ -96,6 +95,8 @@ class Pipeline {
   void give_back(const Batch* batch);
   // Gives the memory of batches that wait to be taken back to the ledger; they are made again.
   void drop_ready();
+  // Gives all memory back; between two passes.
+  void release();
 
   StageTimes times() const;
   ReadCounts reads() const;
@@ -115,11 +116,15 @@ class Pipeline {
     Assembler assembler;
     Range range;
   };
-  struct Worker {
-    Worker(const sample::Topology& topology, const feature::RowSource& rows,
-           const PipelineOptions& options, memory::Ledger& ledger);
+  // What a worker draws and gathers with; its buffers grow with the batches it has met.
+  struct Tools {
+    Tools(const sample::Topology& topology, const feature::RowSource& rows,
+          const PipelineOptions& options, memory::Ledger& ledger);
     sample::Sampler sampler;
     Gatherer gatherer;
+  };
+  struct Worker {
+    std::unique_ptr<Tools> tools;  // none where their memory was given back
     std::vector<uint32_t> seeds;
     std::vector<Slot*> window;
     std::atomic<Stage> stage = Stage::idle;
@@ -135,6 +140,7 @@ class Pipeline {
   Range whole(uint64_t index) const;
   std::string describe() const;
 
+  const sample::Topology& topology_;
   const feature::RowSource& rows_;
   const PipelineOptions options_;
   memory::Ledger& ledger_;
@@ -151,7 +157,8 @@ class Pipeline {
   std::set<Range> again_;  // to be made before any new batch
   std::map<Range, Slot*> ready_;
   std::map<const Batch*, Slot*> taken_;
-  uint64_t making_ = 0;  // windows
+  uint64_t making_ = 0;      // windows
+  uint64_t most_seeds_ = 0;  // of a part, as far as this pass has learned what fits
   std::exception_ptr failure_;
   StageTimes times_;
   ReadCounts reads_;

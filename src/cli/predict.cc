@@ -104,7 +104,7 @@ void predict(const Options& options) {
   say(options.running, "nodes", fmt::format("{}, {}", format_count(nodes), options.split));
   say(options.running, "memory", describe(limit));
 
-  memory::Ledger ledger(limit.bytes);
+  memory::Ledger ledger(limit.bytes - plan::headroom_bytes(limit.bytes));
   module.predict({.store = store,
                   .checkpoint = options.checkpoint,
                   .split = split,

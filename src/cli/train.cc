@@ -82,7 +82,7 @@ void train(const CLI::App& command, TrainOptions& options) {
   say_opening(store, limit, options);
   say_plan(options.running, plan);
 
-  memory::Ledger ledger(limit.bytes);
+  memory::Ledger ledger(limit.bytes - plan::headroom_bytes(limit.bytes));
   const int signal_number = module.train({.store = store,
                                           .recipe = options.recipe,
                                           .run = options.running.run,
@@ -91,6 +91,7 @@ void train(const CLI::App& command, TrainOptions& options) {
                                           .save_every = options.save_every,
                                           .checkpoint_minutes = options.checkpoint_minutes,
                                           .plan = plan,
+                                          .memory_log = options.memory_log,
                                           .ledger = ledger});
   if (signal_number == 0) return;
   fail(ErrorKind::stopped, "stopped by signal {} ({}), {} is written; to go on:\n  {}",

@@ -225,6 +225,10 @@ void add_train_options(CLI::App& command, TrainOptions& options) {
   add_recipe_options(command, options);
   add_checkpoint_options(command, options);
   add_running_options(command, options.running);
+  command
+      .add_option("--memory-log", options.memory_log, "a .csv of memory over the time of the run")
+      ->type_name("FILE")
+      ->group(kResources);
   command.get_option("--quiet")->description("show no bars, only a line an epoch");
 }
 

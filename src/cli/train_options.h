@@ -24,6 +24,7 @@ struct TrainOptions {
   bool force = false;
   uint64_t save_every = 0;
   double checkpoint_minutes = 30;
+  std::filesystem::path memory_log;
   RunningOptions running;
   std::vector<std::string> fanout_words;  // as they stand on the command line
 };

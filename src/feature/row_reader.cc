@@ -20,15 +20,15 @@ uint64_t most_bytes_a_row(const RowSource& source) {
 
 }  // namespace
 
-RowReader::RowReader(const RowSource& source, uint64_t area_bytes, memory::Ledger& ledger)
-    : source_(source), area_bytes_(area_bytes), ledger_(ledger), wants_(ledger, "reading") {}
+RowReader::RowReader(const RowSource& source, memory::Ledger& ledger)
+    : source_(source), ledger_(ledger), wants_(ledger, "reading") {}
 
 void RowReader::prepare(uint64_t count) {
   wants_.renew(count);
   if (base_ != nullptr) return;
   step_ = std::lcm(source_.shape().row_bytes, source_.file().file().alignment);
-  const auto area = source_.file().lease_area(
-      "rows read", std::max(area_bytes_, RowSource::least_area_bytes(source_.shape())));
+  if (!area_) area_.emplace(source_.file(), "rows read");
+  const std::span<std::byte> area = area_->memory();
   const auto begin = [&] {
     const io::LinedFile::Use use(source_.file());
     return static_cast<uint64_t>(area.data() - use.data);
@@ -47,7 +47,7 @@ RowReader::Access::Access(const RowReader& reader)
       rows_(reader.source_.shape()),
       set_(reader.source_.set()),
       resident_rows_(use_.line_bytes / rows_.row_bytes),
-      all_in_place_(set_ == nullptr && resident_rows_ >= rows_.count) {
+      all_in_place_(set_ == nullptr && all_resident()) {
   rows_.data = reinterpret_cast<const unsigned char*>(use_.data);
 }
 

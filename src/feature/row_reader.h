@@ -16,8 +16,8 @@ namespace plimsoll::feature {
 
 class RowReader {
  public:
-  // The source must outlive it. `area_bytes` is what it reads into, leased when it is first needed.
-  RowReader(const RowSource& source, uint64_t area_bytes, memory::Ledger& ledger);
+  // The source must outlive it. An area to read into is leased when it is first needed.
+  RowReader(const RowSource& source, memory::Ledger& ledger);
 
   // How many rows from below the line can be held at once; none before prepare().
   uint64_t room_rows() const { return room_rows_; }
@@ -31,6 +31,7 @@ class RowReader {
     const kernel::Rows& rows() const { return rows_; }
     // Whether every row is at the place of its node's number.
     bool all_in_place() const { return all_in_place_; }
+    bool all_resident() const { return resident_rows_ >= rows_.count; }
     // The node's place, if it is resident.
     std::optional<uint32_t> place(uint32_t node) const {
       const uint64_t row = set_ == nullptr ? node : set_->rank(node);
@@ -46,6 +47,8 @@ class RowReader {
     bool all_in_place_;
   };
 
+  // Whether there is nothing to read, and nothing to prepare for it.
+  bool all_resident() const { return source_.file().resident(); }
   // Leases the area, and room to remember `count` wanted rows.
   void prepare(uint64_t count);
   uint64_t prepared() const { return base_ == nullptr ? 0 : wants_.capacity(); }
@@ -55,7 +58,6 @@ class RowReader {
     wants_[count_++] = {static_cast<uint32_t>(row_of(node)), place};
   }
   uint64_t wanted() const { return count_; }
-  void forget() { count_ = 0; }
   // Reads every wanted row once; they are there until the next call. At most room_rows() different
   // ones. Then nothing is wanted any more.
   void read(io::ReadQueue& queue);
@@ -70,8 +72,8 @@ class RowReader {
   }
 
   const RowSource& source_;
-  const uint64_t area_bytes_;
   memory::Ledger& ledger_;
+  std::optional<io::LinedFile::Area> area_;
   std::byte* base_ = nullptr;  // of all rows; null until there is an area
   uint64_t area_begin_ = 0;    // from the base, where the first piece may go
   uint64_t room_rows_ = 0;

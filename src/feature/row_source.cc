@@ -5,17 +5,11 @@
 #include <span>
 
 #include "io/file.h"
-#include "memory/buffer.h"
 
 namespace plimsoll::feature {
 namespace {
 
 uint64_t round_up(uint64_t bytes, uint64_t step) { return (bytes + step - 1) / step * step; }
-
-uint64_t room_for(const RowSource::File& file) {
-  return round_up(std::max(file.area_bytes, RowSource::least_area_bytes(file.shape)),
-                  memory::kPageBytes);
-}
 
 }  // namespace
 
@@ -36,8 +30,10 @@ RowSource::RowSource(const File& file, memory::Ledger& ledger)
       set_(file.set),
       file_(std::make_unique<io::LinedFile>(
           ledger, file.tag, file.path,
-          io::LinedFile::Shape{.bytes = file.shape.count * file.shape.row_bytes,
-                               .area_bytes = file.areas * room_for(file)})) {}
+          io::LinedFile::Shape{
+              .bytes = file.shape.count * file.shape.row_bytes,
+              .areas = file.areas,
+              .area_bytes = std::max(file.area_bytes, least_area_bytes(file.shape))})) {}
 
 RowSource load_rows(const graph::Store& store, memory::Ledger& ledger, const RowLayout& layout,
                     unsigned threads, const std::function<void(uint64_t bytes)>& on_bytes) {

@@ -22,7 +22,8 @@ class RowSource {
  public:
   // Resident rows of somebody else. `set`, where there is one, must outlive this.
   explicit RowSource(const kernel::Rows& rows, const NodeSet* set = nullptr);
-  // A file, behind which that many areas may be leased for rows from below the line.
+  // A file, behind which that many RowReaders may have an area at a time for rows from below the
+  // line; `area_bytes` of each, or as much as one row needs.
   struct File {
     std::filesystem::path path;
     RowShape shape;
@@ -37,7 +38,7 @@ class RowSource {
   const NodeSet* set() const { return set_; }
   io::LinedFile& file() const { return *file_; }
 
-  // An area has at least this: room for one row.
+  // What an area has at least: room for one row.
   static uint64_t least_area_bytes(const RowShape& shape);
 
  private:
@@ -49,7 +50,7 @@ class RowSource {
 // A store's features, with the line where it is told.
 struct RowLayout {
   uint64_t line_bytes = UINT64_MAX;
-  unsigned areas = 0;  // of RowReaders
+  unsigned areas = 0;
   uint64_t area_bytes = 0;
 };
 RowSource load_rows(const graph::Store& store, memory::Ledger& ledger, const RowLayout& layout,

@@ -18,6 +18,21 @@ constexpr uint64_t kRaiseBytes = 32 * kLineStepBytes;  // between two looks at w
 
 uint64_t round_up(uint64_t bytes, uint64_t step) { return (bytes + step - 1) / step * step; }
 
+// Address space that begins at a step, so that no large page lies across a line; null where the
+// system gives none.
+std::byte* reserve(uint64_t bytes) {
+  const uint64_t more = bytes + kLineStepBytes;
+  void* mapped = mmap(nullptr, more, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapped == MAP_FAILED) return nullptr;
+  auto* const first = static_cast<std::byte*>(mapped);
+  const auto address = reinterpret_cast<uintptr_t>(mapped);
+  const uint64_t before = round_up(address, kLineStepBytes) - address;
+  if (before > 0) munmap(first, before);
+  munmap(first + before + bytes, kLineStepBytes - before);
+  return first + before;
+}
+
 }  // namespace
 
 LinedFile::LinedFile(memory::Ledger& ledger, std::string_view tag,
@@ -28,22 +43,22 @@ LinedFile::LinedFile(memory::Ledger& ledger, std::string_view tag,
       file_(std::make_unique<RowFile>(open_rows(path))),
       path_(path),
       reserved_bytes_(round_up(shape.bytes, kLineStepBytes) +
-                      round_up(shape.area_bytes, kLineStepBytes)) {
+                      shape.areas * round_up(shape.area_bytes, memory::kPageBytes)),
+      taken_areas_(shape.areas) {
   if (file_->size_bytes < shape.bytes) {
     fail(ErrorKind::store, "{} has {} bytes, {} expected; import the graph again", path.string(),
          file_->size_bytes, shape.bytes);
   }
   if (reserved_bytes_ == 0) return;
-  void* mapped = mmap(nullptr, reserved_bytes_, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (mapped == MAP_FAILED) {
+  reserved_ = reserve(reserved_bytes_);
+  if (reserved_ == nullptr) {
     fail(ErrorKind::memory,
          "the system gives no address space of {} for {} ({}); see ulimit -v and "
          "vm.overcommit_memory",
          format_bytes(reserved_bytes_), path.string(), std::strerror(errno));
   }
-  reserved_ = static_cast<std::byte*>(mapped);
-  madvise(reserved_, reserved_bytes_, MADV_HUGEPAGE);
+  // Not of the last step and the areas, which may need less than a large page.
+  madvise(reserved_, shape.bytes / kLineStepBytes * kLineStepBytes, MADV_HUGEPAGE);
 }
 
 LinedFile::LinedFile(memory::Pages pages, uint64_t bytes)
@@ -86,7 +101,10 @@ void LinedFile::raise(uint64_t line_bytes, unsigned threads,
   const uint64_t goal =
       line_bytes >= shape_.bytes ? shape_.bytes : line_bytes / kLineStepBytes * kLineStepBytes;
   for (uint64_t from = this->line_bytes(); from < goal;) {
-    const uint64_t to = std::min(goal, from + kRaiseBytes);
+    const uint64_t spare = ledger_->available_bytes();
+    uint64_t to = std::min(goal, from + kRaiseBytes);
+    if (to - from > spare) to = from + spare / kLineStepBytes * kLineStepBytes;
+    if (to == from) return;
     std::optional<memory::Lease> lease = ledger_->lease_spare(tag_, to - from);
     if (!lease) return;
     const std::span<std::byte> room(reserved_ + from, to - from);
@@ -117,18 +135,25 @@ void LinedFile::lower_by(uint64_t bytes) {
   changed_.notify_all();
 }
 
-std::span<std::byte> LinedFile::lease_area(std::string_view tag, uint64_t bytes) {
-  const uint64_t rounded = round_up(bytes, memory::kPageBytes);
-  memory::Lease lease = ledger_->lease(tag, rounded);
-  const std::lock_guard lock(mutex_);
-  if (areas_bytes_ + rounded > shape_.area_bytes) {
-    fail(ErrorKind::internal, "{} more bytes behind {}, {} of {} taken", bytes, path_.string(),
-         areas_bytes_, shape_.area_bytes);
+LinedFile::Area::Area(LinedFile& file, std::string_view tag)
+    : file_(file),
+      lease_(file.ledger_->lease(tag, round_up(file.shape_.area_bytes, memory::kPageBytes))) {
+  const std::lock_guard lock(file.mutex_);
+  const auto place = std::find(file.taken_areas_.begin(), file.taken_areas_.end(), false);
+  if (place == file.taken_areas_.end()) {
+    fail(ErrorKind::internal, "all {} areas behind {} are taken", file.shape_.areas,
+         file.path_.string());
   }
-  areas_.push_back(std::move(lease));
-  const std::span area(reserved_ + round_up(shape_.bytes, kLineStepBytes) + areas_bytes_, bytes);
-  areas_bytes_ += rounded;
-  return area;
+  *place = true;
+  place_ = static_cast<size_t>(place - file.taken_areas_.begin());
+  memory_ = {file.reserved_ + round_up(file.shape_.bytes, kLineStepBytes) + place_ * lease_.bytes(),
+             file.shape_.area_bytes};
+}
+
+LinedFile::Area::~Area() {
+  madvise(memory_.data(), lease_.bytes(), MADV_DONTNEED);
+  const std::lock_guard lock(file_.mutex_);
+  file_.taken_areas_[place_] = false;
 }
 
 }  // namespace plimsoll::io

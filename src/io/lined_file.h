@@ -31,7 +31,8 @@ class LinedFile {
  public:
   struct Shape {
     uint64_t bytes = 0;       // of the file
-    uint64_t area_bytes = 0;  // address space to reserve behind it, see lease_area
+    unsigned areas = 0;       // places to reserve behind it, see Area
+    uint64_t area_bytes = 0;  // of each
   };
   // The line is at 0. Nothing is leased.
   LinedFile(memory::Ledger& ledger, std::string_view tag, const std::filesystem::path& path,
@@ -70,9 +71,22 @@ class LinedFile {
   // Gives back at least `bytes`, or everything.
   void lower_by(uint64_t bytes);
 
-  // Leased memory behind the file's address space, so that one base and one index reach both.
-  // Areas follow each other and end with the LinedFile.
-  std::span<std::byte> lease_area(std::string_view tag, uint64_t bytes);
+  // Leased memory behind the file's address space, so that one base and one index reach both; there
+  // are as many places as the shape says. Must end before the file.
+  class Area {
+   public:
+    Area(LinedFile& file, std::string_view tag);
+    Area(const Area&) = delete;
+    Area& operator=(const Area&) = delete;
+    ~Area();
+    std::span<std::byte> memory() const { return memory_; }
+
+   private:
+    LinedFile& file_;
+    memory::Lease lease_;
+    size_t place_;
+    std::span<std::byte> memory_;
+  };
 
  private:
   const std::byte* data() const;
@@ -88,8 +102,7 @@ class LinedFile {
   uint64_t reserved_bytes_ = 0;
 
   mutable std::mutex mutex_;  // guards what follows
-  std::vector<memory::Lease> areas_;
-  uint64_t areas_bytes_ = 0;
+  std::vector<bool> taken_areas_;
   mutable std::condition_variable changed_;
   mutable uint64_t users_ = 0;
   bool lowering_ = false;

@@ -1,5 +1,5 @@
-// From the bytes that are wanted to the reads that bring them: pure arithmetic. Wanted ranges that
-// share a sector, touch, or lie a small gap apart come with one read.
+// From the bytes that are wanted to the reads that bring them: pure arithmetic. Wanted ranges
+// that share a sector, touch, or lie a small gap apart come with one read.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +23,9 @@ struct MergeRule {
   uint64_t largest_bytes = 64 * kKiB;  // of one read; a multiple of the alignment
 };
 
-// The reads, and where each wanted range will lie. They fill one area from its start without gaps,
-// in the order of the file, so a range that two reads bring is still in one piece. Keeps its room
-// for the next time.
+// The reads, and where each wanted range will lie. They fill one area from its start without
+// gaps, in the order of the file, so a range that two reads bring is still in one piece. Keeps
+// its room for the next time.
 class MergedReads {
  public:
   MergedReads(memory::Ledger& ledger, std::string_view tag)

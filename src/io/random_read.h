@@ -15,8 +15,8 @@
 namespace plimsoll::io {
 
 // A file to be read at random. Offset, length and memory of every read are multiples of
-// `alignment`: 512 where the disk and its file system take that, else 4096, and 1 where there is no
-// O_DIRECT and reads go through the page cache.
+// `alignment`: 512 where the disk and its file system take that, else 4096, and 1 where there is
+// no O_DIRECT and reads go through the page cache.
 struct RowFile {
   OpenFile file;
   uint64_t size_bytes = 0;

@@ -28,6 +28,8 @@ class ScatteredReader {
     wants_[count_++] = {offset, tag};
   }
   uint64_t wanted() const { return count_; }
+  // Nothing is wanted any more: after an exception.
+  void forget() { count_ = 0; }
 
   // Reads `bytes` at every place wanted, each sector once, and hands them over by ascending offset;
   // what was handed over is gone with the next call. Then nothing is wanted any more.

@@ -48,14 +48,15 @@ uint64_t Ledger::missing_bytes(uint64_t bytes) const {
   return wanted > limit_bytes_ ? wanted - limit_bytes_ : 0;
 }
 
-void Ledger::reclaim(uint64_t bytes) {
-  if (bytes > limit_bytes()) return;  // nothing that could be given back makes room for it
+bool Ledger::reclaim(uint64_t bytes) {
+  if (bytes > limit_bytes()) return false;  // nothing that could be given back makes room for it
   const std::lock_guard lock(reclaiming_);
   for (const Reclaim& reclaim : reclaims_) {
     const uint64_t missing = missing_bytes(bytes);
-    if (missing == 0) return;
+    if (missing == 0) return true;
     reclaim(missing);
   }
+  return missing_bytes(bytes) == 0;
 }
 
 void Ledger::set_limit(uint64_t limit_bytes) {
@@ -67,8 +68,11 @@ void Ledger::set_limit(uint64_t limit_bytes) {
 }
 
 std::optional<Lease> Ledger::try_lease(std::string_view tag, uint64_t bytes) {
-  if (missing_bytes(bytes) > 0) reclaim(bytes);
-  return lease_spare(tag, bytes);
+  for (;;) {
+    if (auto lease = lease_spare(tag, bytes)) return lease;
+    if (!reclaim(bytes)) return {};
+    // There is room now, unless another thread is faster.
+  }
 }
 
 std::optional<Lease> Ledger::lease_spare(std::string_view tag, uint64_t bytes) {

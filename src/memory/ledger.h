@@ -109,8 +109,9 @@ class Ledger {
  private:
   friend class Lease;
   void give_back(const std::string& tag, uint64_t bytes);
-  // Asks for what is missing for `bytes` more, one after the other, until it is there.
-  void reclaim(uint64_t bytes);
+  // Asks for what is missing for `bytes` more, one after the other, until it is there; whether it
+  // is.
+  bool reclaim(uint64_t bytes);
   uint64_t missing_bytes(uint64_t bytes) const;
 
   std::mutex reclaiming_;  // guards reclaims_, and is held while one of them works

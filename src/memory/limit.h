@@ -4,20 +4,13 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
-namespace plimsoll::memory {
+#include "memory/host.h"
 
-// Where the facts come from. `root` holds /proc and /sys; `variable` looks up the environment.
-struct Host {
-  std::filesystem::path root = "/";
-  std::function<std::optional<std::string>(const std::string&)> variable;
-  static Host real();
-};
+namespace plimsoll::memory {
 
 struct LimitSource {
   std::string name;  // "RAM", "cgroup v2 /user.slice", "SLURM_MEM_PER_NODE"

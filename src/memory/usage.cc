@@ -1,25 +1,26 @@
 #include "memory/usage.h"
 
-#include <fstream>
-#include <sstream>
 #include <string>
+#include <utility>
 
 #include "base/units.h"
 
 namespace plimsoll::memory {
 
-ProcessUsage process_usage() {
-  ProcessUsage usage;
-  std::ifstream file("/proc/self/status");
-  std::string key;
-  uint64_t kib = 0;
-  for (std::string line; std::getline(file, line);) {
-    std::istringstream fields(line);
-    if (!(fields >> key >> kib)) continue;
-    if (key == "VmRSS:") usage.resident_bytes = kib * kKiB;
-    if (key == "VmHWM:") usage.peak_resident_bytes = kib * kKiB;
+ProcessUsage process_usage(const Host& host) {
+  const std::string status = read_text(host.root / "proc/self/status").value_or("");
+  return {.resident_bytes = number_of(status, "VmRSS:").value_or(0) * kKiB,
+          .peak_resident_bytes = number_of(status, "VmHWM:").value_or(0) * kKiB};
+}
+
+std::optional<CgroupMemory> cgroup_usage(const Host& host) {
+  std::optional<CgroupMemory> tightest;
+  for (const CgroupLevel& level : cgroup_levels(host)) {
+    auto memory = read_cgroup_memory(level);
+    if (!memory) continue;
+    if (!tightest || memory->left_bytes() < tightest->left_bytes()) tightest = std::move(memory);
   }
-  return usage;
+  return tightest;
 }
 
 }  // namespace plimsoll::memory

@@ -1,7 +1,12 @@
-// What the kernel says this process uses, to hold beside what the ledger says.
+// What the kernel says this process and the limit around it use, to hold beside what the ledger
+// says.
 #pragma once
 
 #include <cstdint>
+#include <optional>
+
+#include "memory/cgroup.h"
+#include "memory/host.h"
 
 namespace plimsoll::memory {
 
@@ -10,6 +15,12 @@ struct ProcessUsage {
   uint64_t peak_resident_bytes = 0;  // since the start
 };
 
-ProcessUsage process_usage();
+ProcessUsage process_usage(const Host& host = Host::real());
+
+// Of the cgroups with a limit, at any level, the one that has the least left: what it holds is what
+// decides whether this process lives. Others in the same group count. held_bytes() is comparable
+// with a ledger: it has the kernel's own memory for the processes, too, but no cache. Nothing where
+// no cgroup has a limit.
+std::optional<CgroupMemory> cgroup_usage(const Host& host = Host::real());
 
 }  // namespace plimsoll::memory

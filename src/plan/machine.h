@@ -19,9 +19,10 @@ struct Machine {
   unsigned threads = 0;
 };
 
-// Takes about a second and a half, and up to 128 MiB, less where the ledger has less. Reads `file`,
-// past the page cache where its file system allows: the larger it is, the truer, for a disk has
-// caches, too. An empty file has no rates of reads: 0. Throws Error{io} where it cannot be read.
+// Takes about a second and a half, and up to 128 MiB, less where the ledger has less. Reads
+// `file`, past the page cache where its file system allows: the larger it is, the truer, for a
+// disk has caches, too. An empty file has no rates of reads: 0. Throws Error{io} where it cannot
+// be read.
 Machine calibrate(const std::filesystem::path& file, unsigned threads, memory::Ledger& ledger);
 
 }  // namespace plimsoll::plan

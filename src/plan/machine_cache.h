@@ -1,5 +1,6 @@
-// What was measured of this machine, kept from run to run: measuring takes a second and a half, and
-// most runs are on the machine of the run before. A cache, so nothing about it is ever an error.
+// What was measured of this machine, kept from run to run: measuring takes a second and a half,
+// and most runs are on the machine of the run before. A cache, so nothing about it is ever an
+// error.
 #pragma once
 
 #include <filesystem>
@@ -11,7 +12,8 @@
 
 namespace plimsoll::plan {
 
-// $XDG_CACHE_HOME/plimsoll/machine.json, else the same below ~/.cache; empty where neither is set.
+// $XDG_CACHE_HOME/plimsoll/machine.json, else the same below ~/.cache; empty where neither is
+// set.
 std::filesystem::path machine_cache_file(const memory::Host& host = memory::Host::real());
 
 // "AMD EPYC, 2 threads, disk 254:0": what the figures depend on. The disk is the one of `file`.

@@ -16,8 +16,8 @@ struct MatrixTask {
   int columns = 0;
 };
 
-// The library is opened with it and closed with it; the threads that the library was set to before
-// are then what they were.
+// The library is opened with it and closed with it; the threads that the library was set to
+// before are then what they were.
 class MatrixProduct {
  public:
   explicit MatrixProduct(unsigned threads);

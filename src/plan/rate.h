@@ -1,5 +1,5 @@
-// How fast something goes, measured in little time and without knowing the answer: a disk may give
-// a hundred reads a second or a million.
+// How fast something goes, measured in little time and without knowing the answer: a disk may
+// give a hundred reads a second or a million.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ double steady_seconds();
 
 struct RateOptions {
   double seconds = 0.3;     // about how long to measure; four times that where work stalls
-  uint64_t first = 1;       // units of the first round, which only warms up; they double from there
+  uint64_t first = 1;       // units of the first round, which only warms up; later ones double
   uint64_t most = 1 << 20;  // units of a round
 };
 

@@ -84,6 +84,7 @@ void ListReader::bounds(std::span<const uint32_t> nodes, ListBounds* out) {
     }
   }
   if (all) return;
+  reader_.forget();
   for (size_t i = 0; i < nodes.size(); ++i) {
     if (out[i].begin == kNotResident) reader_.want(nodes[i] * sizeof(uint64_t), i);
   }
@@ -112,6 +113,7 @@ void ListReader::neighbors(std::span<const uint64_t> places, uint32_t* out) {
     }
   }
   if (all) return;
+  reader_.forget();
   for (size_t i = 0; i < places.size(); ++i) {
     if (out[i] == UINT32_MAX) reader_.want(places[i] * sizeof(uint32_t), i);
   }

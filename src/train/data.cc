@@ -25,7 +25,7 @@ Data load_data(const graph::Store& store, memory::Ledger& ledger, const LoadOpti
                                   options.threads, on_bytes),
             feature::load_rows(store, ledger,
                                {.line_bytes = lines.features_bytes,
-                                .areas = arrangement.workers,
+                                .areas = 2 * arrangement.workers,  // training and evaluating
                                 .area_bytes = arrangement.area_bytes},
                                options.threads, on_bytes),
             std::move(splits)};

@@ -7,8 +7,15 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/units.h"
+#include "memory/usage.h"
 
 namespace plimsoll::train {
+namespace {
+
+constexpr uint64_t kHeapBytes = 16 * kMiB;  // that small tensors and threads' stacks will take
+
+}  // namespace
 
 c10::Device choose_device(DeviceKind kind) {
   if (kind == DeviceKind::cpu) return {c10::DeviceType::CPU};
@@ -30,7 +37,9 @@ plan::Arrangement for_device(plan::Arrangement arrangement, const RunOptions& ru
 }
 
 memory::Lease lease_runtime(memory::Ledger& ledger, c10::Device device) {
-  return ledger.lease(kRuntimeTag, device.is_cpu() ? kRuntimeBytes : kGpuRuntimeBytes);
+  const uint64_t expected = device.is_cpu() ? kRuntimeBytes : kGpuRuntimeBytes;
+  const uint64_t now = memory::process_usage().resident_bytes + kHeapBytes;
+  return ledger.lease(kRuntimeTag, std::max(expected, now));
 }
 
 void set_computing_threads(unsigned threads) {

@@ -132,7 +132,6 @@ Source::Source(const Place& place, const feature::RowSource& rows, std::vector<u
                 .slots = place.arrangement.workers * place.arrangement.window +
                          place.arrangement.ahead + (place.device.is_cpu() ? 1 : 1 + Feeder::kAhead),
                 .window = place.arrangement.window,
-                .area_bytes = place.arrangement.area_bytes,
                 .pages = pages.get(),
                 .on_stall = place.on_stall},
                place.ledger),
@@ -190,6 +189,7 @@ void Inference::answer_sampled(std::span<const Question> questions, Report& repo
 // one needs, the last for those asked for.
 void Inference::answer_full(std::span<const Question> questions, Report& report, const Take& take) {
   const auto layers = static_cast<size_t>(model_.shape().layers);
+  sampled_.pipeline.release();  // it comes back with the next pass
   std::vector<feature::NodeSet> needed = needed_nodes(questions, layers - 1, place_);
   const feature::RowSource* rows = &features_;
   std::unique_ptr<HiddenRows> hidden;

@@ -17,10 +17,11 @@ enum class DeviceKind { automatic, cpu, cuda };
 enum class Output { classes, logits, embeddings };
 enum class SplitName { train, valid, test, all };
 
-// What the process takes beside what is lent by name: libtorch, its threads, the heap; and with a
-// GPU, the driver's part.
+// What the process is expected to take beside what is lent by name: libtorch, its threads, the
+// heap; and with a GPU, the driver's part. What it takes once libtorch is loaded counts, if it is
+// more.
 constexpr const char* kRuntimeTag = "runtime";
-constexpr uint64_t kRuntimeBytes = uint64_t{220} << 20;
+constexpr uint64_t kRuntimeBytes = uint64_t{176} << 20;
 constexpr uint64_t kGpuRuntimeBytes = uint64_t{1536} << 20;
 
 // How a run goes about its recipe; none of it changes what is learned.
@@ -40,6 +41,7 @@ struct TrainJob {
   uint64_t save_every = 0;  // epochs from one epoch_NNN.pth to the next; 0 = none
   double checkpoint_minutes = 30;  // how much work a kill -9 may cost
   plan::Plan plan;
+  std::filesystem::path memory_log;  // .csv of memory over time; empty = not written
   memory::Ledger& ledger;
 };
 

@@ -79,9 +79,23 @@ ordered_json to_json(const Results& results) {
             {"step", number(stages.step)},
             {"waiting", number(stages.waiting)}}},
           {"peak_memory_bytes", results.peak_memory_bytes},
+          {"planned_memory_bytes", results.planned_memory_bytes},
+          {"unattributed_bytes", results.unattributed_bytes},
           {"store_checksum", results.store_checksum},
           {"recipe", recipe::to_json(recipe)},
           {"series", series}};
+}
+
+void write_memory_log(const fs::path& file, std::span<const memory::MemorySample> samples,
+                      const plan::Plan& plan) {
+  std::string text = "seconds,ledger_bytes,resident_bytes,planned_bytes,limit_bytes\n";
+  for (const memory::MemorySample& sample : samples) {
+    text += fmt::format("{:.1f},{},{},{},{}\n", sample.seconds, sample.ledger_bytes,
+                        sample.resident_bytes, plan.peak_bytes, plan.limit_bytes);
+  }
+  io::PartialFile out(file);
+  out.append(std::as_bytes(std::span(text)));
+  out.commit();
 }
 
 void write_results(const fs::path& save_dir, const Results& results) {

@@ -6,11 +6,14 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "graph/store.h"
+#include "memory/timeline.h"
+#include "plan/plan.h"
 #include "recipe/recipe.h"
 
 namespace plimsoll::train {
@@ -50,7 +53,9 @@ struct Results {
   std::string timestamp;  // as timestamp() gives it
   Status status = Status::finished;
   std::vector<EpochResult> series;
-  uint64_t peak_memory_bytes = 0;
+  uint64_t peak_memory_bytes = 0;     // by the kernel
+  uint64_t planned_memory_bytes = 0;  // by the plan, before the start
+  uint64_t unattributed_bytes = 0;    // of the kernel's figure at the end, in no lease
   std::string store_checksum;
   std::string device;
   double batches_per_second = 0;
@@ -62,6 +67,11 @@ nlohmann::ordered_json to_json(const Results& results);
 
 // Replaces save_dir/results.json, whole or not at all.
 void write_results(const std::filesystem::path& save_dir, const Results& results);
+
+// Memory over the time of a run as CSV: seconds, bytes lent, bytes resident, the plan's peak and
+// the limit. Whole or not at all.
+void write_memory_log(const std::filesystem::path& file,
+                      std::span<const memory::MemorySample> samples, const plan::Plan& plan);
 
 // One checksum for all of a store: XXH3-64 over its files' checksums in the order of their names.
 std::string store_checksum(const graph::Store& store);

@@ -12,7 +12,6 @@
 #include <mutex>
 #include <new>
 #include <set>
-#include <vector>
 
 #include "base/error.h"
 #include "memory/buffer.h"
@@ -59,6 +58,7 @@ class Pool final : public c10::Allocator {
     if (ledger == nullptr) {
       for (Header* header : live_) header->pages.end_lease();
       live_.clear();
+      live_bytes_ = most_live_bytes_ = 0;
     }
     ledger_ = ledger;
   }
@@ -97,11 +97,13 @@ class Pool final : public c10::Allocator {
     {
       const std::lock_guard lock(mutex_);
       if (ledger_ == nullptr) return nullptr;
-      auto& cached = cached_[room_bytes];
-      if (!cached.empty()) {
-        Header* header = cached.back();
-        cached.pop_back();
-        live_.insert(header);
+      // A somewhat larger room will do: batches vary, and a room for every size would add up.
+      const auto found = cached_.lower_bound(room_bytes);
+      if (found != cached_.end() && found->first <= room_bytes + room_bytes / 2) {
+        Header* header = found->second;
+        cached_.erase(found);
+        cached_bytes_ -= header->room_bytes;
+        add_live(header);
         return values_of(header);
       }
       ledger = ledger_;
@@ -110,8 +112,14 @@ class Pool final : public c10::Allocator {
     auto* header = new (pages.data()) Header{.room_bytes = room_bytes};
     header->pages = std::move(pages);
     const std::lock_guard lock(mutex_);
-    live_.insert(header);
+    add_live(header);
     return values_of(header);
+  }
+
+  void add_live(Header* header) {
+    live_.insert(header);
+    live_bytes_ += header->room_bytes;
+    most_live_bytes_ = std::max(most_live_bytes_, live_bytes_);
   }
 
   static void take_back(void* values) {
@@ -125,20 +133,28 @@ class Pool final : public c10::Allocator {
     }
   }
 
+  // No more is kept than was needed at one time before: the pool never adds to the peak.
   void keep(Header* header) {
     const std::lock_guard lock(mutex_);
-    if (live_.erase(header) > 0) {
-      cached_[header->room_bytes].push_back(header);
-    } else {
+    if (live_.erase(header) == 0) {
       release(header);  // of a TensorMemory that has ended
+      return;
+    }
+    live_bytes_ -= header->room_bytes;
+    cached_.emplace(header->room_bytes, header);
+    cached_bytes_ += header->room_bytes;
+    while (live_bytes_ + cached_bytes_ > most_live_bytes_) {
+      const auto smallest = cached_.begin();
+      cached_bytes_ -= smallest->first;
+      release(smallest->second);
+      cached_.erase(smallest);
     }
   }
 
   void drop_cached() {
-    for (auto& [bytes, headers] : cached_) {
-      for (Header* header : headers) release(header);
-    }
+    for (const auto& [bytes, header] : cached_) release(header);
     cached_.clear();
+    cached_bytes_ = 0;
   }
 
   // The header lies in the pages that it owns.
@@ -146,8 +162,11 @@ class Pool final : public c10::Allocator {
 
   std::mutex mutex_;
   memory::Ledger* ledger_ = nullptr;
-  std::map<uint64_t, std::vector<Header*>> cached_;  // by room
+  std::multimap<uint64_t, Header*> cached_;  // by room
   std::set<Header*> live_;
+  uint64_t cached_bytes_ = 0;
+  uint64_t live_bytes_ = 0;
+  uint64_t most_live_bytes_ = 0;
 };
 
 }  // namespace

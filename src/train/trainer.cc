@@ -59,7 +59,9 @@ Trainer::Trainer(const TrainJob& job, const plan::Arrangement& arrangement, cons
                   .batch_size = recipe_.batch_size,
                   .seed = recipe_.seed,
                   .scratch = job.save_dir}),
-      last_write_(Clock::now()) {
+      last_write_(Clock::now()),
+      room_keeper_(job.ledger, data.rows.file()),
+      timeline_(job.ledger) {
   set_computing_threads(arrangement.computing);
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "memory/timeline.h"
 #include "nn/adam.h"
 #include "nn/loss.h"
 #include "nn/model.h"
@@ -18,6 +19,7 @@
 #include "train/inference.h"
 #include "train/job.h"
 #include "train/report.h"
+#include "train/room_keeper.h"
 
 namespace plimsoll::train {
 
@@ -59,6 +61,8 @@ class Trainer {
   int end(Status status);
   std::optional<double> train_accuracy_of_best();
   void print_end(const Results& results) const;
+  void print_reads() const;
+  void print_memory(const Results& results) const;
 
   const TrainJob& job_;
   const recipe::Recipe& recipe_;
@@ -89,6 +93,8 @@ class Trainer {
   double training_seconds_ = 0;  // of this process, in batches
   ComputeTimes times_;
   batch::StageTimes training_stages_;  // of training passes, not of evaluations
+  RoomKeeper room_keeper_;
+  memory::Timeline timeline_;
 };
 
 }  // namespace plimsoll::train

@@ -2,7 +2,9 @@
 // and memory went.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <filesystem>
 
 #include "base/interrupt.h"
@@ -69,7 +71,12 @@ int Trainer::end(Status status) {
       signal_number = interrupted.signal_number();
     }
   }
-  results.peak_memory_bytes = memory::process_usage().peak_resident_bytes;
+  const memory::ProcessUsage usage = memory::process_usage();
+  const uint64_t lent = job_.ledger.used_bytes();
+  results.peak_memory_bytes = usage.peak_resident_bytes;
+  results.planned_memory_bytes = job_.plan.peak_bytes;
+  results.unattributed_bytes = usage.resident_bytes > lent ? usage.resident_bytes - lent : 0;
+  if (!job_.memory_log.empty()) write_memory_log(job_.memory_log, timeline_.samples(), job_.plan);
   write_results(job_.save_dir, results);
   print_end(results);
   return signal_number;
@@ -95,6 +102,23 @@ void Trainer::print_end(const Results& results) const {
                                         : fmt::format("{} workers", place_.arrangement.workers),
         stages.sample, stages.gather, stages.forward, stages.backward, stages.step, stages.waiting);
   }
+  print_reads();
+  print_memory(results);
+  fmt::print("saved     {}\n", (job_.save_dir / "results.json").string());
+  if (results.best_epoch > 0) fmt::print("          {}\n", (job_.save_dir / "best.pth").string());
+  fmt::print("          {}\n", (job_.save_dir / "last.pth").string());
+}
+
+void Trainer::print_reads() const {
+  const batch::ReadCounts reads = source_.pipeline.reads();
+  if (reads.reads == 0) return;
+  fmt::print("disk      {} reads of {} on average by {}; {:.1f} % of the rows were not in memory\n",
+             format_count(reads.reads), format_bytes(reads.bytes / reads.reads), reads.method,
+             100.0 * static_cast<double>(reads.rows_on_disk) /
+                 static_cast<double>(std::max<uint64_t>(1, reads.rows)));
+}
+
+void Trainer::print_memory(const Results& results) const {
   std::string parts;
   uint64_t lent = 0;
   for (const memory::Ledger::Usage& usage : job_.ledger.usage()) {
@@ -105,10 +129,16 @@ void Trainer::print_end(const Results& results) const {
   const uint64_t resident = memory::process_usage().resident_bytes;
   const uint64_t rest = resident > lent ? resident - lent : 0;
   fmt::print("memory    {}runtime {}; peak {} of {}\n", parts, format_bytes(rest),
-             format_bytes(results.peak_memory_bytes), format_bytes(job_.ledger.limit_bytes()));
-  fmt::print("saved     {}\n", (job_.save_dir / "results.json").string());
-  if (results.best_epoch > 0) fmt::print("          {}\n", (job_.save_dir / "best.pth").string());
-  fmt::print("          {}\n", (job_.save_dir / "last.pth").string());
+             format_bytes(results.peak_memory_bytes), format_bytes(job_.plan.limit_bytes));
+  const auto peak = static_cast<double>(results.peak_memory_bytes);
+  const auto planned = static_cast<double>(results.planned_memory_bytes);
+  fmt::print("          planned {}, {:.1f} % {} than the peak; unattributed {}\n",
+             format_bytes(results.planned_memory_bytes), 100 * std::abs(planned / peak - 1),
+             planned < peak ? "less" : "more", format_bytes(results.unattributed_bytes));
+  if (room_keeper_.given_back_bytes() > 0) {
+    fmt::print("          memory was short around us: {} were given back for a time\n",
+               format_bytes(room_keeper_.given_back_bytes()));
+  }
 }
 
 }  // namespace plimsoll::train

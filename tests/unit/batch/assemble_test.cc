@@ -280,11 +280,13 @@ TEST_F(AssemblerTest, AssemblesNodesThatReachNobody) {
 // A second batch in the same memory is what it would have been in new memory.
 TEST_F(AssemblerTest, LeavesNothingOfTheBatchBefore) {
   for (const Assembly& assembly : {kGcn, kGcnSampled, kSage, kGat}) {
-    sample::Sampler sampler(data_.topology, kFanout, data_.ledger);
+    sample::Sampler sampler(data_.topology, sampler_options(kFanout, assembly), data_.ledger);
     Assembler assembler(data_.ledger, kFanout.size(), nullptr);
     for (const auto& seeds : {every(3, 0, 600), kSeeds, every(2, 1, 600), {5}}) {
       sampler.sample(seeds, 3, assembler.neighborhood());
-      assembler.assemble(data_.topology, data_.rows(), assembly);
+      assembler.prepare(assembly, data_.columns());
+      assembler.fill(data_.rows(), assembler.batch().nodes.data());
+      assembler.batch().whole = assembler.batch().seeds;
       MadeBatch fresh(data_, kFanout, assembly, seeds, 3);
       EXPECT_TRUE(BatchCopy(assembler.batch()) == BatchCopy(fresh.batch()));
     }

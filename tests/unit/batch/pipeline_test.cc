@@ -43,7 +43,7 @@ class PipelineTest : public testing::Test {
   std::unique_ptr<Pipeline> make(const Assembly& assembly = kSage, unsigned workers = 1,
                                  unsigned slots = 3) {
     return std::make_unique<Pipeline>(
-        data_.topology, data_.rows(),
+        data_.topology, data_.source(),
         PipelineOptions{
             .fanout = kFanout, .assembly = assembly, .workers = workers, .slots = slots},
         data_.ledger);
@@ -278,7 +278,7 @@ class RingsTest : public testing::Test {
   }
   std::unique_ptr<Pipeline> make(unsigned workers, memory::PageSource* pages = nullptr) {
     return std::make_unique<Pipeline>(
-        data_.topology, data_.rows(),
+        data_.topology, data_.source(),
         PipelineOptions{
             .fanout = {2, 2}, .assembly = kSage, .workers = workers, .slots = 3, .pages = pages},
         data_.ledger);

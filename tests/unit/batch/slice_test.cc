@@ -46,6 +46,8 @@ class SliceOf : public testing::TestWithParam<Style> {
     whole_ = made_->batch();
     whole_.index = 3;
     whole_.first_seed = 108;
+    whole_.before = 8;
+    whole_.whole = 8 + whole_.seeds;
     for (uint32_t i = 0; i < whole_.seeds; ++i) labels_.push_back(static_cast<int32_t>(i * 3));
     whole_.labels = labels_;
   }
@@ -120,6 +122,9 @@ void expect_slice(const Batch& part, const Batch& whole, uint32_t first, uint32_
                   std::vector<uint32_t>& origin) {
   EXPECT_EQ(part.index, whole.index);
   EXPECT_EQ(part.first_seed, whole.first_seed + first);
+  EXPECT_EQ(part.before, whole.before + first);
+  EXPECT_EQ(part.whole, whole.whole);
+  EXPECT_EQ(part.last_part(), last == whole.seeds);
   ASSERT_EQ(part.seeds, last - first);
   EXPECT_TRUE(std::ranges::equal(part.labels, whole.labels.subspan(first, last - first)));
   origin = every(1, first, last);

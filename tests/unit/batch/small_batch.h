@@ -6,6 +6,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "base/units.h"
 #include "batch/assemble.h"
 #include "batch/batch.h"
+#include "feature/row_source.h"
 #include "kernel/kernels.h"
 #include "memory/ledger.h"
 #include "sample/sampler.h"
@@ -40,6 +42,7 @@ class SmallData {
     for (uint64_t i = 0; i < values_.size(); ++i) {
       values_[i] = static_cast<float>(unit_interval(RandomStream(11, 0).at(i)) - 0.5);
     }
+    source_.emplace(rows());
   }
 
   kernel::Rows rows() const {
@@ -48,6 +51,7 @@ class SmallData {
             .count = lists.size(),
             .columns = columns_};
   }
+  const feature::RowSource& source() const { return *source_; }
   uint32_t columns() const { return columns_; }
   float value(uint32_t node, uint32_t column) const {
     return values_[uint64_t{node} * columns_ + column];
@@ -60,16 +64,24 @@ class SmallData {
  private:
   std::vector<float> values_;
   uint32_t columns_;
+  std::optional<feature::RowSource> source_;
 };
+
+inline sample::SamplerOptions sampler_options(const std::vector<uint32_t>& fanout,
+                                              const Assembly& assembly) {
+  return {.fanout = fanout, .all_degrees = assembly.weighting == Weighting::gcn_full};
+}
 
 // One batch and the memory it lies in.
 struct MadeBatch {
   MadeBatch(SmallData& data, const std::vector<uint32_t>& fanout, const Assembly& assembly,
             const std::vector<uint32_t>& seeds, uint64_t key)
       : assembler(data.ledger, fanout.size(), nullptr) {
-    sample::Sampler(data.topology, fanout, data.ledger)
+    sample::Sampler(data.topology, sampler_options(fanout, assembly), data.ledger)
         .sample(seeds, key, assembler.neighborhood());
-    assembler.assemble(data.topology, data.rows(), assembly);
+    assembler.prepare(assembly, data.columns());
+    assembler.fill(data.rows(), assembler.batch().nodes.data());
+    assembler.batch().whole = assembler.batch().seeds;
   }
   const Batch& batch() { return assembler.batch(); }
   const std::vector<sample::Hop>& hops() { return assembler.neighborhood().hops; }
@@ -90,7 +102,11 @@ inline std::vector<uint32_t> bits_of(const Matrix& matrix) {
 // Every array of a batch, numbers with fractions as their bits.
 struct BatchCopy {
   explicit BatchCopy(const Batch& batch)
-      : index(batch.index), first_seed(batch.first_seed), seeds(batch.seeds) {
+      : index(batch.index),
+        first_seed(batch.first_seed),
+        before(batch.before),
+        whole(batch.whole),
+        seeds(batch.seeds) {
     arrays = {bits_of(batch.nodes), bits_of(batch.labels), bits_of(batch.input),
               bits_of(batch.own)};
     for (const Block& block : batch.blocks) {
@@ -108,6 +124,8 @@ struct BatchCopy {
 
   uint64_t index;
   uint64_t first_seed;
+  uint32_t before;
+  uint32_t whole;
   uint32_t seeds;
   std::vector<std::vector<uint32_t>> arrays;
 };

@@ -111,36 +111,6 @@ TEST_P(GatherOfColumns, TakesTheRowsOfItsNodesAndTouchesNoOther) {
   }
 }
 
-// Sources of a graph: lists of 0 to 40, some empty, the last one too.
-struct Lists {
-  std::vector<uint32_t> offsets = {0};
-  std::vector<uint32_t> indices;
-};
-
-Lists random_lists(uint32_t destinations, uint32_t sources) {
-  const RandomStream stream(5, destinations);
-  uint64_t draw = 0;
-  Lists lists;
-  for (uint32_t i = 0; i < destinations; ++i) {
-    uint64_t length = below(stream.at(draw++), 8);
-    if (i == 2) length = 40;
-    if (i == 5 || i + 1 == destinations) length = 0;
-    for (uint64_t k = 0; k < length; ++k) {
-      lists.indices.push_back(static_cast<uint32_t>(below(stream.at(draw++), sources)));
-    }
-    lists.offsets.push_back(static_cast<uint32_t>(lists.indices.size()));
-  }
-  return lists;
-}
-
-std::vector<float> random_scales(uint64_t count, uint64_t seed) {
-  std::vector<float> scales(count);
-  for (uint64_t i = 0; i < count; ++i) {
-    scales[i] = static_cast<float>(unit_interval(RandomStream(6, seed).at(i)) * 4 - 2);
-  }
-  return scales;
-}
-
 // The definition in kernels.h, one value at a time.
 std::vector<float> reference_sums(const Aggregate& task, const OwnedRows& owned, uint64_t rows) {
   const uint32_t columns = owned.rows.columns;

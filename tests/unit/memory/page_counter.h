@@ -20,7 +20,6 @@ class PageCounter final : public PageSource {
 
   void* allocate(uint64_t bytes) override {
     if (refuses) throw std::bad_alloc();
-    constexpr uint64_t kPageBytes = 4096;
     void* data = std::aligned_alloc(kPageBytes, bytes);
     if (data == nullptr) throw std::bad_alloc();
     for (uint64_t i = 0; i < bytes; ++i) static_cast<unsigned char*>(data)[i] = 0xa5;

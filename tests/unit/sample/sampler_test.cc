@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/units.h"
+#include "drawn.h"
 #include "small_graph.h"
 #include "temp_folder.h"
 
@@ -23,36 +24,11 @@ namespace {
 
 constexpr uint32_t kAll = UINT32_MAX;
 
-// A neighbourhood's values, to keep and to compare.
-struct Drawn {
-  uint32_t seeds = 0;
-  std::vector<uint32_t> nodes;
-  struct Block {
-    std::vector<uint32_t> offsets;
-    std::vector<uint32_t> indices;
-    bool operator==(const Block&) const = default;
-  };
-  std::vector<Block> hops;
-  bool operator==(const Drawn&) const = default;
-};
-
-Drawn copy_of(const Neighborhood& neighborhood) {
-  Drawn drawn{.seeds = neighborhood.seeds};
-  const auto nodes = neighborhood.nodes.first(neighborhood.node_count());
-  drawn.nodes.assign(nodes.begin(), nodes.end());
-  for (const Hop& hop : neighborhood.hops) {
-    const auto offsets = hop.offsets.first(uint64_t{hop.destinations} + 1);
-    const auto indices = hop.indices.first(hop.edges());
-    drawn.hops.push_back({{offsets.begin(), offsets.end()}, {indices.begin(), indices.end()}});
-  }
-  return drawn;
-}
-
 // A graph with a sampler and what it draws into.
 struct Sampling {
   Sampling(const Lists& lists, const std::vector<uint32_t>& fanout)
       : topology(topology_of(lists, ledger)),
-        sampler(topology, fanout, ledger),
+        sampler(topology, {.fanout = fanout}, ledger),
         neighborhood(ledger, fanout.size()) {}
 
   Drawn draw(const std::vector<uint32_t>& seeds, uint64_t key) {
@@ -99,18 +75,15 @@ void expect_sound(const Lists& lists, const std::vector<uint32_t>& seeds,
   EXPECT_TRUE(std::ranges::equal(seeds, std::span(drawn.nodes).first(seeds.size())));
   EXPECT_EQ(std::set(drawn.nodes.begin(), drawn.nodes.end()).size(), drawn.nodes.size());
   ASSERT_EQ(drawn.hops.size(), fanout.size());
+  for (size_t i = 0; i < drawn.degrees.size(); ++i) {
+    ASSERT_EQ(drawn.degrees[i], lists[drawn.nodes[i]].size());
+  }
   auto destinations = static_cast<uint32_t>(seeds.size());
   for (size_t h = 0; h < fanout.size(); ++h) {
     ASSERT_NO_FATAL_FAILURE(expect_sound_hop(lists, drawn, h, fanout[h], destinations));
     if (h + 1 < fanout.size())
       destinations = static_cast<uint32_t>(drawn.hops[h + 1].offsets.size() - 1);
   }
-}
-
-std::vector<uint32_t> every(uint32_t step, uint32_t first, uint32_t below_node) {
-  std::vector<uint32_t> seeds;
-  for (uint32_t node = first; node < below_node; node += step) seeds.push_back(node);
-  return seeds;
 }
 
 class SamplerOfFanout : public testing::TestWithParam<std::vector<uint32_t>> {};
@@ -275,7 +248,7 @@ TEST(Sampler, DrawsAgainAfterItsMemoryWasRefused) {
   const Drawn expected = Sampling(lists, {60, 60}).draw(seeds, 1);
   // Refused at each of the places where it could be.
   for (uint64_t left_bytes = 0; left_bytes < 300 * kKiB; left_bytes += 12 * kKiB) {
-    Sampler sampler(sampling.topology, {60, 60}, sampling.ledger);
+    Sampler sampler(sampling.topology, {.fanout = {60, 60}}, sampling.ledger);
     Neighborhood neighborhood(sampling.ledger, 2);
     {
       const auto rest =

@@ -42,15 +42,16 @@ inline FlatLists flatten(const Lists& lists) {
 }
 
 template <typename T>
-memory::Buffer<T> buffer_of(memory::Ledger& ledger, const std::vector<T>& values) {
-  memory::Buffer<T> buffer(ledger, "graph", values.size());
-  std::copy(values.begin(), values.end(), buffer.begin());
-  return buffer;
+memory::Pages pages_of(memory::Ledger& ledger, const std::vector<T>& values) {
+  memory::Pages pages(ledger, "graph", values.size() * sizeof(T));
+  std::copy(values.begin(), values.end(), static_cast<T*>(pages.data()));
+  return pages;
 }
 
 inline Topology topology_of(const Lists& lists, memory::Ledger& ledger) {
   const FlatLists flat = flatten(lists);
-  return {buffer_of(ledger, flat.offsets), buffer_of(ledger, flat.neighbors)};
+  return {pages_of(ledger, flat.offsets), pages_of(ledger, flat.neighbors), lists.size(),
+          flat.neighbors.size()};
 }
 
 // Ascending lists without doubles, of 0 to `most` neighbours; every seventh node has none, and

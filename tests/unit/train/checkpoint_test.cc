@@ -313,10 +313,11 @@ TEST_F(CheckpointFile, PredictsInPythonAsHere) {
   SmallGraph graph;
   Trained trained(recipe_of(ModelKind::gcn, /*batch_norm=*/true));
   write_torch_file(path_, trained.checkpoint());
-  Source source(graph.topology(), graph.rows(), trained.recipe.fanout,
-                assembly_for(ModelKind::gcn, recipe::Norm::full), 1, kCpu, graph.ledger());
-  Inference inference(trained.model, graph.topology(), graph.rows(), source,
-                      {.evaluation = recipe::Evaluation::full}, kCpu, graph.ledger());
+  const Place place = {graph.topology(), {}, kCpu, graph.ledger()};
+  Source source(place, graph.rows(), trained.recipe.fanout,
+                assembly_for(ModelKind::gcn, recipe::Norm::full));
+  Inference inference(trained.model, place, graph.rows(), source,
+                      {.evaluation = recipe::Evaluation::full});
   const at::Tensor logits = at::zeros({60, 5});
   Report report(/*bars=*/false);
   const std::vector<Question> questions = {{batch::Seeds::all(60), {}}};

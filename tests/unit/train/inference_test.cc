@@ -48,10 +48,14 @@ struct Asked {
   std::vector<int32_t> labels;
 };
 
+Place place_of(SmallGraph& graph) {
+  return {graph.topology(), {.workers = 2}, kCpu, graph.ledger()};
+}
+
 Source make_source(SmallGraph& graph, ModelKind kind, std::vector<uint32_t> fanout) {
   if (kind == ModelKind::mlp) fanout.clear();
-  return Source(graph.topology(), graph.rows(), std::move(fanout),
-                assembly_for(kind, recipe::Norm::full), /*workers=*/2, kCpu, graph.ledger());
+  return Source(place_of(graph), graph.rows(), std::move(fanout),
+                assembly_for(kind, recipe::Norm::full));
 }
 
 // ---- the feeder ----
@@ -169,8 +173,8 @@ TEST_P(Parts, HaveGradientsThatAddUpToTheWhole) {
   const auto [kind, layers, norm] = GetParam();
   SmallGraph graph(400);
   const Asked asked(400);
-  Source source(graph.topology(), graph.rows(), std::vector<uint32_t>(layers, 3),
-                assembly_for(kind, norm), /*workers=*/1, kCpu, graph.ledger());
+  Source source(place_of(graph), graph.rows(), std::vector<uint32_t>(layers, 3),
+                assembly_for(kind, norm));
   source.feeder.start({.seeds = batch::Seeds::in_order(asked.nodes),
                        .labels = asked.labels,
                        .batch_size = 23,
@@ -254,13 +258,13 @@ void expect_dense(SmallGraph& graph, const nn::ModelShape& shape, Evaluation eva
   nn::Model model(shape, 1, kCpu);
   nn::shake(model);
   Source source = make_source(graph, shape.kind, std::vector<uint32_t>(shape.layers, kAll));
-  Inference inference(model, graph.topology(), graph.rows(), source,
-                      {.evaluation = evaluation, .batch_size = 16, .seed = 3, .workers = 2}, kCpu,
-                      graph.ledger());
+  Inference inference(
+      model, place_of(graph), graph.rows(), source,
+      {.evaluation = evaluation, .batch_size = 16, .seed = 3, .embeddings = shape.layers > 1});
   const Asked asked(static_cast<uint32_t>(graph.x().size(0)));
   const std::vector<Question> questions = {
       {batch::Seeds::in_order(asked.nodes), asked.labels},
-      {batch::Seeds::all(graph.rows().count), {}},
+      {batch::Seeds::all(graph.rows().shape().count), {}},
   };
   const nn::DenseOutputs expected = graph.dense_outputs(model);
   const std::vector<Said> said = ask(inference, questions, shape);
@@ -309,8 +313,8 @@ TEST(Inference, GivesItsMemoryBack) {
   nn::Model model(shape_of(ModelKind::gat, 3), 1, kCpu);
   Source source = make_source(graph, ModelKind::gat, {2, 2, 2});
   const uint64_t before = graph.ledger().used_bytes();
-  Inference inference(model, graph.topology(), graph.rows(), source,
-                      {.evaluation = Evaluation::full}, kCpu, graph.ledger());
+  Inference inference(model, place_of(graph), graph.rows(), source,
+                      {.evaluation = Evaluation::full});
   const std::vector<Question> questions = {{batch::Seeds::all(60), {}}};
   ask(inference, questions, model.shape());
   EXPECT_EQ(graph.ledger().used_bytes(), before);
@@ -342,8 +346,8 @@ TEST(Accuracies, AreTheSharesOfNodesLabelledRight) {
   const batch::Split none;
   for (const Evaluation evaluation : {Evaluation::sampled, Evaluation::full}) {
     Source source = make_source(graph, ModelKind::sage, {kAll, kAll});
-    Inference inference(model, graph.topology(), graph.rows(), source,
-                        {.evaluation = evaluation, .batch_size = 16}, kCpu, graph.ledger());
+    Inference inference(model, place_of(graph), graph.rows(), source,
+                        {.evaluation = evaluation, .batch_size = 16});
     Report report(/*bars=*/false);
     const std::vector<const batch::Split*> splits = {&all, &none, &half};
     EXPECT_EQ(accuracies(inference, splits, report),

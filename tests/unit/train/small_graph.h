@@ -6,12 +6,14 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <random>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "base/units.h"
+#include "feature/row_source.h"
 #include "kernel/kernels.h"
 #include "memory/buffer.h"
 #include "memory/ledger.h"
@@ -36,11 +38,12 @@ class SmallGraph {
       std::memcpy(&bytes_[i * rows_.row_bytes], x_[static_cast<int64_t>(i)].data_ptr<float>(),
                   value_bytes);
     rows_.data = bytes_.data();
+    source_.emplace(rows_);
   }
 
   memory::Ledger& ledger() { return ledger_; }
   const sample::Topology& topology() const { return topology_; }
-  const kernel::Rows& rows() const { return rows_; }
+  const feature::RowSource& rows() const { return *source_; }
   const at::Tensor& x() const { return x_; }
 
   // All nodes from all nodes, weighed as the model's layers weigh their lists.
@@ -74,11 +77,11 @@ class SmallGraph {
       all.insert(all.end(), list.begin(), list.end());
       ends.push_back(all.size());
     }
-    memory::Buffer<uint64_t> offsets(ledger_, "topology", ends.size());
-    std::copy(ends.begin(), ends.end(), offsets.begin());
-    memory::Buffer<uint32_t> neighbors(ledger_, "topology", all.size());
-    std::copy(all.begin(), all.end(), neighbors.begin());
-    return {std::move(offsets), std::move(neighbors)};
+    memory::Pages offsets(ledger_, "topology", ends.size() * sizeof(uint64_t));
+    std::copy(ends.begin(), ends.end(), static_cast<uint64_t*>(offsets.data()));
+    memory::Pages neighbors(ledger_, "topology", all.size() * sizeof(uint32_t));
+    std::copy(all.begin(), all.end(), static_cast<uint32_t*>(neighbors.data()));
+    return {std::move(offsets), std::move(neighbors), lists_.size(), all.size()};
   }
 
   std::mt19937 random_{17};
@@ -88,6 +91,7 @@ class SmallGraph {
   sample::Topology topology_;
   memory::Buffer<unsigned char> bytes_;
   kernel::Rows rows_;
+  std::optional<feature::RowSource> source_;
 };
 
 }  // namespace plimsoll::train

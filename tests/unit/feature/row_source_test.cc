@@ -1,4 +1,4 @@
-#include "feature/rows.h"
+#include "feature/row_source.h"
 
 #include <gtest/gtest.h>
 
@@ -44,6 +44,12 @@ std::vector<std::byte> write_rows(const fs::path& folder, graph::FeatureType typ
   return rows;
 }
 
+// What lies above the line.
+std::vector<std::byte> resident_bytes(const RowSource& rows) {
+  const io::LinedFile::Use use(rows.file());
+  return {use.data, use.data + use.line_bytes};
+}
+
 class Rows : public testing::TestWithParam<std::pair<graph::FeatureType, uint64_t>> {};
 
 TEST_P(Rows, HoldTheStoresBytesAndShape) {
@@ -54,14 +60,14 @@ TEST_P(Rows, HoldTheStoresBytesAndShape) {
   for (const unsigned threads : {1U, 3U}) {
     memory::Ledger ledger(64 * kMiB);
     std::atomic<uint64_t> told_bytes = 0;
-    const ResidentRows resident =
-        load_rows(store, ledger, threads, [&](uint64_t count) { told_bytes += count; });
-    const kernel::Rows& rows = resident.rows();
-    EXPECT_EQ(rows.count, kNodes);
-    EXPECT_EQ(rows.columns, columns);
-    EXPECT_EQ(rows.half, type == graph::FeatureType::f16);
-    EXPECT_EQ(rows.row_bytes, store.meta().row_bytes);
-    EXPECT_TRUE(std::ranges::equal(std::as_bytes(std::span(rows.data, bytes.size())), bytes));
+    const RowSource rows =
+        load_rows(store, ledger, {}, threads, [&](uint64_t count) { told_bytes += count; });
+    EXPECT_EQ(rows.shape().count, kNodes);
+    EXPECT_EQ(rows.shape().columns, columns);
+    EXPECT_EQ(rows.shape().half, type == graph::FeatureType::f16);
+    EXPECT_EQ(rows.shape().row_bytes, store.meta().row_bytes);
+    EXPECT_TRUE(rows.file().resident());
+    EXPECT_TRUE(std::ranges::equal(resident_bytes(rows), bytes));
     EXPECT_EQ(told_bytes, bytes.size());
     ASSERT_EQ(ledger.usage().size(), 1U);
     EXPECT_EQ(ledger.usage().front().tag, "features");
@@ -82,17 +88,44 @@ TEST(RowsMoved, StillShowTheirBytes) {
   const TempFolder temp;
   const std::vector<std::byte> bytes = write_rows(temp / "store", graph::FeatureType::f16, 2);
   memory::Ledger ledger(kMiB);
-  ResidentRows loaded = load_rows(graph::open(temp / "store"), ledger, 1, [](uint64_t) {});
-  const ResidentRows moved = std::move(loaded);
-  EXPECT_TRUE(std::ranges::equal(std::as_bytes(std::span(moved.rows().data, bytes.size())), bytes));
+  RowSource loaded = load_rows(graph::open(temp / "store"), ledger, {}, 1, [](uint64_t) {});
+  const RowSource moved = std::move(loaded);
+  EXPECT_TRUE(std::ranges::equal(resident_bytes(moved), bytes));
 }
 
-TEST(RowsBeyondTheLimit, AreRefused) {
+TEST(RowsBeyondTheLimit, StayOnDisk) {
   const TempFolder temp;
   write_rows(temp / "store", graph::FeatureType::f16, 100);
   memory::Ledger ledger(kMiB);
-  expect_error(ErrorKind::memory, {"features"},
-               [&] { load_rows(graph::open(temp / "store"), ledger, 1, [](uint64_t) {}); });
+  const RowSource rows = load_rows(graph::open(temp / "store"), ledger, {}, 1, [](uint64_t) {});
+  EXPECT_EQ(rows.file().line_bytes(), 0U);
+  EXPECT_EQ(ledger.used_bytes(), 0U);
+}
+
+TEST(RowsBelowALine, StayOnDisk) {
+  const TempFolder temp;
+  const std::vector<std::byte> bytes = write_rows(temp / "store", graph::FeatureType::f16, 100);
+  memory::Ledger ledger(64 * kMiB);
+  const RowSource rows =
+      load_rows(graph::open(temp / "store"), ledger, {.line_bytes = 5 * kMiB}, 1, [](uint64_t) {});
+  ASSERT_EQ(rows.file().line_bytes(), 4 * kMiB);
+  EXPECT_EQ(ledger.used_bytes(), 4 * kMiB);
+  EXPECT_TRUE(std::ranges::equal(resident_bytes(rows), std::span(bytes).first(4 * kMiB)));
+}
+
+// Somebody else's rows need no ledger and no file.
+TEST(RowsOfSomebodyElse, AreResidentAsTheyAre) {
+  const std::vector<float> values = {1, 2, 3, 4, 5, 6};
+  const RowSource rows(kernel::Rows{.data = reinterpret_cast<const unsigned char*>(values.data()),
+                                    .row_bytes = 8,
+                                    .count = 3,
+                                    .columns = 2});
+  EXPECT_TRUE(rows.file().resident());
+  EXPECT_EQ(rows.file().bytes(), 24U);
+  rows.file().lower_by(24);
+  const io::LinedFile::Use use(rows.file());
+  EXPECT_EQ(use.line_bytes, 24U);
+  EXPECT_EQ(static_cast<const void*>(use.data), values.data());
 }
 
 }  // namespace

@@ -1,0 +1,56 @@
+#include "memory/host.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
+
+#include "base/fd.h"
+
+namespace plimsoll::memory {
+
+Host Host::real() {
+  return {.root = "/", .variable = [](const std::string& name) -> std::optional<std::string> {
+            const char* value = std::getenv(name.c_str());
+            if (value == nullptr) return {};
+            return value;
+          }};
+}
+
+std::optional<std::string> read_text(const std::filesystem::path& path) {
+  const Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return {};
+  std::string text;
+  std::array<char, 4096> part;
+  for (;;) {
+    const ssize_t count = read(file.get(), part.data(), part.size());
+    if (count < 0) return {};  // a pressure file of a kernel that does not keep pressure
+    if (count == 0) break;
+    text.append(part.data(), static_cast<size_t>(count));
+  }
+  if (text.empty()) return {};
+  return text;
+}
+
+std::optional<uint64_t> leading_number(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+  uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end == text.data()) return {};
+  return value;
+}
+
+std::optional<uint64_t> number_of(std::string_view text, std::string_view key) {
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    const std::string_view rest = line.substr(std::min(key.size(), line.size()));
+    if (line.starts_with(key) && rest.find_first_of(" \t") == 0) return leading_number(rest);
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+  }
+  return {};
+}
+
+}  // namespace plimsoll::memory

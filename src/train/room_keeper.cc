@@ -1,0 +1,34 @@
+#include "train/room_keeper.h"
+
+#include <algorithm>
+#include <span>
+
+namespace plimsoll::train {
+
+RoomKeeper::RoomKeeper(memory::Ledger& ledger, io::LinedFile& rows)
+    : ledger_(ledger),
+      rows_(rows),
+      planned_limit_bytes_(ledger.limit_bytes()),
+      planned_line_bytes_(rows.line_bytes()),
+      watch_([this](int64_t room_bytes) { adjust(room_bytes); }) {}
+
+void RoomKeeper::adjust(int64_t room_bytes) {
+  const uint64_t limit_bytes = ledger_.limit_bytes();
+  if (room_bytes < 0) {
+    const auto wanted = static_cast<uint64_t>(-room_bytes);
+    const uint64_t used = ledger_.used_bytes();
+    ledger_.set_limit(std::min(limit_bytes, used > wanted ? used - wanted : 0));
+    // What cannot be given back is needed to go on.
+    ledger_.set_limit(std::min(limit_bytes, std::max(ledger_.used_bytes(), ledger_.limit_bytes())));
+    given_back_bytes_ =
+        std::max(given_back_bytes_.load(),
+                 planned_limit_bytes_ - std::min(planned_limit_bytes_, ledger_.limit_bytes()));
+    return;
+  }
+  if (limit_bytes >= planned_limit_bytes_) return;
+  ledger_.set_limit(
+      std::min(planned_limit_bytes_, limit_bytes + static_cast<uint64_t>(room_bytes)));
+  rows_.raise(planned_line_bytes_, 1, [](std::span<const std::byte>) {});
+}
+
+}  // namespace plimsoll::train

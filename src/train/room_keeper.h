@@ -1,0 +1,32 @@
+// Gives memory back while a run goes on when its surroundings need it, and takes it again when they
+// do not: another process, a lowered memory.high, stalls.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "io/lined_file.h"
+#include "memory/ledger.h"
+#include "memory/pressure.h"
+
+namespace plimsoll::train {
+
+class RoomKeeper {
+ public:
+  // Both must outlive it. `rows` is what may rise again.
+  RoomKeeper(memory::Ledger& ledger, io::LinedFile& rows);
+
+  uint64_t given_back_bytes() const { return given_back_bytes_; }  // the most at one time
+
+ private:
+  void adjust(int64_t room_bytes);
+
+  memory::Ledger& ledger_;
+  io::LinedFile& rows_;
+  const uint64_t planned_limit_bytes_;
+  const uint64_t planned_line_bytes_;
+  std::atomic<uint64_t> given_back_bytes_ = 0;
+  memory::PressureWatch watch_;  // last: it uses all of the above
+};
+
+}  // namespace plimsoll::train

@@ -68,8 +68,6 @@ void train(const CLI::App& command, TrainOptions& options) {
   check_trainable(store, options.recipe);
   const memory::Limit limit = training_limit(options.running);
   check_train_library();
-  SaveFolder save_folder(options.save_dir);
-
   const bool resuming = !options.resume.empty();
   if (resuming) {
     const auto stored = load_train_module().read_recipe(options.save_dir / "last.pth");
@@ -77,6 +75,7 @@ void train(const CLI::App& command, TrainOptions& options) {
     check_for_model(options.recipe, options.given);
   }
   const plan::Plan plan = plan_training(store, options.recipe, options.running.run, limit.bytes);
+  SaveFolder save_folder(options.save_dir);
   const train::Module& module = load_train_module();
   if (options.force) save_folder.clear();
   say_opening(store, limit, options);

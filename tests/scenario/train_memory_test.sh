@@ -96,20 +96,13 @@ expect 0 "Epoch 002" "inside/best.pth"
 used=$(cat "$cgroup/$peak_file")
 echo "cgroup $version: peak $((used / mib)) MiB of $((limit / mib)) MiB"
 [ "$used" -lt $limit ] || fail "the cgroup counted $used bytes"
-# Evaluating with all neighbours keeps a hidden row for every node. They fit, or the program says that they do
-# not; what must not happen is that the kernel ends a run which was told its limit.
-for hidden in 16 32 64; do
+# Evaluating with all neighbours keeps hidden rows, in memory or in a file.
+for hidden in 16 64; do
   run inside "$PLIMSOLL" train b.plim --model sage --hidden $hidden --fanout 10,5 --epochs 1 --eval full \
     --memory $memory --save-dir "inside_$hidden"
-  echo "--hidden $hidden --eval full: exit code $code"
-  case $code in
-    0) expect 0 "Epoch 001" ;;
-    *) expect 4 "hidden rows" "--memory" ;;
-  esac
+  expect 0 "Epoch 001"
 done
-# Without the flag all of the cgroup's limit is taken, and the plan stays below it.
-run inside "$PLIMSOLL" train b.plim --model sage --hidden 32 --fanout 10,5 --epochs 1 --save-dir inside_default
+# Without the flag the kernel's limit is found, and is kept to.
+run inside "$PLIMSOLL" train b.plim --hidden 32 --epochs 1 --save-dir inside_default
 expect 0 "cgroup $version" "Epoch 001"
-used=$(cat "$cgroup/$peak_file")
-[ "$used" -lt $limit ] || fail "the cgroup counted $used bytes"
 exit 0

@@ -35,6 +35,7 @@ docs/errors.md explains each of them and what to do.
 Examples:
   plimsoll import ogb --help
   plimsoll inspect papers.plim
+  plimsoll plan papers.plim --memory 16G
   plimsoll train papers.plim --model sage --save-dir models/
   plimsoll completion bash)";
 

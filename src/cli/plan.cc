@@ -108,17 +108,18 @@ void show_one(Planner& planner, const recipe::Recipe& recipe, const memory::Limi
               bool json) {
   const plan::Question question = planner.question(recipe, limit.bytes);
   const plan::Plan plan = plan::make_plan(question);
+  const auto remedies = plan.fits ? std::vector<plan::Remedy>() : planner.remedies(question);
   if (json) {
     ordered_json object = answer_json(recipe, plan);
     object["limit"] = describe(limit);
-    if (!plan.fits) object["remedies"] = plan::to_json(planner.remedies(question));
+    if (!plan.fits) object["remedies"] = plan::to_json(remedies);
     print(object);
   } else {
     say_limit(limit);
     fmt::print("{}", plan::describe(plan));
     say_pyg(plan);
   }
-  if (!plan.fits) fail(ErrorKind::memory, "{}", planner.explain_shortage(plan, question));
+  if (!plan.fits) fail(ErrorKind::memory, "{}", explain_shortage(plan, question, remedies));
 }
 
 void show_table(Planner& planner, const std::vector<recipe::Recipe>& recipes,

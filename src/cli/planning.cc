@@ -104,9 +104,10 @@ std::vector<plan::Remedy> Planner::remedies(const plan::Question& question) {
   return plan::find_remedies(question, draws(question.recipe), smaller);
 }
 
-std::string Planner::explain_shortage(const plan::Plan& plan, const plan::Question& question) {
-  std::string lower = plan::describe(remedies(question));
-  if (!lower.empty()) lower = ", or one of these lower:\n" + lower.substr(0, lower.size() - 1);
+std::string explain_shortage(const plan::Plan& plan, const plan::Question& question,
+                             const std::vector<plan::Remedy>& remedies) {
+  std::string lower = plan::describe(remedies);
+  if (!lower.empty()) lower = ", or lower one of these:\n" + lower.substr(0, lower.size() - 1);
   return plan::describe_shortage(plan, question) + "; raise --memory" + lower;
 }
 
@@ -115,7 +116,9 @@ plan::Plan plan_training(const graph::Store& store, const recipe::Recipe& recipe
   Planner planner(store, run);
   const plan::Question question = planner.question(recipe, limit_bytes);
   plan::Plan plan = plan::make_plan(question);
-  if (!plan.fits) fail(ErrorKind::memory, "{}", planner.explain_shortage(plan, question));
+  if (!plan.fits) {
+    fail(ErrorKind::memory, "{}", explain_shortage(plan, question, planner.remedies(question)));
+  }
   return plan;
 }
 
@@ -123,9 +126,7 @@ plan::Plan plan_prediction(const graph::Store& store, const recipe::Recipe& reci
                            const train::RunOptions& run, uint64_t limit_bytes) {
   const plan::Question question = Planner(store, run).question(recipe, limit_bytes);
   plan::Plan plan = plan::make_plan(question);
-  if (!plan.fits) {
-    fail(ErrorKind::memory, "{}; raise --memory", plan::describe_shortage(plan, question));
-  }
+  if (!plan.fits) fail(ErrorKind::memory, "{}", explain_shortage(plan, question, {}));
   return plan;
 }
 

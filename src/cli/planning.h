@@ -31,9 +31,6 @@ class Planner {
   const plan::Draws& draws(const recipe::Recipe& recipe);
   std::vector<plan::Remedy> remedies(const plan::Question& question);
 
-  // What is missing, and what would lower it.
-  std::string explain_shortage(const plan::Plan& plan, const plan::Question& question);
-
  private:
   uint64_t affordable_reads() const;
 
@@ -44,6 +41,10 @@ class Planner {
   plan::StoreShape shape_;
   std::map<std::vector<uint32_t>, plan::Draws> draws_;
 };
+
+// What is missing, and what would lower it.
+std::string explain_shortage(const plan::Plan& plan, const plan::Question& question,
+                             const std::vector<plan::Remedy>& remedies);
 
 // The plan of a run; throws Error{memory} where it does not fit, with the least limit and, for a
 // training, what would lower it.

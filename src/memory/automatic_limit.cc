@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
-#include <sstream>
-
 #include "base/units.h"
 
 namespace plimsoll::memory {
@@ -12,14 +9,9 @@ namespace {
 
 // What programs could get without swapping; nothing where the kernel does not say.
 std::optional<uint64_t> available_bytes(const Host& host) {
-  std::ifstream file(host.root / "proc/meminfo");
-  std::string key;
-  uint64_t kib = 0;
-  for (std::string line; std::getline(file, line);) {
-    std::istringstream fields(line);
-    if (fields >> key >> kib && key == "MemAvailable:") return kib * kKiB;
-  }
-  return {};
+  const auto meminfo = read_text(host.root / "proc/meminfo");
+  const auto kib = number_of(meminfo.value_or(""), "MemAvailable:");
+  return kib ? std::optional(*kib * kKiB) : std::nullopt;
 }
 
 }  // namespace

@@ -5,8 +5,8 @@
 run plimsoll --version
 expect 0 "plimsoll "
 run plimsoll --help
-expect 0 "import" "synth" "inspect" "completion" "Exit codes"
-for command in "import" "import ogb" "import npz" "import csv" synth inspect completion; do
+expect 0 "import" "synth" "inspect" "plan" "completion" "Exit codes"
+for command in "import" "import ogb" "import npz" "import csv" synth inspect plan completion; do
   # shellcheck disable=SC2086  # two words are two arguments
   run plimsoll $command --help
   expect 0 "Usage: plimsoll $command"
@@ -47,6 +47,8 @@ offers() {
 }
 offers plimsoll import o
 grep -qx 'ogb *' output || fail "no completion of import ogb"
+offers plimsoll plan --fas
+grep -qx -- '--fastest *' output || fail "no completion of --fastest"
 offers plimsoll synth --ho
 grep -qx -- '--homophily *' output || fail "no completion of --homophily"
 exit 0

@@ -14,23 +14,24 @@ expect 0 "limit       1.0 GiB (--memory" "adjacency   resident 100 % of the file
 [ -s cache/plimsoll/machine.json ] || fail "nothing was kept of what was measured"
 
 # Under a smaller limit the rest is read; what is printed as the minimum fits, and no less.
-run plimsoll plan a.plim --memory 340M
-expect 0 "rows and" "from disk"
+mib=1048576
 plimsoll plan a.plim --memory 1G --json >json
 minimum=$(python3 -c 'import json; print(json.load(open("json"))["minimum_bytes"])')
+run plimsoll plan a.plim --memory "$((minimum + 8 * mib))"
+expect 0 "rows and" "from disk"
 run plimsoll plan a.plim --memory "$minimum"
 expect 0 "   fits"
-run plimsoll plan a.plim --memory "$((minimum - 1048576))"
+run plimsoll plan a.plim --memory "$((minimum - mib))"
 expect 4 "does not fit" "minimum" "this training needs" "raise --memory" "--batch-size 512" "--fanout 8,5" "--hidden 128"
 grep -q -- "--workers" output && fail "--workers is named, but nobody asked for any"
-run plimsoll plan a.plim --memory 300M --workers 32
+run plimsoll plan a.plim --memory "$minimum" --workers 32
 expect 4 "  --workers 1 "
 # The remedies are right: what is said to fit does.
-run plimsoll plan a.plim --memory 300M --batch-size 8192
+run plimsoll plan a.plim --memory "$minimum" --batch-size 8192
 expect 4 "--fanout"
 remedy=$(sed -n 's/^  --batch-size \([0-9]*\) .*, fits$/\1/p' output)
 [ -n "$remedy" ] || fail "no batch size is said to fit"
-run plimsoll plan a.plim --memory 300M --batch-size "$remedy"
+run plimsoll plan a.plim --memory "$minimum" --batch-size "$remedy"
 expect 0 "   fits"
 run plimsoll plan a.plim --memory 1M
 expect 4 "still too much" "--batch-size 1 --fanout 1,1 --hidden 16"

@@ -2,41 +2,27 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
 #include <string>
 
 #include "base/units.h"
-#include "temp_folder.h"
+#include "fake_host.h"
 
 namespace plimsoll::memory {
 namespace {
 
-// A machine whose /proc and /sys are files in a folder.
-class AutomaticLimit : public testing::Test {
+class AutomaticLimit : public testing::Test, protected FakeHost {
  protected:
   void put_ram(uint64_t total, const std::string& rest) {
-    write_file(root_ / "proc/meminfo",
-               "MemTotal: " + std::to_string(total / kKiB) + " kB\n" + rest);
+    put("proc/meminfo", "MemTotal: " + std::to_string(total / kKiB) + " kB\n" + rest);
   }
-  void put_cgroup(uint64_t bytes) {
-    write_file(root_ / "proc/self/mountinfo",
-               "30 24 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
-    write_file(root_ / "proc/self/cgroup", "0::/job\n");
-    write_file(root_ / "sys/fs/cgroup/job/memory.max", std::to_string(bytes) + "\n");
+  void put_job(uint64_t bytes) {
+    put_cgroup(kV2Mount, "0::/job\n");
+    put_bytes("sys/fs/cgroup/job/memory.max", bytes);
   }
   static std::string available(uint64_t bytes) {
     return "MemAvailable: " + std::to_string(bytes / kKiB) + " kB\n";
   }
-  Limit find() const {
-    return automatic_limit({.root = root_.path(), .variable = [this](const std::string& name) {
-                              const auto entry = variables_.find(name);
-                              return entry == variables_.end() ? std::nullopt
-                                                               : std::optional(entry->second);
-                            }});
-  }
-
-  TempFolder root_;
-  std::map<std::string, std::string> variables_;
+  Limit find() const { return automatic_limit(host()); }
 };
 
 TEST_F(AutomaticLimit, LeavesATenthOfTheRamToTheMachine) {
@@ -57,7 +43,7 @@ TEST_F(AutomaticLimit, TakesNoMoreThanIsFree) {
 
 TEST_F(AutomaticLimit, TakesAllThatACgroupOrSlurmAllows) {
   put_ram(100 * kGiB, available(95 * kGiB));
-  put_cgroup(16 * kGiB);
+  put_job(16 * kGiB);
   EXPECT_EQ(find().bytes, 16 * kGiB);
   EXPECT_EQ(find().winner, "cgroup v2 memory.max of /job");
   variables_ = {{"SLURM_MEM_PER_NODE", "4096"}};
@@ -66,10 +52,10 @@ TEST_F(AutomaticLimit, TakesAllThatACgroupOrSlurmAllows) {
 
 TEST_F(AutomaticLimit, IsNotFooledByACgroupAsLargeAsTheMachine) {
   put_ram(100 * kGiB, available(95 * kGiB));
-  put_cgroup(98 * kGiB);
+  put_job(98 * kGiB);
   EXPECT_EQ(find().bytes, 90 * kGiB);
   put_ram(100 * kGiB, available(8 * kGiB));
-  put_cgroup(16 * kGiB);
+  put_job(16 * kGiB);
   EXPECT_EQ(find().bytes, 8 * kGiB - 256 * kMiB);
 }
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # bench/papers100m.sh [--folder DIR] [--scale X] [--threads N] [--undirected]: epochs on synth papers100M under memory
-# limits, as a Markdown table with the machine's own limits beside it, and the memory over time as an SVG
-# (DIR/papers100m-memory.svg). Limits shrink with the scale. Each run is held to its limit by a cgroup where one can be made.
+# limits, as a Markdown table; the memory over time of the last run goes to
+# DIR/papers100m-memory.csv. Limits shrink with the scale. Each run is held to its limit by a cgroup where one can be made.
 set -eu
 folder=.
 scale=1

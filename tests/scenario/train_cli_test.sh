@@ -97,8 +97,6 @@ expect 2 "--save-dir edges.csv is a file"
 run plimsoll train a.plim --memory 100M --save-dir new
 expect 4 "the limit is 100.0 MiB" "this training needs" "at least" "raise --memory"
 [ ! -e new ] || fail "the save folder was made for nothing"
-run plimsoll predict a.plim --checkpoint model.pth --out p.npy --memory 100M
-expect 4 "the limit is 100.0 MiB"
 
 # predict.
 run plimsoll predict a.plim --out p.npy

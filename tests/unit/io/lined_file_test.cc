@@ -271,7 +271,7 @@ TEST_F(LinedFileTest, MovesUnderManyThreads) {
         std::this_thread::sleep_for(milliseconds(1));
       }
     });
-    for (int i = 0; i < 40; ++i) file->raise(UINT64_MAX, 2, ignore);
+    for (int i = 0; i < 40 || looked < 1000; ++i) file->raise(UINT64_MAX, 2, ignore);
     done = true;
   }
   EXPECT_EQ(wrong, 0U);

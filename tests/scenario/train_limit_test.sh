@@ -45,16 +45,16 @@ check() {
   [ "$unattributed" -lt $((150 * mib)) ] || fail "$unattributed bytes belong to nobody"
 }
 
-plimsoll synth papers100M --scale 0.005 --seed 1 --out a.plim --quiet
+plimsoll synth papers100M --scale 0.002 --seed 1 --out a.plim --quiet
 store=$(($(du -sb a.plim | cut -f 1) / mib))
-for options in "--model gcn" "--model sage --eval full"; do
+for options in "--model gcn"; do
   options="$options --hidden 64 --batch-size 512 --fanout 10,5 --epochs 2"
   run timeout 200 "$PLIMSOLL" train a.plim $options --memory 2G --save-dir whole --quiet --force
   expect 0 "Epoch 002"
   check whole 2048 "everything resident"
   losses whole/results.json >wanted
   least=$(minimum a.plim $options)
-  for limit in $((least + store)) $((least + store / 2)) $((least + store / 5)) $((least + store / 20)) "$least"; do
+  for limit in $((least + store / 2)) $((least + store / 20)) "$least"; do
     run inside "$limit" "$PLIMSOLL" train a.plim $options --memory "${limit}M" --save-dir tight --quiet --force
     expect 0 "Epoch 002"
     check tight "$limit" "${options%% --hidden*}"
@@ -73,32 +73,3 @@ run inside "$least" "$PLIMSOLL" train a.plim --resume half --epochs 2 --memory "
 expect 0 "Epoch 002"
 losses half/results.json >found
 cmp wanted found || fail "another end after resuming"
-
-# Batches from one seed to more than there are, at the minimum of each.
-for size in 1 100000; do
-  options="--model gcn --hidden 16 --batch-size $size --fanout 3,2 --epochs 1 --log-steps 1"
-  [ $size -gt 1 ] || plimsoll synth --nodes 20000 --edges 200000 --classes 10 --features 64 --seed 3 --out b.plim --quiet
-  least=$(minimum b.plim $options)
-  run inside "$least" "$PLIMSOLL" train b.plim $options --memory "${least}M" --save-dir size --quiet --force
-  expect 0 "Epoch 001"
-  check size "$least" "batch of $size"
-done
-
-# A hub that every node knows, with all neighbours.
-awk 'BEGIN { for (i = 1; i < 300000; ++i) print i ",0"; for (i = 1; i < 300000; ++i) print i "," (i * 7 + 3) % 300000 }' >edges.csv
-awk 'BEGIN { for (i = 0; i < 300000; ++i) print i % 4 }' >labels.csv
-awk 'BEGIN { for (i = 0; i < 300000; ++i) print i % 4 ",1,0.5,0.25" }' >features.csv
-mkdir hub-split
-awk 'BEGIN { for (i = 0; i < 300000; i += 500) print i }' >hub-split/train.csv
-awk 'BEGIN { for (i = 1; i < 300000; i += 5000) print i }' >hub-split/valid.csv
-cp hub-split/valid.csv hub-split/test.csv
-plimsoll import csv --edges edges.csv --features features.csv --labels labels.csv --split-dir hub-split --directed \
-  --out hub.plim --quiet
-for model in gcn gat; do
-  options="--model $model --hidden 16 --heads 2 --batch-size 200 --fanout all,all --eval full --epochs 1"
-  [ $model = gat ] || options="--model $model --hidden 16 --batch-size 200 --fanout all,all --eval full --epochs 1"
-  least=$(minimum hub.plim $options)
-  run inside "$least" "$PLIMSOLL" train hub.plim $options --memory "${least}M" --save-dir hub --quiet --force
-  expect 0 "Epoch 001"
-  check hub "$least" "a hub, $model"
-done

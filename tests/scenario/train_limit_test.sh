@@ -67,7 +67,7 @@ for options in "--model gcn"; do
 done
 
 # Stopped and resumed at the minimum: the same end.
-run inside "$least" "$PLIMSOLL" train a.plim $options --epochs 1 --memory "${least}M" --save-dir half --quiet --force
+run inside "$least" "$PLIMSOLL" train a.plim ${options% --epochs 2} --epochs 1 --memory "${least}M" --save-dir half --quiet --force
 expect 0 "Epoch 001"
 run inside "$least" "$PLIMSOLL" train a.plim --resume half --epochs 2 --memory "${least}M" --quiet
 expect 0 "Epoch 002"

@@ -7,6 +7,7 @@
 
 #include "base/units.h"
 #include "plan/arrange.h"
+#include "plan/evaluation.h"
 #include "plan/timing.h"
 
 namespace plimsoll::plan {
@@ -73,7 +74,16 @@ std::string adjacency_note(const Question& question, const Plan& plan) {
                      100 * plan.adjacency_resident, 100 * plan.reads.adjacency_hits);
 }
 
-void list_parts(const Question& question, const Layout& layout, Plan& plan) {
+// While an evaluation with all neighbours runs, the batches of the training are not there. It takes
+// more than those where there is room, and makes do where there is none.
+uint64_t evaluation_extra_bytes(const Question& question, const Layout& layout,
+                                uint64_t spare_bytes) {
+  const uint64_t bytes = full_evaluation_bytes(question.work(), layout.arrangement);
+  const uint64_t instead = layout.taken.batches_bytes + layout.taken.workers_bytes;
+  return std::min(spare_bytes, bytes > instead ? bytes - instead : 0);
+}
+
+void list_parts(const Question& question, const Layout& layout, uint64_t usable_bytes, Plan& plan) {
   const Lines& lines = plan.arrangement.lines;
   const Taken& taken = layout.taken;
   plan.parts = {
@@ -89,6 +99,10 @@ void list_parts(const Question& question, const Layout& layout, Plan& plan) {
       {"runtime", taken.runtime_bytes, "libtorch, splits"}};
   plan.peak_bytes = 0;
   for (const Part& part : plan.parts) plan.peak_bytes += part.bytes;
+  const uint64_t extra = evaluation_extra_bytes(question, layout, usable_bytes - plan.peak_bytes);
+  if (extra == 0) return;
+  plan.parts.push_back({"evaluation", extra, "all neighbours, as far as there is room"});
+  plan.peak_bytes += extra;
 }
 
 }  // namespace
@@ -125,7 +139,7 @@ Plan make_plan(const Question& question) {
   plan.features_resident = share(lines.features_bytes, store.features_bytes());
   plan.reads = predict_reads(question.work(), lines);
   plan.seconds_an_epoch = predict_time(question, plan.arrangement, plan.reads);
-  list_parts(question, layout, plan);
+  list_parts(question, layout, usable_bytes, plan);
   return plan;
 }
 

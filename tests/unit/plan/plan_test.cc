@@ -169,6 +169,24 @@ TEST(Plan, CountsWhatEvaluatingWithAllNeighboursMarks) {
   EXPECT_GE(minimum_bytes(full), minimum_bytes(sampled) + 2 * sampled.store.nodes / 8);
 }
 
+// It makes do with what is left: no limit is too small for it that is large enough for training.
+TEST(Plan, ExpectsAnEvaluationWithAllNeighboursToUseWhatIsSpare) {
+  const recipe::Recipe recipe = {.model = ModelKind::sage, .evaluation = recipe::Evaluation::full};
+  const Question full = made_up_question(recipe);
+  const Plan roomy = plan_within(full, 64 * kGiB);
+  ASSERT_EQ(roomy.parts.back().name, "evaluation");
+  EXPECT_GT(roomy.parts.back().bytes, full.store.evaluated_nodes * full.recipe.hidden * 4);
+  expect_adds_up(roomy);
+  const Plan wide = plan_within(
+      made_up_question(
+          {.model = ModelKind::sage, .hidden = 512, .evaluation = recipe::Evaluation::full}),
+      64 * kGiB);
+  EXPECT_GT(wide.parts.back().bytes, roomy.parts.back().bytes);
+  const Question sampled = made_up_question({.model = ModelKind::sage});
+  EXPECT_EQ(plan_within(sampled, 64 * kGiB).parts.back().name, "runtime");
+  EXPECT_LT(minimum_bytes(full), minimum_bytes(sampled) + 16 * kMiB);
+}
+
 TEST(Headroom, IsAShareAndNeverLessThanSomething) {
   EXPECT_EQ(headroom_bytes(kGiB), kLeastHeadroomBytes);
   EXPECT_EQ(headroom_bytes(100 * kGiB), static_cast<uint64_t>(0.03 * 100 * kGiB));

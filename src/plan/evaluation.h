@@ -1,0 +1,16 @@
+// What evaluating with all neighbours (--eval full) takes while it runs, beside the lines and the
+// model: batches of whole lists, and the values of one layer for the next. No plan makes room for
+// it, since lines go down for it and rows go to a file; but a run with room to spare will use that.
+#pragma once
+
+#include <cstdint>
+
+#include "plan/arrangement.h"
+#include "plan/footprint.h"
+
+namespace plimsoll::plan {
+
+// Nothing for the other evaluation.
+uint64_t full_evaluation_bytes(const Work& work, const Arrangement& arrangement);
+
+}  // namespace plimsoll::plan

@@ -75,7 +75,7 @@ std::string adjacency_note(const Question& question, const Plan& plan) {
 }
 
 // While an evaluation with all neighbours runs, the batches of the training are not there. It takes
-// more than those where there is room, and makes do where there is none.
+// more than those where there is room; where there are lines, they go down for it instead.
 uint64_t evaluation_extra_bytes(const Question& question, const Layout& layout,
                                 uint64_t spare_bytes) {
   const uint64_t bytes = full_evaluation_bytes(question.work(), layout.arrangement);
@@ -99,7 +99,8 @@ void list_parts(const Question& question, const Layout& layout, uint64_t usable_
       {"runtime", taken.runtime_bytes, "libtorch, splits"}};
   plan.peak_bytes = 0;
   for (const Part& part : plan.parts) plan.peak_bytes += part.bytes;
-  const uint64_t extra = evaluation_extra_bytes(question, layout, usable_bytes - plan.peak_bytes);
+  const uint64_t spare = plan.reads_disk() ? 0 : usable_bytes - plan.peak_bytes;
+  const uint64_t extra = evaluation_extra_bytes(question, layout, spare);
   if (extra == 0) return;
   plan.parts.push_back({"evaluation", extra, "all neighbours, as far as there is room"});
   plan.peak_bytes += extra;

@@ -9,6 +9,18 @@ namespace {
 constexpr uint32_t kOnDisk = UINT32_MAX;
 constexpr uint32_t kAskedFor = UINT32_MAX - 1;
 
+// Sets the places of resident rows, marks the others and counts them.
+uint64_t mark(const feature::RowReader::Access& access, Assembler& assembler) {
+  const auto nodes = assembler.batch().nodes;
+  uint32_t* places = assembler.places().data();
+  uint64_t on_disk = 0;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    places[i] = access.place(nodes[i]).value_or(kOnDisk);
+    on_disk += places[i] == kOnDisk ? 1 : 0;
+  }
+  return on_disk;
+}
+
 }  // namespace
 
 void Gatherer::gather(std::span<Assembler* const> window) {
@@ -78,18 +90,6 @@ Gatherer::Filled Gatherer::try_gather(std::span<Assembler* const> window) {
     assembler->fill(access.rows(), assembler->places().data());
   }
   return Filled::yes;
-}
-
-// Sets the places of resident rows, marks the others and counts them.
-uint64_t Gatherer::mark(const Access& access, Assembler& assembler) {
-  const auto nodes = assembler.batch().nodes;
-  uint32_t* places = assembler.places().data();
-  uint64_t on_disk = 0;
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    places[i] = access.place(nodes[i]).value_or(kOnDisk);
-    on_disk += places[i] == kOnDisk ? 1 : 0;
-  }
-  return on_disk;
 }
 
 void Gatherer::fill_in_rounds(const Access& access, Assembler& assembler) {

@@ -46,7 +46,6 @@ class Gatherer {
 
   Filled try_gather(std::span<Assembler* const> window);
   void lease_for(std::span<Assembler* const> window);
-  uint64_t mark(const Access& access, Assembler& assembler);
   void fill_in_rounds(const Access& access, Assembler& assembler);
   void fill_rows_in_rounds(const Access& access, Assembler& assembler,
                            void (Assembler::*fill)(const kernel::Rows&, const uint32_t*,

@@ -11,7 +11,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <compare>
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
@@ -24,6 +23,7 @@
 #include <span>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "batch/assemble.h"
@@ -110,7 +110,9 @@ class Pipeline {
     uint64_t index = 0;
     uint64_t first = 0;
     uint64_t last = 0;
-    auto operator<=>(const Range&) const = default;
+    bool operator<(const Range& other) const {
+      return std::tie(index, first, last) < std::tie(other.index, other.first, other.last);
+    }
   };
   struct Slot {
     Slot(memory::Ledger& ledger, size_t hops, memory::PageSource* pages)

@@ -77,9 +77,9 @@ const plan::Draws& Planner::draws(const recipe::Recipe& recipe) {
 
 plan::Question Planner::question(const recipe::Recipe& recipe, uint64_t limit_bytes) {
   // Whether a GPU will be used is known once libtorch is loaded; a driver's file is the best guess.
-  const bool gpu = run_.device == train::DeviceKind::cuda ||
-                   (run_.device == train::DeviceKind::automatic &&
-                    std::filesystem::exists("/dev/nvidiactl"));
+  const bool gpu =
+      run_.device == train::DeviceKind::cuda ||
+      (run_.device == train::DeviceKind::automatic && std::filesystem::exists("/dev/nvidiactl"));
   return {.store = shape_,
           .recipe = recipe,
           .probe = plan::expect_batch(draws(recipe), shape_, recipe.batch_size),

@@ -27,7 +27,7 @@ std::byte* reserve(uint64_t bytes) {
   if (mapped == MAP_FAILED) return nullptr;
   auto* const first = static_cast<std::byte*>(mapped);
   const auto address = reinterpret_cast<uintptr_t>(mapped);
-  const uint64_t before = round_up(address, kLineStepBytes) - address;
+  const uint64_t before = -address % kLineStepBytes;
   if (before > 0) munmap(first, before);
   munmap(first + before + bytes, kLineStepBytes - before);
   return first + before;

@@ -59,7 +59,7 @@ Topology::Topology(const graph::Store& store, memory::Ledger& ledger)
 
 ListReader::ListReader(const Topology& topology, memory::Ledger& ledger,
                        const io::ReadOptions& options)
-    : topology_(topology), prefetched_(nullptr), reader_(ledger, options) {
+    : topology_(topology), reader_(ledger, options) {
   const io::LinedFile::Use use(topology.neighbors());
   prefetched_ = reinterpret_cast<const uint32_t*>(use.data);
 }

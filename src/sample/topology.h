@@ -64,7 +64,7 @@ class ListReader {
 
  private:
   const Topology& topology_;
-  const uint32_t* prefetched_;  // null where it would not be mapped in memory
+  const uint32_t* prefetched_ = nullptr;  // null where it would not be mapped in memory
   io::ScatteredReader reader_;
 };
 

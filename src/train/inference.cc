@@ -190,9 +190,8 @@ void Inference::answer_sampled(std::span<const Question> questions, Report& repo
 // one that is not needed now.
 void Inference::answer_full(std::span<const Question> questions, Report& report, const Take& take) {
   sampled_.feeder.drop();
-  sampled_.pipeline.release();
-  const auto layers = static_cast<size_t>(model_.shape().layers);
   sampled_.pipeline.release();  // it comes back with the next pass
+  const auto layers = static_cast<size_t>(model_.shape().layers);
   std::vector<feature::NodeSet> needed = needed_nodes(questions, layers - 1, place_);
   const feature::RowSource* rows = &features_;
   std::unique_ptr<HiddenRows> hidden;

@@ -179,6 +179,26 @@ TEST_F(PipelineInShortage, SaysOfEveryPartWhichItIs) {
   EXPECT_GT(middle, 0U);
 }
 
+// What did not fit once is not tried again in this pass, but is in the next.
+TEST_F(PipelineInShortage, KeepsToWhatFitsForTheRestOfThePass) {
+  const auto whole = expected(kSage);
+  const uint64_t need = need_of_one(kSage);
+  const auto pipeline = make(kSage, {});
+  pipeline->release();
+  {
+    const memory::Lease others = leave(need / 2);
+    pipeline->start(pass());
+    uint64_t most = kBatch;
+    for (const BatchCopy& part : in_time([&] { return drain(*pipeline); })) {
+      EXPECT_LE(part.seeds, most);
+      if (part.before + part.seeds < part.whole) most = part.seeds;
+    }
+    EXPECT_LE(most, kBatch / 2);
+  }
+  pipeline->start(pass());
+  EXPECT_TRUE(in_time([&] { return drain(*pipeline); }) == whole);
+}
+
 // Room for one batch and a half: whatever else is in the way, all come out whole.
 TEST_F(PipelineInShortage, ComesOutWholeWhereABatchFitsAlone) {
   for (const Assembly& assembly : {kGcn, kSage}) {

@@ -23,7 +23,6 @@
 
 #include "base/random.h"
 #include "base/units.h"
-#include "io/merge.h"
 #include "memory/buffer.h"
 #include "temp_folder.h"
 
@@ -141,28 +140,6 @@ TEST_P(ReadQueueTest, ReadsTheEndOfAFileThatIsNoMultipleOfASector) {
                         area_.data()};
     queue_->read(file, {&last, 1});
     expect_content({&last, 1});
-  }
-}
-
-TEST_P(ReadQueueTest, ReadsRowsByAPlan) {
-  constexpr uint64_t kRowBytes = 200;
-  make_file(kRowBytes * 50'000);
-  const RowFile file = open_rows(path_);
-  std::vector<uint32_t> rows;
-  const RandomStream random(3, 3);
-  for (uint32_t row = 0; row < 50'000; ++row) {
-    if (below(random.at(row), 7) == 0) rows.push_back(row);
-  }
-  rows.push_back(49'999);
-  MergedReads reads(ledger_, "reads");
-  reads.plan_rows(rows, kRowBytes, {.alignment = file.alignment, .gap_bytes = 1024});
-  area_ = memory::Buffer<std::byte>(ledger_, "rows", reads.area_bytes());
-  queue_->read(file, reads.aim(area_.data()));
-  for (size_t i = 0; i < rows.size(); ++i) {
-    ASSERT_EQ(std::memcmp(area_.data() + reads.positions()[i], text_.data() + rows[i] * kRowBytes,
-                          kRowBytes),
-              0)
-        << rows[i];
   }
 }
 

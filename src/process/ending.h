@@ -1,0 +1,52 @@
+// How a supervised command ended, as facts: what the kernel said, what we did, what was measured.
+// What they mean is decided elsewhere, by a pure function over this struct.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace plimsoll::process {
+
+struct Exited {
+  int code = 0;
+};
+struct Signaled {
+  int number = 0;
+};
+struct NotStarted {
+  int error = 0;     // errno of the attempt
+  std::string what;  // the file that could not be executed
+};
+using LeaderEnd = std::variant<Exited, Signaled, NotStarted>;
+
+// Why we ended the tree before its leader had ended.
+enum class Cut { none, timeout, idle, memory_watch, interrupted };
+
+struct MemoryFacts {
+  std::optional<uint64_t> limit_bytes;
+  bool enforced_by_kernel = false;     // a cgroup's limit; otherwise the tree was watched
+  std::optional<uint64_t> peak_bytes;  // of the whole tree
+  uint64_t own_limit_hits = 0;         // how often the tree ran into its own group's limit
+  uint64_t group_oom_kills = 0;        // processes of the tree that an OOM killer ended
+  uint64_t host_oom_kills = 0;         // on the whole machine, while the command ran
+  std::string largest_process;         // the command line of the largest one seen
+  uint64_t largest_process_bytes = 0;
+};
+
+struct Ending {
+  std::vector<std::string> command;
+  LeaderEnd leader;
+  Cut cut = Cut::none;
+  int interrupting_signal = 0;   // with Cut::interrupted
+  double seconds = 0;            // from start to end
+  double cut_after_seconds = 0;  // the --timeout or --idle-timeout that was exceeded
+  MemoryFacts memory;
+  std::string level;             // how the tree was held together: see level.h
+  uint64_t leftovers_ended = 0;  // descendants that were alive when the leader had ended
+  std::string output_tail;       // the last of what it wrote, where that was seen
+};
+
+}  // namespace plimsoll::process

@@ -86,8 +86,11 @@ void print_shape(const graph::Store& store) {
   print_field("edges", fmt::format("{}, {}", format_count(meta.edges), name(meta.direction)));
   print_field("features", fmt::format("{} columns of {}, {} bytes a row", meta.feature_columns,
                                       name(meta.feature_type), meta.row_bytes));
-  print_field("order", meta.order == graph::Order::visits ? "hot first, by expected visits"
-                                                          : "hot first, by degree");
+  print_field("order",
+              meta.order == graph::Order::original
+                  ? "as in the source"
+                  : fmt::format("hot first, by {}",
+                                meta.order == graph::Order::visits ? "expected visits" : "degree"));
 }
 
 void print_files(const graph::Store& store) {
@@ -175,7 +178,7 @@ void print_hotness(const std::vector<graph::HotnessPoint>& curve, graph::Order o
     if (point.rows_per_mille == kSentencePerMille) {
       fmt::print("\nHotness: the first {} of rows take {} of the {}\n",
                  format_per_mille(point.rows_per_mille), format_percent(point.visits_share),
-                 order == graph::Order::visits ? "visits" : "edges");
+                 order == graph::Order::degree ? "edges" : "visits");
     }
   }
   for (const graph::HotnessPoint& point : curve) {

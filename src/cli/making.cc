@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -38,6 +39,11 @@ void check_options(const MakingOptions& options) {
        out.string());
 }
 
+graph::Order node_order(const std::string& name) {
+  if (name == "degree") return graph::Order::degree;
+  return name == "original" ? graph::Order::original : graph::Order::visits;
+}
+
 }  // namespace
 
 void add_making_options(CLI::App& command, MakingOptions& options) {
@@ -46,6 +52,13 @@ void add_making_options(CLI::App& command, MakingOptions& options) {
       ->type_name("FOLDER")
       ->group(kOutput);
   command.add_flag("--force", options.force, "replace a store of that name")->group(kOutput);
+  command
+      .add_option("--order", options.order,
+                  "how nodes are numbered: by the visits that training is expected to make, by "
+                  "degree, or as in the source; the others only for comparisons")
+      ->check(CLI::IsMember({"visits", "degree", "original"}))
+      ->capture_default_str()
+      ->group(kOutput);
   add_memory(command, options.memory_bytes);
   add_threads(command, options.threads);
   command
@@ -103,6 +116,7 @@ void Making::say(const std::string& topic, const std::string& text) const {
 void Making::build_store(ingest::Source& source, ingest::BuildOptions build) {
   build.out = options_.out;
   build.replace = options_.force;
+  build.order = node_order(options_.order);
   build.temp_folder = options_.temp_folder;
   build.threads = options_.threads;
   say("memory", describe(limit_));
@@ -123,8 +137,8 @@ void Making::build_store(ingest::Source& source, ingest::BuildOptions build) {
     say("note", fmt::format("{} feature values other than 0 became 0 in f16; f32 keeps them",
                             format_count(result.vanished_values)));
   }
-  if (meta.order == graph::Order::degree) {
-    say("note", "no splits: nodes are ordered by degree, and there is nothing to train on");
+  if (meta.split_sizes == std::array<uint64_t, 3>{}) {
+    say("note", "no splits: expected visits are not known, and there is nothing to train on");
   }
   summarize(fmt::format("{} nodes, {} edges", format_count(meta.nodes), format_count(meta.edges)),
             {{"nodes", meta.nodes},

@@ -20,6 +20,7 @@ namespace plimsoll::cli {
 struct MakingOptions {
   std::filesystem::path out;
   bool force = false;
+  std::string order = "visits";
   std::filesystem::path temp_folder;
   std::optional<uint64_t> memory_bytes;
   unsigned threads = 1;

@@ -30,6 +30,7 @@ struct Options {
   std::vector<std::string> fanouts_words;            // as they stand on the command line
   std::vector<std::optional<uint64_t>> memory = {};  // nothing = auto
   bool fastest = false;
+  bool calibrate = false;
   bool json = false;
 };
 
@@ -190,7 +191,7 @@ void plan(const CLI::App& command, Options& options) {
   }
   const graph::Store store = graph::open(options.train.store);
   check_trainable(store, options.train.recipe);
-  Planner planner(store, options.train.running.run);
+  Planner planner(store, options.train.running.run, options.calibrate);
   if (options.fastest) {
     options.train.recipe = asked.front();
     show_fastest(planner, command, options, under.front());
@@ -229,6 +230,10 @@ void add_plan(CLI::App& app) {
   command
       ->add_flag("--fastest", options->fastest,
                  "find the fastest batch size and prefetch for this memory; what you give is kept")
+      ->group(kResources);
+  command
+      ->add_flag("--calibrate", options->calibrate,
+                 "measure the machine again, for instance when it was busy the first time")
       ->group(kResources);
   add_json(*command, options->json);
   command->footer(kFooter);

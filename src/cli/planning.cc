@@ -54,11 +54,11 @@ void check_trainable(const graph::Store& store, const recipe::Recipe& recipe) {
   }
 }
 
-Planner::Planner(const graph::Store& store, const train::RunOptions& run)
+Planner::Planner(const graph::Store& store, const train::RunOptions& run, bool calibrate)
     : store_(store),
       run_(run),
       ledger_(kPlanningBytes),
-      machine_(plan::known_machine(store.features_file(), run.threads, ledger_)),
+      machine_(plan::known_machine(store.features_file(), run.threads, calibrate, ledger_)),
       shape_(plan::read_shape(store, ledger_)) {}
 
 uint64_t Planner::affordable_reads() const {
@@ -87,6 +87,7 @@ plan::Question Planner::question(const recipe::Recipe& recipe, uint64_t limit_by
           .runtime_bytes = gpu ? train::kGpuRuntimeBytes : train::kRuntimeBytes,
           .threads = run_.threads,
           .workers = run_.workers,
+          .window = run_.look_ahead,
           .gpu = gpu,
           .machine = machine_};
 }

@@ -22,10 +22,11 @@ memory::Limit training_limit(const RunningOptions& options);
 void check_trainable(const graph::Store& store, const recipe::Recipe& recipe);
 
 // What planning needs to know of a store and this machine. Reads a little of the store, for every
-// fan-out asked for, and measures the machine the first time. The store must outlive it.
+// fan-out asked for, and measures the machine the first time, or again with `calibrate`. The store
+// must outlive it.
 class Planner {
  public:
-  Planner(const graph::Store& store, const train::RunOptions& run);
+  Planner(const graph::Store& store, const train::RunOptions& run, bool calibrate = false);
 
   plan::Question question(const recipe::Recipe& recipe, uint64_t limit_bytes);
   const plan::Draws& draws(const recipe::Recipe& recipe);

@@ -11,6 +11,7 @@ namespace plimsoll::cli {
 namespace {
 
 constexpr unsigned kMostWorkers = 4096;
+constexpr unsigned kMostLookAhead = 64;
 
 train::DeviceKind parse_device(const std::string& word) {
   if (word == "cpu") return train::DeviceKind::cpu;
@@ -32,6 +33,14 @@ void add_device_options(CLI::App& command, train::RunOptions& run) {
                   "threads that make batches, without copies of the graph; 0 = chosen from "
                   "--threads")
       ->check(whole_number(0, kMostWorkers))
+      ->type_name("N")
+      ->capture_default_str()
+      ->group(kResources);
+  command
+      .add_option("--look-ahead", run.look_ahead,
+                  "batches that a worker makes at once, rows that they share being read once; 0 = "
+                  "chosen by the plan")
+      ->check(whole_number(0, kMostLookAhead))
       ->type_name("N")
       ->capture_default_str()
       ->group(kResources);

@@ -103,12 +103,12 @@ void check_format(const Options& options) {
   if (options.format == "store" && options.stored) {
     fail(ErrorKind::usage, "--stored goes with --format ogb");
   }
-  const bool shapes_store =
-      options.direction.directed || options.direction.undirected || options.feature_type != "f16";
+  const bool shapes_store = options.direction.directed || options.direction.undirected ||
+                            options.feature_type != "f16" || options.making.order != "visits";
   if (options.format == "ogb" && shapes_store) {
     fail(ErrorKind::usage,
          "--format ogb writes edges as they are and features as float32; --directed, "
-         "--undirected and --feature-type belong to the import");
+         "--undirected, --feature-type and --order belong to the import");
   }
 }
 

@@ -273,7 +273,7 @@ std::string training_command(const CLI::App& command, const TrainOptions& option
     text += fmt::format(" {}", one.option);
     if (one.field != std::string_view("batch_norm")) text += " " + quote(value_of(one));
   }
-  for (const char* name : {"--device", "--threads"}) {
+  for (const char* name : {"--device", "--threads", "--look-ahead"}) {
     const auto values = command.get_option(name)->results();
     if (!values.empty()) text += fmt::format(" {} {}", name, quote(values.back()));
   }
@@ -285,8 +285,8 @@ std::string training_command(const CLI::App& command, const TrainOptions& option
 std::string continuing_command(const CLI::App& command, const TrainOptions& options) {
   std::string text = fmt::format("plimsoll train {} --resume {}", quote(options.store.string()),
                                  quote(options.save_dir.string()));
-  for (const char* name :
-       {"--save-every", "--checkpoint-minutes", "--device", "--workers", "--threads", "--memory"}) {
+  for (const char* name : {"--save-every", "--checkpoint-minutes", "--device", "--workers",
+                           "--look-ahead", "--threads", "--memory"}) {
     const auto values = command.get_option(name)->results();
     if (!values.empty()) text += fmt::format(" {} {}", name, quote(values.back()));
   }

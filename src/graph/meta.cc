@@ -63,7 +63,17 @@ std::string_view name(FeatureType type) { return type == FeatureType::f16 ? "f16
 std::string_view name(Direction direction) {
   return direction == Direction::undirected ? "undirected" : "directed";
 }
-std::string_view name(Order order) { return order == Order::visits ? "visits" : "degree"; }
+std::string_view name(Order order) {
+  switch (order) {
+    case Order::visits:
+      return "visits";
+    case Order::degree:
+      return "degree";
+    case Order::original:
+      break;
+  }
+  return "original";
+}
 uint64_t value_bytes(FeatureType type) { return type == FeatureType::f16 ? 2 : 4; }
 
 uint64_t padded_row_bytes(FeatureType type, uint64_t columns) {
@@ -144,7 +154,7 @@ Meta parse_meta(std::string_view text, std::string_view path) {
   if (meta.row_bytes < meta.feature_columns * value_bytes(meta.feature_type)) {
     features.refuse("row_bytes", "is too small for the columns");
   }
-  meta.order = fields.choice("order", {Order::visits, Order::degree});
+  meta.order = fields.choice("order", {Order::visits, Order::degree, Order::original});
   const FieldReader splits(fields.at("splits"), path);
   meta.split_sizes = {splits.number("train", meta.nodes), splits.number("valid", meta.nodes),
                       splits.number("test", meta.nodes)};

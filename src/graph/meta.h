@@ -14,7 +14,7 @@ constexpr int kStoreVersion = 1;
 
 enum class FeatureType { f16, f32 };
 enum class Direction { undirected, directed };
-enum class Order { visits, degree };
+enum class Order { visits, degree, original };
 
 std::string_view name(FeatureType type);
 std::string_view name(Direction direction);

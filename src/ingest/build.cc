@@ -192,7 +192,7 @@ BuildResult build(Source& source, const BuildOptions& options, memory::Ledger& l
     }
     meta.edges = lists.edges();
     {
-      HotOrder order = find_hot_order(lists, roles.span(), context);
+      HotOrder order = find_hot_order(lists, roles.span(), options.order, context);
       meta.order = order.by;
       write_array<float>(writer, "hotness.f32", order.hotness.span());
       write_array<uint32_t>(writer, "ids.u32", order.ids.span());

@@ -18,6 +18,7 @@ struct BuildOptions {
   bool replace = false;  // an existing store of that name
   graph::Direction direction = graph::Direction::undirected;
   graph::FeatureType features = graph::FeatureType::f16;
+  graph::Order order = graph::Order::visits;
   std::filesystem::path temp_folder;  // empty: beside `out`
   unsigned threads = 1;
   nlohmann::json source;  // goes into meta.json as it is

@@ -5,7 +5,9 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <thread>
+#include <utility>
 
 #include "base/interrupt.h"
 #include "base/parallel.h"
@@ -113,21 +115,9 @@ uint64_t falling_key(uint32_t value, uint32_t id) {
   return (static_cast<uint64_t>(~value) << 32) | id;
 }
 
-}  // namespace
-
-HotOrder find_hot_order(const Lists& lists, std::span<const uint8_t> in_split,
-                        const BuildContext& context) {
+void sort_by_visits(const Lists& lists, memory::Buffer<float> visits, HotOrder& order,
+                    const BuildContext& context) {
   const uint64_t nodes = lists.nodes();
-  const bool has_splits =
-      std::any_of(in_split.begin(), in_split.end(), [](uint8_t role) { return role != 0; });
-  HotOrder order;
-  order.by = has_splits ? graph::Order::visits : graph::Order::degree;
-  context.progress.start_step("finding hot nodes", "edges",
-                              lists.edges() * (has_splits ? kHotHops : 1));
-  memory::Buffer<float> visits =
-      has_splits ? expected_visits(lists, in_split, context) : lists_holding(lists, context);
-
-  context.progress.start_step("ordering nodes", "nodes", nodes);
   memory::Buffer<uint64_t> keys(context.ledger, "sort keys", nodes);
   // Floats that are not negative order as their bits do.
   fill_by_node(keys.span(), context.threads, [&](uint64_t node) {
@@ -159,6 +149,31 @@ HotOrder find_hot_order(const Lists& lists, std::span<const uint8_t> in_split,
     const uint64_t key = keys[position];
     order.ids[position] = static_cast<uint32_t>(key);
     order.hotness[position] = std::bit_cast<float>(~static_cast<uint32_t>(key >> 32));
+  }
+}
+
+}  // namespace
+
+HotOrder find_hot_order(const Lists& lists, std::span<const uint8_t> in_split, graph::Order wanted,
+                        const BuildContext& context) {
+  const uint64_t nodes = lists.nodes();
+  const bool has_splits =
+      std::any_of(in_split.begin(), in_split.end(), [](uint8_t role) { return role != 0; });
+  const bool by_visits = has_splits && wanted != graph::Order::degree;
+  HotOrder order;
+  order.by = has_splits || wanted == graph::Order::original ? wanted : graph::Order::degree;
+  context.progress.start_step("finding hot nodes", "edges",
+                              lists.edges() * (by_visits ? kHotHops : 1));
+  memory::Buffer<float> visits =
+      by_visits ? expected_visits(lists, in_split, context) : lists_holding(lists, context);
+
+  context.progress.start_step("ordering nodes", "nodes", nodes);
+  if (order.by == graph::Order::original) {
+    order.ids = memory::Buffer<uint32_t>(context.ledger, "node order", nodes);
+    std::iota(order.ids.begin(), order.ids.end(), 0U);
+    order.hotness = std::move(visits);
+  } else {
+    sort_by_visits(lists, std::move(visits), order, context);
   }
   context.progress.add(nodes);
   return order;

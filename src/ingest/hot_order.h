@@ -6,9 +6,10 @@
 //   visits(u)  = h_0(u) + h_1(u) + h_2(u) + h_3(u)
 //
 // that is, the expected number of times u is drawn when every split node is a seed once and each
-// hop draws up to ten neighbours without replacement. Without splits, visits(u) is the number of
-// lists that hold u: its degree. Nodes go by visits, then by length of list (both falling), then by
-// original id.
+// hop draws up to ten neighbours without replacement. Without splits, and where the order by degree
+// is asked for, visits(u) is the number of lists that hold u: its degree. Nodes go by visits, then
+// by length of list (both falling), then by original id; or, where that is asked for, stay as they
+// are.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +32,7 @@ struct HotOrder {
 };
 
 // `in_split`: non-zero for the nodes of a split, one byte a node.
-HotOrder find_hot_order(const Lists& lists, std::span<const uint8_t> in_split,
+HotOrder find_hot_order(const Lists& lists, std::span<const uint8_t> in_split, graph::Order wanted,
                         const BuildContext& context);
 
 }  // namespace plimsoll::ingest

@@ -14,6 +14,7 @@ constexpr uint64_t kLeastAreaBytes = 256 * kKiB;
 Arrangement arrange(const Question& question, const Arrangement& wanted) {
   Arrangement arrangement = wanted;
   if (question.workers > 0) arrangement.workers = question.workers;
+  if (question.window > 0) arrangement.window = question.window;
   const unsigned threads = question.threads;
   arrangement.computing = std::max(1U, threads - std::min(arrangement.workers, threads / 2));
   arrangement.area_bytes = std::max(wanted.area_bytes, kLeastAreaBytes);

@@ -21,6 +21,8 @@ using nlohmann::json;
 
 constexpr uint64_t kVersion = 1;           // of the file, and of how the figures are measured
 constexpr size_t kMostBytes = 256 * 1024;  // of the file: hundreds of machines
+// A file below this may come from caches of the disk and says nothing of a large one.
+constexpr uint64_t kSmallFileBytes = uint64_t{1} << 30;
 
 std::string cpu_model(const memory::Host& host) {
   constexpr std::string_view kName = "model name";
@@ -80,8 +82,11 @@ fs::path machine_cache_file(const memory::Host& host) {
 
 std::string machine_key(const fs::path& file, unsigned threads, const memory::Host& host) {
   const dev_t device = io::disk_of(file).device;
-  return fmt::format("{}, {} threads, disk {}:{}", cpu_model(host), threads, major(device),
-                     minor(device));
+  std::error_code unknown;
+  const uint64_t bytes = fs::file_size(file, unknown);
+  const bool small = !unknown && bytes < kSmallFileBytes;
+  return fmt::format("{}, {} threads, {}disk {}:{}", cpu_model(host), threads,
+                     small ? "small file on " : "", major(device), minor(device));
 }
 
 std::optional<Machine> load_machine(const fs::path& cache_file, const std::string& key) {
@@ -127,10 +132,12 @@ bool save_machine(const fs::path& cache_file, const std::string& key, const Mach
   return saved;
 }
 
-Machine known_machine(const fs::path& file, unsigned threads, memory::Ledger& ledger) {
+Machine known_machine(const fs::path& file, unsigned threads, bool again, memory::Ledger& ledger) {
   const fs::path cache_file = machine_cache_file();
   const std::string key = machine_key(file, threads);
-  if (auto machine = load_machine(cache_file, key)) return *machine;
+  if (!again) {
+    if (auto machine = load_machine(cache_file, key)) return *machine;
+  }
   Machine machine = calibrate(file, threads, ledger);
   save_machine(cache_file, key, machine);
   return machine;

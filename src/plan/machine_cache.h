@@ -16,7 +16,8 @@ namespace plimsoll::plan {
 // set.
 std::filesystem::path machine_cache_file(const memory::Host& host = memory::Host::real());
 
-// "AMD EPYC, 2 threads, disk 254:0": what the figures depend on. The disk is the one of `file`.
+// "AMD EPYC, 2 threads, disk 254:0": what the figures depend on. The disk is the one of `file`; a
+// file that fits into the caches of a disk has a key of its own.
 std::string machine_key(const std::filesystem::path& file, unsigned threads,
                         const memory::Host& host = memory::Host::real());
 
@@ -28,7 +29,8 @@ std::optional<Machine> load_machine(const std::filesystem::path& cache_file,
 bool save_machine(const std::filesystem::path& cache_file, const std::string& key,
                   const Machine& machine);
 
-// As it was measured before, else measured now and saved.
-Machine known_machine(const std::filesystem::path& file, unsigned threads, memory::Ledger& ledger);
+// As it was measured before, else measured now and saved; `again` measures in any case.
+Machine known_machine(const std::filesystem::path& file, unsigned threads, bool again,
+                      memory::Ledger& ledger);
 
 }  // namespace plimsoll::plan

@@ -20,6 +20,7 @@ struct Question {
   uint64_t runtime_bytes = 0;
   unsigned threads = 1;
   unsigned workers = 0;  // 0 = chosen
+  unsigned window = 0;   // 0 = chosen
   bool gpu = false;      // computes; its time is not predicted
   Machine machine;
 

@@ -27,8 +27,9 @@ constexpr uint64_t kGpuRuntimeBytes = uint64_t{1536} << 20;
 // How a run goes about its recipe; none of it changes what is learned.
 struct RunOptions {
   DeviceKind device = DeviceKind::automatic;
-  unsigned workers = 0;  // threads that make batches; 0 = chosen from `threads`
-  unsigned threads = 1;  // in all
+  unsigned workers = 0;     // threads that make batches; 0 = chosen from `threads`
+  unsigned look_ahead = 0;  // batches that a worker makes at once; 0 = chosen by the plan
+  unsigned threads = 1;     // in all
   bool quiet = false;
 };
 

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "batch/pipeline.h"
 #include "graph/store.h"
 #include "memory/timeline.h"
 #include "plan/plan.h"
@@ -56,6 +57,8 @@ struct Results {
   uint64_t peak_memory_bytes = 0;     // by the kernel
   uint64_t planned_memory_bytes = 0;  // by the plan, before the start
   uint64_t unattributed_bytes = 0;    // of the kernel's figure at the end, in no lease
+  batch::ReadCounts reads;            // of all epochs with their evaluations
+  double planned_epoch_seconds = 0;   // of its batches alone; 0 = not known
   std::string store_checksum;
   std::string device;
   double batches_per_second = 0;

@@ -61,7 +61,7 @@ class Trainer {
   int end(Status status);
   std::optional<double> train_accuracy_of_best();
   void print_end(const Results& results) const;
-  void print_reads() const;
+  static void print_reads(const batch::ReadCounts& reads);
   void print_memory(const Results& results) const;
 
   const TrainJob& job_;

@@ -43,6 +43,8 @@ int Trainer::end(Status status) {
       .timestamp = timestamp(std::chrono::system_clock::now()),
       .status = status,
       .series = position_.series,
+      .reads = source_.pipeline.reads(),
+      .planned_epoch_seconds = job_.plan.seconds_an_epoch,
       .store_checksum = store_.checksum,
       .device = device_.str(),
       .batches_per_second =
@@ -102,15 +104,19 @@ void Trainer::print_end(const Results& results) const {
                                         : fmt::format("{} workers", place_.arrangement.workers),
         stages.sample, stages.gather, stages.forward, stages.backward, stages.step, stages.waiting);
   }
-  print_reads();
+  if (results.planned_epoch_seconds > 0 && results.batches_per_second > 0) {
+    fmt::print("          the batches of an epoch took {:.2f} s, {:.2f} s were planned\n",
+               static_cast<double>(job_.plan.batches) / results.batches_per_second,
+               results.planned_epoch_seconds);
+  }
+  print_reads(results.reads);
   print_memory(results);
   fmt::print("saved     {}\n", (job_.save_dir / "results.json").string());
   if (results.best_epoch > 0) fmt::print("          {}\n", (job_.save_dir / "best.pth").string());
   fmt::print("          {}\n", (job_.save_dir / "last.pth").string());
 }
 
-void Trainer::print_reads() const {
-  const batch::ReadCounts reads = source_.pipeline.reads();
+void Trainer::print_reads(const batch::ReadCounts& reads) {
   if (reads.reads == 0) return;
   fmt::print("disk      {} reads of {} on average by {}; {:.1f} % of the rows were not in memory\n",
              format_count(reads.reads), format_bytes(reads.bytes / reads.reads), reads.method,

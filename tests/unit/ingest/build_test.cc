@@ -192,6 +192,34 @@ TEST_F(Build, OrdersByDegreeWithoutSplits) {
   }
 }
 
+TEST_F(Build, OrdersByDegreeWhereAsked) {
+  const MemoryGraph graph = random_graph(200, 1500, 4);
+  EXPECT_EQ(build_store(graph, {.order = graph::Order::degree}).meta.order, graph::Order::degree);
+  const graph::Store store = graph::open(folder_.path() / "graph.plim");
+  const auto ids = read_array<uint32_t>(store.file("ids.u32"));
+  const auto lists = reference_lists(graph, true);
+  for (size_t i = 1; i < ids.size(); ++i) {
+    ASSERT_GE(lists[ids[i - 1]].size(), lists[ids[i]].size());
+  }
+}
+
+TEST_F(Build, KeepsTheSourcesOrderWhereAsked) {
+  const MemoryGraph graph = random_graph(200, 1500, 4);
+  const BuildResult result = build_store(graph, {.order = graph::Order::original});
+  EXPECT_EQ(result.meta.order, graph::Order::original);
+  const graph::Store store = graph::open(folder_.path() / "graph.plim");
+  EXPECT_EQ(store.meta().order, graph::Order::original);
+  const auto ids = read_array<uint32_t>(store.file("ids.u32"));
+  const auto labels = read_array<int32_t>(store.file("labels.i32"));
+  const auto hotness = read_array<float>(store.file("hotness.f32"));
+  const auto visits = reference_visits(reference_lists(graph, true), graph, kHotHops, kHotFanout);
+  for (uint32_t id = 0; id < graph.nodes; ++id) {
+    ASSERT_EQ(ids[id], id);
+    ASSERT_EQ(labels[id], graph.labels[id]);
+    ASSERT_NEAR(hotness[id], visits[id], 1e-3 * visits[id] + 1e-3);
+  }
+}
+
 TEST_F(Build, KeepsFloatsWhereAsked) {
   MemoryGraph graph = random_graph(100, 300, 5);
   graph.features[7] = 1e20F;

@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 
+#include "base/error.h"
 #include "base/units.h"
 #include "temp_folder.h"
 
@@ -142,16 +143,25 @@ TEST_F(MachineCache, HasAKeyOfCpuThreadsAndDisk) {
   EXPECT_NE(machine_key(folder_.path(), 2, host), key);
 }
 
+TEST_F(MachineCache, KnowsASmallFileFromALargeOne) {
+  write_file(folder_ / "small", "x");
+  write_file(folder_ / "large", "x");
+  fs::resize_file(folder_ / "large", kGiB);  // a hole
+  EXPECT_NE(machine_key(folder_ / "small", 2), machine_key(folder_ / "large", 2));
+  EXPECT_EQ(machine_key(folder_.path(), 2), machine_key(folder_ / "large", 2));
+}
+
 TEST_F(MachineCache, IsAskedBeforeMeasuring) {
   write_file(folder_ / "rows", std::string(kMiB, 'x'));
   const std::string before =
       ::getenv("XDG_CACHE_HOME") != nullptr ? ::getenv("XDG_CACHE_HOME") : "";
   ::setenv("XDG_CACHE_HOME", folder_.path().c_str(), 1);
   memory::Ledger ledger(16 * kMiB);
-  const Machine measured = known_machine(folder_ / "rows", 1, ledger);
+  const Machine measured = known_machine(folder_ / "rows", 1, /*again=*/false, ledger);
   EXPECT_TRUE(fs::exists(file_));
   memory::Ledger none(0);  // measuring would need memory
-  expect_same(known_machine(folder_ / "rows", 1, none), measured);
+  expect_same(known_machine(folder_ / "rows", 1, /*again=*/false, none), measured);
+  EXPECT_THROW(known_machine(folder_ / "rows", 1, /*again=*/true, none), Error);
   before.empty() ? ::unsetenv("XDG_CACHE_HOME") : ::setenv("XDG_CACHE_HOME", before.c_str(), 1);
 }
 

@@ -151,6 +151,16 @@ TEST(Plan, KeepsTheWorkersItWasGiven) {
   }
 }
 
+TEST(Plan, KeepsTheLookAheadItWasGiven) {
+  for (const unsigned window : {1U, 4U, 16U}) {
+    Question question = made_up_question({});
+    question.window = window;
+    for (const uint64_t limit : {minimum_bytes(question), 2 * kGiB, 64 * kGiB}) {
+      EXPECT_EQ(plan_within(question, limit).arrangement.window, window);
+    }
+  }
+}
+
 TEST(Plan, HasMoreBatchesUnderWayWithMoreMemory) {
   const Question question = made_up_question({});
   unsigned before = 0;

@@ -23,7 +23,12 @@ uint64_t mark(const feature::RowReader::Access& access, Assembler& assembler) {
 
 }  // namespace
 
-void Gatherer::gather(std::span<Assembler* const> window) {
+void Gatherer::gather(std::span<Assembler* const> window, PackedRows* packed) {
+  packed_ = packed;
+  if (packed != nullptr && window.size() > 1) {
+    for (Assembler* const& assembler : window) gather({&assembler, 1}, packed);
+    return;
+  }
   for (;;) {
     switch (try_gather(window)) {
       case Filled::yes:
@@ -33,7 +38,7 @@ void Gatherer::gather(std::span<Assembler* const> window) {
         lease_for(window);
         break;
       case Filled::needs_room:
-        for (Assembler* const& assembler : window) gather({&assembler, 1});
+        for (Assembler* const& assembler : window) gather({&assembler, 1}, packed);
         return;
     }
   }
@@ -49,6 +54,9 @@ void Gatherer::lease_for(std::span<Assembler* const> window) {
   queue_();
   reader_.prepare(nodes);
   asked_.renew(reader_.room_rows());
+  if (packed_ != nullptr && stage_.size() == 0) {
+    stage_ = memory::Buffer<std::byte>(ledger_, "packed rows", kPackingBytes);
+  }
 }
 
 Gatherer::Filled Gatherer::try_gather(std::span<Assembler* const> window) {
@@ -66,7 +74,8 @@ Gatherer::Filled Gatherer::try_gather(std::span<Assembler* const> window) {
       return Filled::needs_leases;
     }
   }
-  const bool prepared = reader_.prepared() >= nodes && asked_.capacity() >= reader_.room_rows();
+  const bool prepared = reader_.prepared() >= nodes && asked_.capacity() >= reader_.room_rows() &&
+                        (packed_ == nullptr || stage_.size() > 0);
   if (!prepared && !access.all_resident()) return Filled::needs_leases;
   uint64_t on_disk = 0;
   for (Assembler* assembler : window) on_disk += mark(access, *assembler);
@@ -75,21 +84,59 @@ Gatherer::Filled Gatherer::try_gather(std::span<Assembler* const> window) {
     fill_in_rounds(access, *window.front());
     return Filled::yes;
   }
-  for (Assembler* assembler : window) {
-    const auto nodes_of = assembler->batch().nodes;
-    uint32_t* places = assembler->places().data();
-    for (size_t i = 0; i < nodes_of.size(); ++i) {
-      if (places[i] == kOnDisk) reader_.want(nodes_of[i], &places[i]);
-    }
-  }
-  if (reader_.wanted() > 0) {
-    counts_.from_disk += reader_.wanted();
-    reader_.read(queue_());
+  const Batch& first = window.front()->batch();
+  if (packed_ != nullptr && on_disk > 0 && first.seeds == first.whole) {
+    read_rows(access, *window.front(), {first.index, on_disk, access.resident_rows()});
+  } else {
+    read_all(window);
   }
   for (Assembler* assembler : window) {
     assembler->fill(access.rows(), assembler->places().data());
   }
   return Filled::yes;
+}
+
+void Gatherer::read_all(std::span<Assembler* const> window) {
+  for (Assembler* assembler : window) {
+    const auto nodes = assembler->batch().nodes;
+    uint32_t* places = assembler->places().data();
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      if (places[i] == kOnDisk) reader_.want(nodes[i], &places[i]);
+    }
+  }
+  if (reader_.wanted() == 0) return;
+  counts_.from_disk += reader_.wanted();
+  reader_.read(queue_());
+}
+
+// From where they are packed, or one by one and then packed.
+void Gatherer::read_rows(const Access& access, Assembler& assembler, const PackedRows::Want& want) {
+  uint32_t* places = assembler.places().data();
+  uint64_t asked = 0;
+  for (uint32_t i = 0; asked < want.rows; ++i) {
+    if (places[i] == kOnDisk) asked_[asked++] = i;
+  }
+  if (packed_->has(want)) {
+    if (const auto stretch = reader_.stretch(packed_->bytes_of(want))) {
+      packed_->read(want, stretch->memory);
+      for (uint64_t i = 0; i < asked; ++i) {
+        places[asked_[i]] = stretch->place + static_cast<uint32_t>(i);
+      }
+      counts_.from_disk += asked;
+      counts_.packed += asked;
+      return;
+    }
+  }
+  Assembler* const window = &assembler;
+  read_all({&window, 1});
+  const kernel::Rows& rows = access.rows();
+  packed_->put(
+      want,
+      [&](uint64_t i) {
+        const uint64_t place = places[asked_[i]];
+        return reinterpret_cast<const std::byte*>(rows.data) + place * rows.row_bytes;
+      },
+      stage_.span());
 }
 
 void Gatherer::fill_in_rounds(const Access& access, Assembler& assembler) {

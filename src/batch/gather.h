@@ -10,6 +10,7 @@
 #include <span>
 
 #include "batch/assemble.h"
+#include "batch/packed_rows.h"
 #include "feature/row_reader.h"
 #include "feature/row_source.h"
 #include "io/random_read.h"
@@ -23,20 +24,27 @@ class Gatherer {
   // `queue` is asked for when something must be read.
   Gatherer(const feature::RowSource& source, std::function<io::ReadQueue&()> queue,
            memory::Ledger& ledger)
-      : reader_(source, ledger), queue_(std::move(queue)), asked_(ledger, "reading") {}
+      : reader_(source, ledger),
+        queue_(std::move(queue)),
+        ledger_(ledger),
+        asked_(ledger, "reading") {}
 
-  void gather(std::span<Assembler* const> window);
+  // `packed` is where whole batches put the rows that they read, and find those of an earlier pass;
+  // null: nowhere.
+  void gather(std::span<Assembler* const> window, PackedRows* packed = nullptr);
 
   // Gives back the memory that it keeps for the next batch.
   void release() {
     reader_.release();
     asked_.release();
+    stage_ = {};
   }
 
   // Rows that were needed, and those of them that were not resident, since the start.
   struct Counts {
     uint64_t rows = 0;
     uint64_t from_disk = 0;
+    uint64_t packed = 0;  // of those from disk
   };
   const Counts& counts() const { return counts_; }
 
@@ -45,6 +53,8 @@ class Gatherer {
   enum class Filled { yes, needs_leases, needs_room };
 
   Filled try_gather(std::span<Assembler* const> window);
+  void read_rows(const Access& access, Assembler& assembler, const PackedRows::Want& want);
+  void read_all(std::span<Assembler* const> window);
   void lease_for(std::span<Assembler* const> window);
   void fill_in_rounds(const Access& access, Assembler& assembler);
   void fill_rows_in_rounds(const Access& access, Assembler& assembler,
@@ -54,6 +64,9 @@ class Gatherer {
 
   feature::RowReader reader_;
   std::function<io::ReadQueue&()> queue_;
+  memory::Ledger& ledger_;
+  PackedRows* packed_ = nullptr;
+  memory::Buffer<std::byte> stage_;  // of what is packed
   memory::Growing<uint32_t> asked_;  // in a round, by their number in the batch
   Counts counts_;
 };

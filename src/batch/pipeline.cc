@@ -24,6 +24,7 @@ Pipeline::Worker::Worker(const sample::Topology& topology, const feature::RowSou
     : sampler(topology,
               {.fanout = options.fanout,
                .all_degrees = options.assembly.weighting == Weighting::gcn_full,
+               .draw = options.draw,
                .reading = options.reading},
               ledger),
       gatherer(
@@ -152,7 +153,7 @@ void Pipeline::make(Worker& worker) {
   Assembly assembly = options_.assembly;
   assembly.gradients = pass_->gradients;
   for (Assembler* assembler : assemblers) assembler->prepare(assembly, rows_.shape().columns);
-  worker.gatherer.gather(assemblers);
+  worker.gatherer.gather(assemblers, pass_->packed);
   const io::ReadQueue::Counts read = worker.sampler.counts();
   const Gatherer::Counts rows = worker.gatherer.counts();
   const std::lock_guard lock(mutex_);
@@ -163,6 +164,7 @@ void Pipeline::make(Worker& worker) {
   reads_.seconds += read.seconds - read_before.seconds;
   reads_.rows += rows.rows - rows_before.rows;
   reads_.rows_on_disk += rows.from_disk - rows_before.from_disk;
+  reads_.rows_packed += rows.packed - rows_before.packed;
   if (reads_.method.empty() && read.reads > 0) reads_.method = worker.sampler.queue().method();
 }
 

@@ -29,6 +29,7 @@
 #include "batch/assemble.h"
 #include "batch/batch.h"
 #include "batch/gather.h"
+#include "batch/packed_rows.h"
 #include "batch/seeds.h"
 #include "feature/row_source.h"
 #include "memory/ledger.h"
@@ -39,6 +40,7 @@ namespace plimsoll::batch {
 
 struct PipelineOptions {
   std::vector<uint32_t> fanout;  // one hop each, the seeds' first
+  recipe::Draw draw = recipe::Draw::uniform;
   Assembly assembly;
   unsigned workers = 1;
   unsigned slots = 3;   // a window, and one for each batch that the trainer holds when it takes one
@@ -58,6 +60,7 @@ struct Pass {
   uint64_t first_batch = 0;
   uint64_t key = 0;  // chooses the draws, together with the batch's index
   bool gradients = false;
+  PackedRows* packed = nullptr;  // rows of an earlier pass of the same batches; must outlive it
 };
 
 // Seconds of threads' time.
@@ -75,6 +78,7 @@ struct ReadCounts {
   double seconds = 0;         // of threads
   uint64_t rows = 0;          // that batches needed
   uint64_t rows_on_disk = 0;  // those of them that were not resident
+  uint64_t rows_packed = 0;   // those of them that came in one piece: see PackedRows
 };
 
 class Pipeline {

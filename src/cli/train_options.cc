@@ -28,7 +28,7 @@ struct RecipeOption {
   const char* field;
   const char* option;
 };
-constexpr std::array<RecipeOption, 17> kRecipeOptions = {{
+constexpr std::array<RecipeOption, 19> kRecipeOptions = {{
     {"model", "--model"},
     {"fanout", "--fanout"},
     {"hidden", "--hidden"},
@@ -36,6 +36,8 @@ constexpr std::array<RecipeOption, 17> kRecipeOptions = {{
     {"dropout", "--dropout"},
     {"batch_norm", "--batch-norm"},
     {"norm", "--norm"},
+    {"sampler", "--sampler"},
+    {"reuse_epochs", "--reuse-epochs"},
     {"batch_size", "--batch-size"},
     {"epochs", "--epochs"},
     {"lr", "--lr"},
@@ -100,6 +102,17 @@ void add_model_options(CLI::App& command, TrainOptions& options) {
   add_choice(command, "--norm", recipe.norm, {"sampled", "full"}, recipe::parse_norm,
              "gcn: divide by degrees within the sample, or in the whole graph")
       ->group(kModel);
+}
+
+void add_drawing_options(CLI::App& command, Recipe& recipe) {
+  add_choice(command, "--sampler", recipe.sampler, {"uniform", "labor"}, recipe::parse_draw,
+             "each node draws for itself, or all of a batch prefer the same neighbours, which "
+             "takes fewer rows")
+      ->group(kLearning);
+  add_whole_number(command, "--reuse-epochs", recipe.reuse_epochs, {1, kMostEpochs},
+                   "epochs in a row with the same draws: the first packs its rows from disk, the "
+                   "others read them in one go")
+      ->group(kLearning);
 }
 
 void add_learning_options(CLI::App& command, TrainOptions& options) {
@@ -214,6 +227,7 @@ std::string quote(const std::string& word) {
 void add_recipe_options(CLI::App& command, TrainOptions& options) {
   add_model_options(command, options);
   add_learning_options(command, options);
+  add_drawing_options(command, options.recipe);
 }
 
 void add_train_options(CLI::App& command, TrainOptions& options) {
@@ -256,6 +270,9 @@ void check_for_model(const Recipe& recipe, const std::set<std::string>& given) {
   }
   if (given.contains("norm") && recipe.model != recipe::ModelKind::gcn) {
     fail(ErrorKind::usage, "--norm goes with --model gcn; {} has none", name(recipe.model));
+  }
+  if (given.contains("sampler") && recipe.model == recipe::ModelKind::mlp) {
+    fail(ErrorKind::usage, "--sampler goes with models that draw neighbours; mlp does not");
   }
 }
 

@@ -34,8 +34,9 @@ void RowReader::prepare(uint64_t count) {
     return static_cast<uint64_t>(area.data() - use.data);
   }();
   area_begin_ = round_up(begin, step_);
-  room_rows_ = (begin + area.size() - area_begin_) / most_bytes_a_row(source_);
-  if ((begin + area.size()) / source_.shape().row_bytes >= UINT32_MAX) {
+  area_end_ = begin + area.size();
+  room_rows_ = (area_end_ - area_begin_) / most_bytes_a_row(source_);
+  if (area_end_ / source_.shape().row_bytes >= UINT32_MAX) {
     fail(ErrorKind::internal, "rows of {} reach beyond 32-bit numbers", source_.shape().row_bytes);
   }
   pieces_ = memory::Buffer<io::Piece>(ledger_, "reading", room_rows_);
@@ -57,6 +58,15 @@ RowReader::Access::Access(const RowReader& reader)
       resident_rows_(use_.line_bytes / rows_.row_bytes),
       all_in_place_(set_ == nullptr && all_resident()) {
   rows_.data = reinterpret_cast<const unsigned char*>(use_.data);
+}
+
+std::optional<RowReader::Stretch> RowReader::stretch(uint64_t bytes) const {
+  if (base_ == nullptr) return {};
+  const uint64_t row_bytes = source_.shape().row_bytes;
+  const uint64_t begin = round_up(area_begin_, std::lcm(row_bytes, io::kBlockBytes));
+  const bool aligned = reinterpret_cast<uintptr_t>(base_ + begin) % io::kBlockBytes == 0;
+  if (!aligned || begin + bytes > area_end_) return {};
+  return Stretch{static_cast<uint32_t>(begin / row_bytes), {base_ + begin, bytes}};
 }
 
 void RowReader::read(io::ReadQueue& queue) {

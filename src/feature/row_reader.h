@@ -32,6 +32,7 @@ class RowReader {
     // Whether every row is at the place of its node's number.
     bool all_in_place() const { return all_in_place_; }
     bool all_resident() const { return resident_rows_ >= rows_.count; }
+    uint64_t resident_rows() const { return resident_rows_; }
     // The node's place, if it is resident.
     std::optional<uint32_t> place(uint32_t node) const {
       const uint64_t row = set_ == nullptr ? node : set_->rank(node);
@@ -64,6 +65,14 @@ class RowReader {
   // ones. Then nothing is wanted any more.
   void read(io::ReadQueue& queue);
 
+  // Room of the area for rows that come in one piece from elsewhere: whole blocks of memory, and
+  // the place of the first row. Nothing where it is too small. What was read before is gone.
+  struct Stretch {
+    uint32_t place = 0;
+    std::span<std::byte> memory;
+  };
+  std::optional<Stretch> stretch(uint64_t bytes) const;
+
  private:
   struct Want {
     uint32_t row;
@@ -78,6 +87,7 @@ class RowReader {
   std::optional<io::LinedFile::Area> area_;
   std::byte* base_ = nullptr;  // of all rows; null until there is an area
   uint64_t area_begin_ = 0;    // from the base, where the first piece may go
+  uint64_t area_end_ = 0;
   uint64_t room_rows_ = 0;
   uint64_t step_ = 1;  // pieces of a file must come to lie at their own offset modulo this
   memory::Growing<Want> wants_;

@@ -24,7 +24,7 @@ class Drawer {
                                               store.meta().split_sizes[0], 1,
                                               [](std::span<const uint32_t>) {})),
         fanout_(recipe.model == recipe::ModelKind::mlp ? std::vector<uint32_t>() : recipe.fanout),
-        sampler_(topology_, {.fanout = fanout_}, ledger),
+        sampler_(topology_, {.fanout = fanout_, .draw = recipe.sampler}, ledger),
         neighborhood_(ledger, fanout_.size()) {}
 
   uint64_t train_nodes() const { return train_nodes_.size(); }

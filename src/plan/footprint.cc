@@ -4,6 +4,8 @@
 #include <bit>
 
 #include "base/units.h"
+#include "batch/packed_rows.h"
+#include "sample/sampler.h"
 
 namespace plimsoll::plan {
 namespace {
@@ -40,6 +42,16 @@ uint64_t computed_rows(const Work& work, size_t layer) {
 
 uint64_t columns_after(const Work& work, size_t layer) {
   return layer + 1 == work.recipe.fanout.size() ? work.store.classes : work.recipe.hidden;
+}
+
+// Neighbours in the lists that LABOR looks at for the last hop. Long lists are met more often than
+// others.
+uint64_t looked_at(const Work& work) {
+  constexpr uint64_t kLongLists = 4;
+  const std::vector<HopSize>& hops = work.probe.largest.hops;
+  if (hops.empty() || work.store.nodes == 0) return 0;
+  const uint64_t degree = work.store.edges / work.store.nodes + 1;
+  return hops.back().destinations * degree * kLongLists;
 }
 
 }  // namespace
@@ -84,14 +96,19 @@ uint64_t slot_bytes(const Work& work, bool reads_disk) {
 uint64_t worker_bytes(const Work& work, const Arrangement& arrangement, bool reads_disk) {
   const BatchSize& batch = work.probe.largest;
   const uint64_t last_edges = batch.hops.empty() ? 0 : batch.hops.back().edges;
-  const uint64_t group = reads_disk ? std::min(kMostPlaces, last_edges) : 4096;
+  const bool labor = work.recipe.sampler == recipe::Draw::labor;
+  const uint64_t group = labor        ? std::min(kMostPlaces, looked_at(work))
+                         : reads_disk ? std::min(kMostPlaces, last_edges)
+                                      : 4096;
   uint64_t bytes =
       8 * std::bit_ceil(2 * (batch.nodes + group)) + grown(16 * batch.nodes) + grown(8 * group);
+  if (labor) bytes += renewed(4 * group) + renewed(8 * sample::kMostLooked);
   if (!reads_disk) return bytes;
   const uint64_t area = arrangement.area_bytes;
   bytes += area + area / 512 * (kPieceBytes + kWord);
   bytes += renewed(kWantBytes * batch.nodes * arrangement.window);
   bytes += kReadRoomBytes + kReadRoomBytes / 512 * kPieceBytes + grown(kWantBytes * group);
+  if (work.recipe.reuse_epochs > 1) bytes += batch::kPackingBytes;
   return bytes;
 }
 

@@ -31,10 +31,15 @@ double product_flops(const Work& work) {
   return flops;
 }
 
+// Reads of a batch, on average over epochs: rows that are put aside come in one piece later.
+double one_by_one(const Question& question, const Reads& reads) {
+  return reads.lists + reads.rows / static_cast<double>(question.recipe.reuse_epochs);
+}
+
 double disk_seconds(const Question& question, const Reads& reads) {
   const Machine& machine = question.machine;
   if (machine.reads_per_second <= 0) return 0;
-  const double by_count = reads.all() / machine.reads_per_second;
+  const double by_count = one_by_one(question, reads) / machine.reads_per_second;
   const auto read_bytes = static_cast<double>(machine.read_bytes);
   const double row_bytes = std::max(read_bytes, static_cast<double>(question.store.row_bytes));
   const double bytes = reads.lists * read_bytes + reads.rows * row_bytes;
@@ -55,7 +60,7 @@ double predict_time(const Question& question, const Arrangement& arrangement, co
   // Seconds of one core each, and of the disk.
   const double making =
       static_cast<double>(edges) * (kDrawShare + row_share) / machine.rows_per_second +
-      reads.all() * kReadCpuSeconds;
+      one_by_one(question, reads) * kReadCpuSeconds;
   const double computing = question.gpu
                                ? 0
                                : product_flops(question.work()) / machine.flops_per_second *

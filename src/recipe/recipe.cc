@@ -25,11 +25,13 @@ constexpr size_t kMostLayers = 64;
 // Each in the order of its enum.
 constexpr std::array<std::string_view, 4> kModels = {"gcn", "sage", "gat", "mlp"};
 constexpr std::array<std::string_view, 2> kNorms = {"sampled", "full"};
+constexpr std::array<std::string_view, 2> kDraws = {"uniform", "labor"};
 constexpr std::array<std::string_view, 2> kEvaluations = {"sampled", "full"};
 constexpr std::array<std::string_view, 3> kSchedules = {"constant", "cosine", "plateau"};
 
 std::span<const std::string_view> names_of(ModelKind /*kind*/) { return kModels; }
 std::span<const std::string_view> names_of(Norm /*norm*/) { return kNorms; }
+std::span<const std::string_view> names_of(Draw /*draw*/) { return kDraws; }
 std::span<const std::string_view> names_of(Evaluation /*evaluation*/) { return kEvaluations; }
 std::span<const std::string_view> names_of(Schedule /*schedule*/) { return kSchedules; }
 
@@ -108,14 +110,18 @@ requires std::is_enum_v<Enum> std::string read(const json& value, Enum& out) {
 struct Field {
   const char* name;
   bool may_change;  // when a run goes on
+  bool is_new;      // and missing in what older versions wrote
   ordered_json (*get)(const Recipe&);
   std::string (*set)(Recipe&, const json&);
   void (*copy)(Recipe& to, const Recipe& from);
 };
 
 template <auto Member>
-constexpr Field field(const char* name, bool may_change = false) {
-  return {name, may_change, [](const Recipe& recipe) { return write(recipe.*Member); },
+constexpr Field field(const char* name, bool may_change = false, bool is_new = false) {
+  return {name,
+          may_change,
+          is_new,
+          [](const Recipe& recipe) { return write(recipe.*Member); },
           [](Recipe& recipe, const json& value) { return read(value, recipe.*Member); },
           [](Recipe& to, const Recipe& from) { to.*Member = from.*Member; }};
 }
@@ -128,6 +134,8 @@ constexpr std::array kFields = {
     field<&Recipe::dropout>("dropout"),
     field<&Recipe::batch_norm>("batch_norm"),
     field<&Recipe::norm>("norm"),
+    field<&Recipe::sampler>("sampler", /*may_change=*/false, /*is_new=*/true),
+    field<&Recipe::reuse_epochs>("reuse_epochs", /*may_change=*/false, /*is_new=*/true),
     field<&Recipe::batch_size>("batch_size"),
     field<&Recipe::epochs>("epochs", /*may_change=*/true),
     field<&Recipe::lr>("lr"),
@@ -176,6 +184,7 @@ void check_at_least_1(std::string_view option, uint64_t value) {
 
 std::string_view name(ModelKind kind) { return kModels.at(static_cast<size_t>(kind)); }
 std::string_view name(Norm norm) { return kNorms.at(static_cast<size_t>(norm)); }
+std::string_view name(Draw draw) { return kDraws.at(static_cast<size_t>(draw)); }
 std::string_view name(Evaluation evaluation) {
   return kEvaluations.at(static_cast<size_t>(evaluation));
 }
@@ -183,6 +192,7 @@ std::string_view name(Schedule schedule) { return kSchedules.at(static_cast<size
 
 ModelKind parse_model(std::string_view word) { return parse<ModelKind>("model", word); }
 Norm parse_norm(std::string_view word) { return parse<Norm>("norm", word); }
+Draw parse_draw(std::string_view word) { return parse<Draw>("sampler", word); }
 Evaluation parse_evaluation(std::string_view word) { return parse<Evaluation>("evaluation", word); }
 Schedule parse_schedule(std::string_view word) { return parse<Schedule>("schedule", word); }
 
@@ -215,7 +225,11 @@ std::string describe(const Recipe& recipe) {
   if (recipe.model != ModelKind::mlp) {
     text += fmt::format(", fan-out {}", format_fanout(recipe.fanout));
   }
+  if (recipe.sampler != Draw::uniform) text += fmt::format(" by {}", name(recipe.sampler));
   text += fmt::format(", batch {}", recipe.batch_size);
+  if (recipe.reuse_epochs > 1) {
+    text += fmt::format(", drawn anew every {} epochs", recipe.reuse_epochs);
+  }
   if (recipe.batch_norm) text += ", batch norm";
   if (recipe.model == ModelKind::gcn) text += fmt::format(", norm {}", name(recipe.norm));
   return text;
@@ -248,6 +262,7 @@ void check(const Recipe& recipe) {
   }
   check_share("--label-smoothing", recipe.label_smoothing);
   check_at_least_1("--log-steps", recipe.log_steps);
+  check_at_least_1("--reuse-epochs", recipe.reuse_epochs);
 }
 
 ordered_json to_json(const Recipe& recipe) {
@@ -273,6 +288,7 @@ Recipe from_json(const json& json, std::string_view where) {
   Recipe recipe;
   for (const Field& field : kFields) {
     const auto value = json.find(field.name);
+    if (value == json.end() && field.is_new) continue;
     if (value == json.end()) fail(ErrorKind::input, "{}: the recipe has no {}", where, field.name);
     if (const std::string expected = field.set(recipe, *value); !expected.empty()) {
       fail(ErrorKind::input, "{}: {} is {}, {} expected", where, field.name, value->dump(),

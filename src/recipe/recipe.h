@@ -14,11 +14,13 @@ namespace plimsoll::recipe {
 
 enum class ModelKind { gcn, sage, gat, mlp };
 enum class Norm { sampled, full };        // whose degrees GCN divides by: the block's, the graph's
+enum class Draw { uniform, labor };       // how neighbours are drawn: see sample/sampler.h
 enum class Evaluation { sampled, full };  // same fan-out, or all neighbours layer by layer
 enum class Schedule { constant, cosine, plateau };
 
 std::string_view name(ModelKind kind);
 std::string_view name(Norm norm);
+std::string_view name(Draw draw);
 std::string_view name(Evaluation evaluation);
 std::string_view name(Schedule schedule);
 
@@ -32,6 +34,8 @@ struct Recipe {
   double dropout = 0.5;                     // before every layer but the first
   bool batch_norm = false;                  // after every layer but the last
   Norm norm = Norm::full;                   // gcn only
+  Draw sampler = Draw::uniform;
+  uint64_t reuse_epochs = 1;  // epochs in a row that see the same drawn batches
 
   uint64_t batch_size = 1024;
   uint64_t epochs = 100;
@@ -50,6 +54,7 @@ struct Recipe {
 // The words of the command line, and back. Throw Error{usage} that names the word and the choices.
 ModelKind parse_model(std::string_view word);
 Norm parse_norm(std::string_view word);
+Draw parse_draw(std::string_view word);
 Evaluation parse_evaluation(std::string_view word);
 Schedule parse_schedule(std::string_view word);
 
@@ -68,7 +73,8 @@ nlohmann::ordered_json to_json(const Recipe& recipe);
 // Fan-outs alone, in that form.
 nlohmann::ordered_json to_json(const std::vector<uint32_t>& fanout);
 
-// Throws Error{input} naming `where` and the field; the json may be anything.
+// Throws Error{input} naming `where` and the field; the json may be anything. What older versions
+// did not write has its default.
 Recipe from_json(const nlohmann::json& json, std::string_view where);
 
 // The recipe of a run that goes on: the stored one. A field whose name is among `given_names` must

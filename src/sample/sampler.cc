@@ -20,6 +20,11 @@ constexpr uint64_t kMostPlaces = 1 << 18;  // in a group, but for one list that 
 constexpr uint32_t kFewPlaces = 48;
 constexpr uint64_t kTableAhead = 16;  // nodes asked for in the table ahead of need
 
+// How many neighbours of a list are looked at by LABOR to take `fanout` of them.
+uint32_t looks_at(const ListBounds& list, uint32_t fanout) {
+  return list.degree <= kMostLooked ? static_cast<uint32_t>(list.degree) : fanout;
+}
+
 }  // namespace
 
 Neighborhood::Neighborhood(memory::Ledger& ledger, size_t hop_count, memory::PageSource* source)
@@ -36,7 +41,9 @@ Sampler::Sampler(const Topology& topology, SamplerOptions options, memory::Ledge
       table_(ledger),
       bounds_(ledger, "sampling"),
       places_(ledger, "sampling"),
-      chosen_(ledger, "sampling") {}
+      chosen_(ledger, "sampling"),
+      looked_(ledger, "sampling"),
+      numbers_(ledger, "sampling") {}
 
 void Sampler::release() {
   lists_.reader().release();
@@ -44,6 +51,8 @@ void Sampler::release() {
   bounds_.release();
   places_.release();
   chosen_.release();
+  looked_.release();
+  numbers_.release();
 }
 
 void Sampler::sample(std::span<const uint32_t> seeds, uint64_t key, Neighborhood& out) {
@@ -81,25 +90,34 @@ void Sampler::sample_hop(uint32_t fanout, uint64_t key, Neighborhood& out, Hop& 
   hop.offsets[0] = 0;
   uint64_t edges = 0;
   const uint32_t group = lists_.topology().neighbors().resident() ? kGroup : kDiskGroup;
+  const bool labor = options_.draw == recipe::Draw::labor;
   for (uint32_t next = 0; next < hop.destinations;) {
     const uint32_t first = next;
     place_count_ = 0;
     for (; next < hop.destinations && next - first < group && place_count_ < kMostPlaces; ++next) {
-      edges += choose(out.nodes[next], bounds_[next], fanout, key);
+      edges += std::min<uint64_t>(fanout, bounds_[next].degree);
       hop.offsets[next + 1] = static_cast<uint32_t>(edges);
+      choose(out.nodes[next], bounds_[next], labor ? looks_at(bounds_[next], fanout) : fanout, key);
     }
     if (edges > UINT32_MAX) {
       fail(ErrorKind::input, "a batch has more than {} edges; lower --batch-size or --fanout",
            UINT32_MAX);
     }
-    const uint64_t from = edges - place_count_;
+    const uint64_t from = hop.offsets[first];
+    const uint64_t picks = edges - from;
     hop.indices.reserve(edges, from);
-    table_.reserve(table_.count() + place_count_);
-    out.nodes.reserve(table_.count() + place_count_, table_.count());
+    table_.reserve(table_.count() + picks);
+    out.nodes.reserve(table_.count() + picks, table_.count());
     uint32_t* picked = hop.indices.data() + from;
-    lists_.neighbors({places_.data(), place_count_}, picked);
-    for (uint64_t i = 0; i < place_count_; ++i) {
-      table_.prefetch(picked[std::min(i + kTableAhead, place_count_ - 1)]);
+    if (labor) {
+      looked_.renew(place_count_);
+      lists_.neighbors({places_.data(), place_count_}, looked_.data());
+      keep_smallest({first, next}, hop, key, picked);
+    } else {
+      lists_.neighbors({places_.data(), place_count_}, picked);
+    }
+    for (uint64_t i = 0; i < picks; ++i) {
+      table_.prefetch(picked[std::min(i + kTableAhead, picks - 1)]);
       const uint32_t node = picked[i];
       const uint32_t number = table_.number(node);
       out.nodes[number] = node;  // the same value where it has been met before
@@ -109,8 +127,36 @@ void Sampler::sample_hop(uint32_t fanout, uint64_t key, Neighborhood& out, Hop& 
   hop.sources = table_.count();
 }
 
-// Appends the places of up to `fanout` neighbours to places_; returns how many.
-uint32_t Sampler::choose(uint32_t node, const ListBounds& list, uint32_t fanout, uint64_t key) {
+// From what was looked at of the lists of these destinations to what each of them takes, in the
+// order of the list.
+void Sampler::keep_smallest(const Range& destinations, const Hop& hop, uint64_t key,
+                            uint32_t* picked) {
+  constexpr uint64_t kIndexMask = kMostLooked - 1;  // the rest of a number's bits are the hash's
+  const RandomStream numbers(key, 1);
+  const uint32_t* list = looked_.data();
+  for (uint32_t i = destinations.first; i < destinations.last; ++i) {
+    const uint32_t count = hop.degree(i);
+    const auto length = static_cast<uint32_t>(looks_at(bounds_[i], count));
+    if (length <= count) {
+      picked = std::copy_n(list, count, picked);
+      list += count;
+      continue;
+    }
+    numbers_.renew(length);
+    for (uint32_t j = 0; j < length; ++j) {
+      numbers_[j] = (numbers.at(list[j]) & ~kIndexMask) | j;
+    }
+    uint64_t* const first = numbers_.data();
+    std::nth_element(first, first + count, first + length);
+    for (uint32_t j = 0; j < count; ++j) first[j] &= kIndexMask;
+    std::sort(first, first + count);
+    for (uint32_t j = 0; j < count; ++j) *picked++ = list[first[j]];
+    list += length;
+  }
+}
+
+// Appends the places of up to `fanout` neighbours to places_.
+void Sampler::choose(uint32_t node, const ListBounds& list, uint32_t fanout, uint64_t key) {
   const auto [begin, degree] = list;
   const auto count = static_cast<uint32_t>(std::min<uint64_t>(fanout, degree));
   places_.reserve(place_count_ + count, place_count_);
@@ -127,7 +173,6 @@ uint32_t Sampler::choose(uint32_t node, const ListBounds& list, uint32_t fanout,
     choose_many(list, count, mix64(key + node));
   }
   place_count_ += count;
-  return count;
 }
 
 void Sampler::choose_some(const ListBounds& list, uint32_t count, uint64_t node_key) {

@@ -4,6 +4,11 @@
 //
 // Every draw is a hash of (key, hop, node, draw), so a neighbourhood depends on its seeds and key
 // alone, not on threads or on what was drawn before.
+//
+// LABOR (Draw::labor): every neighbour has one number, a hash of (key, hop, neighbour), and a node
+// takes the neighbours with the smallest. Each node still draws uniformly without replacement, but
+// nodes with common neighbours prefer the same ones, so that a batch has fewer different nodes. It
+// looks at whole lists; those longer than kMostLooked are drawn from as above.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +17,7 @@
 
 #include "memory/growing.h"
 #include "memory/ledger.h"
+#include "recipe/recipe.h"
 #include "sample/node_table.h"
 #include "sample/topology.h"
 
@@ -45,9 +51,12 @@ struct Neighborhood {
   std::vector<Hop> hops;  // hops[0] ends at the seeds
 };
 
+constexpr uint64_t kMostLooked = 4096;
+
 struct SamplerOptions {
   std::vector<uint32_t> fanout;  // one hop each, the seeds' first
   bool all_degrees = false;      // the outermost nodes', too
+  recipe::Draw draw = recipe::Draw::uniform;
   io::ReadOptions reading;
 };
 
@@ -68,7 +77,12 @@ class Sampler {
  private:
   void find_bounds(Neighborhood& out, uint32_t known, uint32_t count);
   void sample_hop(uint32_t fanout, uint64_t key, Neighborhood& out, Hop& hop);
-  uint32_t choose(uint32_t node, const ListBounds& list, uint32_t fanout, uint64_t key);
+  void choose(uint32_t node, const ListBounds& list, uint32_t fanout, uint64_t key);
+  struct Range {
+    uint32_t first;
+    uint32_t last;
+  };
+  void keep_smallest(const Range& destinations, const Hop& hop, uint64_t key, uint32_t* picked);
   void choose_some(const ListBounds& list, uint32_t count, uint64_t node_key);
   void choose_many(const ListBounds& list, uint32_t count, uint64_t node_key);
 
@@ -79,6 +93,8 @@ class Sampler {
   memory::Growing<uint64_t> places_;    // of the group's picks, in the neighbours file
   memory::Growing<uint64_t> chosen_;    // a bit for every place of a list, for large fan-outs
   uint64_t place_count_ = 0;
+  memory::Growing<uint32_t> looked_;   // LABOR: all of the group's lists, one by one
+  memory::Growing<uint64_t> numbers_;  // of one list, and their order
 };
 
 }  // namespace plimsoll::sample

@@ -122,11 +122,17 @@ batch::Assembly assembly_for(recipe::ModelKind kind, recipe::Norm norm) {
   return {batch::Input::rows, batch::Weighting::none};
 }
 
-Source::Source(const Place& place, const feature::RowSource& rows, std::vector<uint32_t> fanout,
+Hops hops_of(const recipe::Recipe& recipe) {
+  if (recipe.model == recipe::ModelKind::mlp) return {};
+  return {recipe.fanout, recipe.sampler};
+}
+
+Source::Source(const Place& place, const feature::RowSource& rows, const Hops& hops,
                const batch::Assembly& assembly)
     : pages(pinned_pages(place.device)),
       pipeline(place.topology, rows,
-               {.fanout = std::move(fanout),
+               {.fanout = hops.fanout,
+                .draw = hops.draw,
                 .assembly = assembly,
                 .workers = place.arrangement.workers,
                 .slots = place.arrangement.workers * place.arrangement.window +
@@ -208,7 +214,8 @@ void Inference::answer_full(std::span<const Question> questions, Report& report,
 
 void Inference::compute_layer(size_t layer, const feature::RowSource& rows,
                               const feature::NodeSet& nodes, HiddenRows& out, Report& report) {
-  Source source(place_, rows, {UINT32_MAX}, assembly_for(model_.shape().kind, recipe::Norm::full));
+  Source source(place_, rows, {.fanout = {UINT32_MAX}},
+                assembly_for(model_.shape().kind, recipe::Norm::full));
   const batch::Pass pass = {.seeds = batch::Seeds::members(nodes), .batch_size = kFullBatch};
   for_each_batch(source, pass, report,
                  [&](const batch::Batch& /*batch*/, const nn::BatchTensors& tensors) {
@@ -226,7 +233,7 @@ void Inference::answer_last_layer(const feature::RowSource& rows,
   if (options_.embeddings && assembly.input == batch::Input::aggregated) {
     assembly.input = batch::Input::aggregated_and_own;
   }
-  Source source(place_, rows, {UINT32_MAX}, assembly);
+  Source source(place_, rows, {.fanout = {UINT32_MAX}}, assembly);
   for (size_t i = 0; i < questions.size(); ++i) {
     const batch::Pass pass = {
         .seeds = questions[i].seeds, .labels = questions[i].labels, .batch_size = kFullBatch};

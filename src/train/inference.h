@@ -38,9 +38,16 @@ struct Place {
   std::function<void(const std::string& what)> on_stall = {};
 };
 
-// A pipeline for these fan-outs whose batches fit the device, with its feeder.
+struct Hops {
+  std::vector<uint32_t> fanout;
+  recipe::Draw draw = recipe::Draw::uniform;
+};
+
+Hops hops_of(const recipe::Recipe& recipe);
+
+// A pipeline for these hops whose batches fit the device, with its feeder.
 struct Source {
-  Source(const Place& place, const feature::RowSource& rows, std::vector<uint32_t> fanout,
+  Source(const Place& place, const feature::RowSource& rows, const Hops& hops,
          const batch::Assembly& assembly);
 
   std::unique_ptr<memory::PageSource> pages;

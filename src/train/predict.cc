@@ -151,9 +151,7 @@ void predict(const PredictJob& job) {
   nn::Model model(checkpoint.shape, 0, device);
   load_model(checkpoint, job.checkpoint, model);
   const Place place = {data.topology, arrangement, device, job.ledger};
-  Source source(place, data.rows,
-                recipe.model == recipe::ModelKind::mlp ? std::vector<uint32_t>() : recipe.fanout,
-                assembly_for(recipe.model, recipe.norm));
+  Source source(place, data.rows, hops_of(recipe), assembly_for(recipe.model, recipe.norm));
   Inference inference(
       model, place, data.rows, source,
       {.evaluation = job.evaluation.value_or(recipe.evaluation),

@@ -89,7 +89,8 @@ ordered_json to_json(const Results& results) {
         {"reads", results.reads.reads},
         {"bytes", results.reads.bytes},
         {"rows", results.reads.rows},
-        {"rows_on_disk", results.reads.rows_on_disk}}},
+        {"rows_on_disk", results.reads.rows_on_disk},
+        {"rows_packed", results.reads.rows_packed}}},
       {"store_checksum", results.store_checksum},
       {"recipe", recipe::to_json(recipe)},
       {"series", series}};

@@ -51,9 +51,7 @@ Trainer::Trainer(const TrainJob& job, const plan::Arrangement& arrangement, cons
       store_(identity_of(job.store)),
       model_(shape_of(recipe_, job.store), key(recipe_.seed, kParameters, 0), device),
       adam_(model_.values()),
-      source_(place_, data.rows,
-              recipe_.model == recipe::ModelKind::mlp ? std::vector<uint32_t>() : recipe_.fanout,
-              assembly_for(recipe_.model, recipe_.norm)),
+      source_(place_, data.rows, hops_of(recipe_), assembly_for(recipe_.model, recipe_.norm)),
       inference_(model_, place_, data.rows, source_,
                  {.evaluation = recipe_.evaluation,
                   .batch_size = recipe_.batch_size,
@@ -127,10 +125,25 @@ double Trainer::learning_rate() const {
   return recipe_.lr * position_.lr_scale;
 }
 
+// Null where no epoch draws what another has drawn, or every row is in memory anyway.
+batch::PackedRows* Trainer::rows_to_reuse(uint64_t batches) {
+  if (recipe_.reuse_epochs == 1 || data_.rows.file().resident()) return nullptr;
+  if (!packed_rows_) {
+    packed_rows_.emplace(
+        batch::PackedRows::Options{
+            .folder = job_.save_dir, .batches = batches, .row_bytes = data_.rows.shape().row_bytes},
+        job_.ledger);
+  } else if (position_.epoch % recipe_.reuse_epochs == 0 && position_.batch == 0) {
+    packed_rows_->clear();
+  }
+  return &*packed_rows_;
+}
+
 bool Trainer::train_epoch() {
   const batch::Split& split = data_.splits.train;
+  const uint64_t drawing = position_.epoch / recipe_.reuse_epochs;
   const batch::Seeds seeds =
-      batch::Seeds::shuffled(split.nodes.span(), key(recipe_.seed, kShuffle, position_.epoch));
+      batch::Seeds::shuffled(split.nodes.span(), key(recipe_.seed, kShuffle, drawing));
   const uint64_t total = seeds.batches(recipe_.batch_size);
   if (position_.batch >= total) return true;  // stopped while evaluating
   const Clock::time_point start = Clock::now();
@@ -147,8 +160,9 @@ bool Trainer::train_epoch() {
                         .labels = split.labels.span(),
                         .batch_size = recipe_.batch_size,
                         .first_batch = position_.batch,
-                        .key = key(recipe_.seed, kDraws, position_.epoch),
-                        .gradients = true});
+                        .key = key(recipe_.seed, kDraws, drawing),
+                        .gradients = true,
+                        .packed = rows_to_reuse(total)});
   for (FedBatch* fed = &source_.feeder.next(); fed->batch != nullptr;
        fed = &source_.feeder.next()) {
     const bool ended = fed->batch->last_part();

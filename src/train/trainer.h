@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "batch/packed_rows.h"
 #include "memory/timeline.h"
 #include "nn/adam.h"
 #include "nn/loss.h"
@@ -46,6 +47,7 @@ class Trainer {
   double learning_rate() const;
   // One epoch or the rest of it; false when it was asked to stop on the way.
   bool train_epoch();
+  batch::PackedRows* rows_to_reuse(uint64_t batches);
   // One batch, or a part of one; the step comes with the last.
   void train_batch(FedBatch& fed);
   // Adds to the gradients; returns the sum of the losses, on the device.
@@ -73,6 +75,7 @@ class Trainer {
   const StoreIdentity store_;
   nn::Model model_;
   nn::Adam adam_;
+  std::optional<batch::PackedRows> packed_rows_;  // of epochs with the same draws
   Source source_;
   Inference inference_;
   Position position_;

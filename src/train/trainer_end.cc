@@ -118,10 +118,17 @@ void Trainer::print_end(const Results& results) const {
 
 void Trainer::print_reads(const batch::ReadCounts& reads) {
   if (reads.reads == 0) return;
+  const auto percent = [&](uint64_t rows) {
+    return 100.0 * static_cast<double>(rows) /
+           static_cast<double>(std::max<uint64_t>(1, reads.rows));
+  };
   fmt::print("disk      {} reads of {} on average by {}; {:.1f} % of the rows were not in memory\n",
              format_count(reads.reads), format_bytes(reads.bytes / reads.reads), reads.method,
-             100.0 * static_cast<double>(reads.rows_on_disk) /
-                 static_cast<double>(std::max<uint64_t>(1, reads.rows)));
+             percent(reads.rows_on_disk));
+  if (reads.rows_packed > 0) {
+    fmt::print("          {:.1f} % came in one piece from an earlier epoch with the same draws\n",
+               percent(reads.rows_packed));
+  }
 }
 
 void Trainer::print_memory(const Results& results) const {

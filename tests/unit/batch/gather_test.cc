@@ -198,6 +198,46 @@ TEST_F(GathererTest, ReadsRowsThatBatchesShareOnce) {
   EXPECT_LT(reads_of(5), reads_of(1) / 2);
 }
 
+// A second time, what was packed comes without a read for every row; with the same bits.
+TEST_P(GathererOf, GivesTheSameFromPackedRows) {
+  const TempFolder folder;
+  for (const Style& style : styles()) {
+    SCOPED_TRACE(style.name);
+    Gathering gathering(data_, style, five_batches(nodes()));
+    for (size_t i = 0; i < gathering.window().size(); ++i) {
+      Batch& batch = gathering.window()[i]->batch();
+      batch.index = i;
+      batch.whole = batch.seeds;
+    }
+    const feature::RowSource source = data_.source({.line_bytes = kStep, .area_bytes = 16 * kMiB});
+    const auto gatherer = make(source);
+    PackedRows packed({.folder = folder.path(), .batches = 5, .row_bytes = data_.rows().row_bytes},
+                      data_.ledger);
+    for (int round = 0; round < 3; ++round) {
+      const uint64_t reads = queue_->counts().reads;
+      gathering.wipe();
+      gatherer->gather(gathering.window(), &packed);
+      ASSERT_TRUE(gathering.as_expected());
+      if (round > 0) {
+        EXPECT_EQ(queue_->counts().reads, reads);
+      }
+    }
+    EXPECT_EQ(3 * gatherer->counts().packed, 2 * gatherer->counts().from_disk);
+    // Below another line, batches want other rows.
+    source.file().lower_by(1);
+    const uint64_t packed_before = gatherer->counts().packed;
+    gathering.wipe();
+    gatherer->gather(gathering.window(), &packed);
+    ASSERT_TRUE(gathering.as_expected());
+    EXPECT_EQ(gatherer->counts().packed, packed_before);
+    packed.clear();
+    gathering.wipe();
+    gatherer->gather(gathering.window(), &packed);
+    ASSERT_TRUE(gathering.as_expected());
+    EXPECT_EQ(gatherer->counts().packed, packed_before);
+  }
+}
+
 TEST_F(GathererTest, AsksForNoQueueAndNoAreaWhereAllIsResident) {
   const feature::RowSource source = data_.source({.line_bytes = UINT64_MAX});
   Gathering gathering(data_, styles()[0], one_batch());

@@ -74,6 +74,34 @@ class PipelineWithLines : public testing::Test {
   std::vector<int32_t> labels_;
 };
 
+TEST_F(PipelineWithLines, GivesThemAgainFromPackedRows) {
+  for (const auto& [style, assembly] : kStyles) {
+    SCOPED_TRACE(style);
+    const auto expected = resident(assembly);
+    const feature::RowSource rows = rows_with(kStep, 8 * kMiB);
+    for (const unsigned window : {1U, 4U}) {
+      Pipeline pipeline(data_.topology, rows, options(assembly, kMostWorkers, window),
+                        data_.ledger);
+      PackedRows packed({.folder = folder_.path(),
+                         .batches = expected.size(),
+                         .row_bytes = data_.rows().row_bytes},
+                        data_.ledger);
+      Pass again = pass();
+      again.packed = &packed;
+      pipeline.start(again);
+      EXPECT_TRUE(drain(pipeline) == expected);
+      const ReadCounts first = pipeline.reads();
+      EXPECT_GT(first.rows_on_disk, 0U);
+      EXPECT_EQ(first.rows_packed, 0U);
+      pipeline.start(again);
+      EXPECT_TRUE(drain(pipeline) == expected);
+      EXPECT_EQ(pipeline.reads().reads, first.reads);
+      EXPECT_EQ(pipeline.reads().rows_packed, first.rows_on_disk);
+      pipeline.release();
+    }
+  }
+}
+
 TEST_F(PipelineWithLines, GivesTheBatchesOfResidentData) {
   ASSERT_GT(data_.file_bytes(), 2 * kStep);
   const std::vector<sample::TopologyLines> list_lines = {{0, 0}, {UINT64_MAX, 0}, {}};

@@ -96,7 +96,10 @@ TEST_F(SamplerWithLines, DrawsAsFromMemory) {
               std::min(lines.neighbors_bytes, lined.neighbors().bytes()));
     for (const auto& fanout : fanouts) {
       for (const bool all_degrees : {false, true}) {
-        const SamplerOptions options = {.fanout = fanout, .all_degrees = all_degrees};
+        const SamplerOptions options = {
+            .fanout = fanout,
+            .all_degrees = all_degrees,
+            .draw = all_degrees ? recipe::Draw::labor : recipe::Draw::uniform};
         EXPECT_EQ(draw(lined, options, seeds(), 1), draw(resident, options, seeds(), 1));
       }
     }

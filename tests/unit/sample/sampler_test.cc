@@ -26,9 +26,10 @@ constexpr uint32_t kAll = UINT32_MAX;
 
 // A graph with a sampler and what it draws into.
 struct Sampling {
-  Sampling(const Lists& lists, const std::vector<uint32_t>& fanout)
+  Sampling(const Lists& lists, const std::vector<uint32_t>& fanout,
+           recipe::Draw draw = recipe::Draw::uniform)
       : topology(topology_of(lists, ledger)),
-        sampler(topology, {.fanout = fanout}, ledger),
+        sampler(topology, {.fanout = fanout, .draw = draw}, ledger),
         neighborhood(ledger, fanout.size()) {}
 
   Drawn draw(const std::vector<uint32_t>& seeds, uint64_t key) {
@@ -90,16 +91,18 @@ class SamplerOfFanout : public testing::TestWithParam<std::vector<uint32_t>> {};
 
 TEST_P(SamplerOfFanout, DrawsRealEdgesOnceAndAsManyAsItCan) {
   const Lists lists = random_lists(3000, 300, 2);
-  Sampling sampling(lists, GetParam());
-  for (uint64_t key = 0; key < 5; ++key) {
-    const auto seeds = every(97, static_cast<uint32_t>(key), 3000);
-    ASSERT_NO_FATAL_FAILURE(expect_sound(lists, seeds, GetParam(), sampling.draw(seeds, key)));
+  for (const auto draw : {recipe::Draw::uniform, recipe::Draw::labor}) {
+    Sampling sampling(lists, GetParam(), draw);
+    for (uint64_t key = 0; key < 5; ++key) {
+      const auto seeds = every(97, static_cast<uint32_t>(key), 3000);
+      ASSERT_NO_FATAL_FAILURE(expect_sound(lists, seeds, GetParam(), sampling.draw(seeds, key)));
+    }
+    // More seeds than a group, in no order, and a single one.
+    auto seeds = every(13, 0, 3000);
+    std::ranges::reverse(seeds);
+    ASSERT_NO_FATAL_FAILURE(expect_sound(lists, seeds, GetParam(), sampling.draw(seeds, 9)));
+    ASSERT_NO_FATAL_FAILURE(expect_sound(lists, {0}, GetParam(), sampling.draw({0}, 9)));
   }
-  // More seeds than a group, in no order, and a single one.
-  auto seeds = every(13, 0, 3000);
-  std::ranges::reverse(seeds);
-  ASSERT_NO_FATAL_FAILURE(expect_sound(lists, seeds, GetParam(), sampling.draw(seeds, 9)));
-  ASSERT_NO_FATAL_FAILURE(expect_sound(lists, {0}, GetParam(), sampling.draw({0}, 9)));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -180,11 +183,51 @@ TEST(Sampler, DrawsFromAHubOfAHundredThousand) {
     lists[node].push_back(0);
   }
   for (const uint32_t fanout : {1U, 10U, 48U, 49U, 200U, 99'999U, 100'000U, kAll}) {
-    Sampling sampling(lists, {fanout, 2});
-    for (const auto& seeds : {std::vector<uint32_t>{0}, std::vector<uint32_t>{77, 0, 5}}) {
-      ASSERT_NO_FATAL_FAILURE(expect_sound(lists, seeds, {fanout, 2}, sampling.draw(seeds, 4)));
+    for (const auto draw : {recipe::Draw::uniform, recipe::Draw::labor}) {
+      Sampling sampling(lists, {fanout, 2}, draw);
+      for (const auto& seeds : {std::vector<uint32_t>{0}, std::vector<uint32_t>{77, 0, 5}}) {
+        ASSERT_NO_FATAL_FAILURE(expect_sound(lists, seeds, {fanout, 2}, sampling.draw(seeds, 4)));
+      }
     }
   }
+}
+
+TEST(Labor, DrawsEveryNeighbourAsOften) {
+  constexpr uint32_t kNeighbors = 40;
+  constexpr uint32_t kFanout = 7;
+  constexpr int kDraws = 20'000;
+  Lists lists(kNeighbors + 1);
+  for (uint32_t node = 1; node <= kNeighbors; ++node) lists[0].push_back(node);
+  Sampling sampling(lists, {kFanout}, recipe::Draw::labor);
+  std::vector<double> times(kNeighbors + 1);
+  for (uint64_t key = 0; key < kDraws; ++key) {
+    const Drawn drawn = sampling.draw({0}, key);
+    for (const uint32_t index : drawn.hops[0].indices) ++times[drawn.nodes[index]];
+  }
+  const double expected = double{kDraws} * kFanout / kNeighbors;
+  double chi_square = 0;
+  for (uint32_t node = 1; node <= kNeighbors; ++node) {
+    chi_square += (times[node] - expected) * (times[node] - expected) / expected;
+  }
+  EXPECT_LT(chi_square, 80);  // 39 degrees of freedom: one in ten thousand
+}
+
+TEST(Labor, TakesTheSameNeighboursForNodesThatShareThem) {
+  Lists lists(1000);
+  for (uint32_t node = 0; node < 100; ++node) {
+    for (uint32_t neighbor = 100; neighbor < 1000; ++neighbor) lists[node].push_back(neighbor);
+  }
+  const auto seeds = every(1, 0, 100);
+  const Drawn shared = Sampling(lists, {10}, recipe::Draw::labor).draw(seeds, 3);
+  EXPECT_EQ(shared.nodes.size(), 110U);
+  EXPECT_GT(Sampling(lists, {10}).draw(seeds, 3).nodes.size(), 600U);
+}
+
+TEST(Labor, MeetsFewerNodesThanDrawingAlone) {
+  const Lists lists = random_lists(3000, 300, 2);
+  const auto seeds = every(13, 0, 3000);
+  const size_t shared = Sampling(lists, {5, 3}, recipe::Draw::labor).draw(seeds, 1).nodes.size();
+  EXPECT_LT(shared, 0.9 * static_cast<double>(Sampling(lists, {5, 3}).draw(seeds, 1).nodes.size()));
 }
 
 TEST(Sampler, DrawsTheSameForTheSameKeyAndAnotherForAnother) {

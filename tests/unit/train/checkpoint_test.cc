@@ -314,7 +314,7 @@ TEST_F(CheckpointFile, PredictsInPythonAsHere) {
   Trained trained(recipe_of(ModelKind::gcn, /*batch_norm=*/true));
   write_torch_file(path_, trained.checkpoint());
   const Place place = {graph.topology(), {}, kCpu, graph.ledger()};
-  Source source(place, graph.rows(), trained.recipe.fanout,
+  Source source(place, graph.rows(), hops_of(trained.recipe),
                 assembly_for(ModelKind::gcn, recipe::Norm::full));
   Inference inference(trained.model, place, graph.rows(), source,
                       {.evaluation = recipe::Evaluation::full});

@@ -86,7 +86,7 @@ class LinedInference : public testing::Test {
                       ? ledger_.lease("others", ledger_.available_bytes() - where.left_bytes)
                       : memory::Lease()),
           place_{data_.topology, arrangement(where), kCpu, ledger_},
-          source_(place_, data_.rows, {3, 2, 2},
+          source_(place_, data_.rows, {.fanout = {3, 2, 2}},
                   assembly_for(model.shape().kind, recipe::Norm::full)) {}
 
     std::vector<Said> say(Evaluation evaluation = Evaluation::full) {

@@ -35,6 +35,8 @@ void Gatherer::gather(std::span<Assembler* const> window) {
       case Filled::needs_room:
         for (Assembler* const& assembler : window) gather({&assembler, 1});
         return;
+      case Filled::line_went_down:
+        break;
     }
   }
 }
@@ -52,10 +54,10 @@ void Gatherer::lease_for(std::span<Assembler* const> window) {
 }
 
 Gatherer::Filled Gatherer::try_gather(std::span<Assembler* const> window) {
-  const Access access(reader_);
-  if (access.all_in_place()) {
+  std::optional<Access> access(reader_);
+  if (access->all_in_place()) {
     for (Assembler* assembler : window) {
-      assembler->fill(access.rows(), assembler->batch().nodes.data());
+      assembler->fill(access->rows(), assembler->batch().nodes.data());
     }
     return Filled::yes;
   }
@@ -67,13 +69,12 @@ Gatherer::Filled Gatherer::try_gather(std::span<Assembler* const> window) {
     }
   }
   const bool prepared = reader_.prepared() >= nodes && asked_.capacity() >= reader_.room_rows();
-  if (!prepared && !access.all_resident()) return Filled::needs_leases;
+  if (!prepared && !access->all_resident()) return Filled::needs_leases;
   uint64_t on_disk = 0;
-  for (Assembler* assembler : window) on_disk += mark(access, *assembler);
+  for (Assembler* assembler : window) on_disk += mark(*access, *assembler);
   if (on_disk > reader_.room_rows()) {
     if (window.size() > 1) return Filled::needs_room;
-    fill_in_rounds(access, *window.front());
-    return Filled::yes;
+    return fill_in_rounds(access, *window.front()) ? Filled::yes : Filled::line_went_down;
   }
   for (Assembler* assembler : window) {
     const auto nodes_of = assembler->batch().nodes;
@@ -82,28 +83,33 @@ Gatherer::Filled Gatherer::try_gather(std::span<Assembler* const> window) {
       if (places[i] == kOnDisk) reader_.want(nodes_of[i], &places[i]);
     }
   }
-  if (reader_.wanted() > 0) {
-    counts_.from_disk += reader_.wanted();
-    reader_.read(queue_());
-  }
+  if (!read(access)) return Filled::line_went_down;
   for (Assembler* assembler : window) {
-    assembler->fill(access.rows(), assembler->places().data());
+    assembler->fill(access->rows(), assembler->places().data());
   }
   return Filled::yes;
 }
 
-void Gatherer::fill_in_rounds(const Access& access, Assembler& assembler) {
-  if (assembler.assembly().input == Input::rows) {
-    fill_rows_in_rounds(access, assembler, &Assembler::fill_rows);
-    return;
-  }
-  fill_sums_in_rounds(access, assembler);
-  if (assembler.assembly().input == Input::aggregated_and_own) {
-    fill_rows_in_rounds(access, assembler, &Assembler::fill_own);
-  }
+bool Gatherer::read(std::optional<Access>& access) {
+  if (reader_.wanted() == 0) return true;
+  const uint64_t counted_on = access->resident_rows();
+  counts_.from_disk += reader_.wanted();
+  access.reset();
+  reader_.read(queue_());
+  access.emplace(reader_);
+  return access->resident_rows() >= counted_on;
 }
 
-void Gatherer::fill_rows_in_rounds(const Access& access, Assembler& assembler,
+bool Gatherer::fill_in_rounds(std::optional<Access>& access, Assembler& assembler) {
+  if (assembler.assembly().input == Input::rows) {
+    return fill_rows_in_rounds(access, assembler, &Assembler::fill_rows);
+  }
+  return fill_sums_in_rounds(access, assembler) &&
+         (assembler.assembly().input != Input::aggregated_and_own ||
+          fill_rows_in_rounds(access, assembler, &Assembler::fill_own));
+}
+
+bool Gatherer::fill_rows_in_rounds(std::optional<Access>& access, Assembler& assembler,
                                    void (Assembler::*fill)(const kernel::Rows&, const uint32_t*,
                                                            const Assembler::Part&)) {
   const auto nodes = assembler.batch().nodes;
@@ -118,17 +124,17 @@ void Gatherer::fill_rows_in_rounds(const Access& access, Assembler& assembler,
       reader_.want(nodes[last], &places[last]);
     }
     const uint64_t asked = reader_.wanted();
-    counts_.from_disk += asked;
-    reader_.read(queue_());
-    (assembler.*fill)(access.rows(), places, {.first = first, .last = last});
+    if (!read(access)) return false;
+    (assembler.*fill)(access->rows(), places, {.first = first, .last = last});
     for (uint64_t i = 0; i < asked; ++i) places[asked_[i]] = kOnDisk;
     first = last;
   }
+  return true;
 }
 
 // Goes through the lists edge by edge, asking for rows until the room is full: then what has been
 // asked for is read and added up, and the walk goes on, in the middle of a list if it must.
-void Gatherer::fill_sums_in_rounds(const Access& access, Assembler& assembler) {
+bool Gatherer::fill_sums_in_rounds(std::optional<Access>& access, Assembler& assembler) {
   const auto nodes = assembler.batch().nodes;
   uint32_t* places = assembler.places().data();
   const sample::Hop& hop = assembler.summed_hop();
@@ -145,32 +151,33 @@ void Gatherer::fill_sums_in_rounds(const Access& access, Assembler& assembler) {
   };
   const auto add_up = [&](uint64_t last, uint64_t to_edge) {
     for (uint64_t i = 0; i < asked; ++i) reader_.want(nodes[asked_[i]], &places[asked_[i]]);
-    counts_.from_disk += asked;
-    reader_.read(queue_());
+    if (!read(access)) return false;
     part.last = last;
     part.to_edge = to_edge;
-    assembler.fill_sums(access.rows(), places, part);
+    assembler.fill_sums(access->rows(), places, part);
     for (uint64_t i = 0; i < asked; ++i) places[asked_[i]] = kOnDisk;
     asked = 0;
+    return true;
   };
   // Adds up all destinations before i, and i as far as `edge`; goes on from there.
   const auto break_at = [&](uint32_t i, uint64_t edge) {
     const bool begun = edge > hop.offsets[i];
-    add_up(begun ? i + 1 : i, begun ? edge : UINT64_MAX);
+    if (!add_up(begun ? i + 1 : i, begun ? edge : UINT64_MAX)) return false;
     part = {.first = i, .from_edge = begun ? edge : 0};
+    return true;
   };
   for (uint32_t i = 0; i < hop.destinations; ++i) {
     for (uint64_t e = hop.offsets[i]; e < hop.offsets[i + 1]; ++e) {
       if (ask(hop.indices[e])) continue;
-      break_at(i, e);
+      if (!break_at(i, e)) return false;
       ask(hop.indices[e]);
     }
     // The own row is added after the last edge.
     if (!own_row || ask(i)) continue;
-    break_at(i, hop.offsets[i + 1]);
+    if (!break_at(i, hop.offsets[i + 1])) return false;
     ask(i);
   }
-  add_up(hop.destinations, UINT64_MAX);
+  return add_up(hop.destinations, UINT64_MAX);
 }
 
 }  // namespace plimsoll::batch

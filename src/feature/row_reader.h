@@ -32,6 +32,7 @@ class RowReader {
     // Whether every row is at the place of its node's number.
     bool all_in_place() const { return all_in_place_; }
     bool all_resident() const { return resident_rows_ >= rows_.count; }
+    uint64_t resident_rows() const { return resident_rows_; }
     // The node's place, if it is resident.
     std::optional<uint32_t> place(uint32_t node) const {
       const uint64_t row = set_ == nullptr ? node : set_->rank(node);

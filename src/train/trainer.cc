@@ -327,6 +327,7 @@ void Trainer::judge(const EpochResult& result) {
 // best.pth first: if only one of the two reaches the disk, the run that resumes from last.pth will
 // find the same best again.
 void Trainer::write_checkpoints() {
+  data_.check_unchanged();
   look_at_losses();
   if (best_ && !best_written_) {
     write_torch_file(job_.save_dir / "best.pth", *best_);
@@ -340,6 +341,7 @@ void Trainer::write_checkpoints() {
 }
 
 void Trainer::write_named_checkpoint() {
+  data_.check_unchanged();
   const fs::path file = job_.save_dir / fmt::format("epoch_{:03}.pth", position_.epoch);
   write_torch_file(file, make_checkpoint(model_, adam_, recipe_, store_, position_));
   last_good_ = file.string();

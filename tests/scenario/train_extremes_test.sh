@@ -53,8 +53,9 @@ holds "hub, gat" hub.plim --model gat --heads 4 --fanout all,all --batch-size 50
 
 plimsoll synth papers100M --scale 0.0004 --seed 1 --quiet --out papers.plim
 holds "batches of 1" papers.plim --model gcn --fanout 3,2 --batch-size 1 --hidden 32 --epochs 1
+# Small batches leave the least room for an evaluation with all neighbours.
 for evaluation in sampled full; do
-  holds "--eval $evaluation" papers.plim --model sage --fanout 10,5 --batch-size 128 --hidden 64 --epochs 2 --eval $evaluation
+  holds "--eval $evaluation" papers.plim --model sage --fanout 5,3 --batch-size 64 --hidden 64 --epochs 2 --eval $evaluation
 done
 
 plimsoll synth --nodes 170000 --edges 400000 --classes 8 --features 32 --seed 2 --quiet --out wide.plim

@@ -59,8 +59,8 @@ std::string_view name(ErrorKind kind) {
 
 void fail_errno(std::string_view what, std::string_view path, int error_number) {
   if (error_number == ENOSPC || error_number == EDQUOT) {
-    fail(ErrorKind::disk, "cannot {} {}: {}; free some space or choose another --out or --temp-dir",
-         what, path, std::strerror(error_number));
+    fail(ErrorKind::disk, "cannot {} {}: {}; free some space, or write to another disk", what, path,
+         std::strerror(error_number));
   }
   if (error_number == EACCES || error_number == EPERM || error_number == EROFS) {
     fail(ErrorKind::io, "cannot {} {}: {}; check its owner and permissions", what, path,

@@ -40,6 +40,8 @@ void Gatherer::gather(std::span<Assembler* const> window, PackedRows* packed) {
       case Filled::needs_room:
         for (Assembler* const& assembler : window) gather({&assembler, 1}, packed);
         return;
+      case Filled::line_went_down:
+        break;
     }
   }
 }
@@ -59,77 +61,77 @@ void Gatherer::lease_for(std::span<Assembler* const> window) {
   }
 }
 
-Gatherer::Filled Gatherer::try_gather(std::span<Assembler* const> window) {
-  const Access access(reader_);
-  if (access.all_in_place()) {
-    for (Assembler* assembler : window) {
-      assembler->fill(access.rows(), assembler->batch().nodes.data());
-    }
-    return Filled::yes;
-  }
+bool Gatherer::prepared_for(std::span<Assembler* const> window, const Access& access) const {
   uint64_t nodes = 0;
   for (Assembler* assembler : window) {
     nodes += assembler->batch().nodes.size();
-    if (assembler->places().capacity() < assembler->batch().nodes.size()) {
-      return Filled::needs_leases;
-    }
+    if (assembler->places().capacity() < assembler->batch().nodes.size()) return false;
   }
-  const bool prepared = reader_.prepared() >= nodes && asked_.capacity() >= reader_.room_rows() &&
-                        (packed_ == nullptr || stage_.size() > 0);
-  if (!prepared && !access.all_resident()) return Filled::needs_leases;
+  if (access.all_resident()) return true;
+  return reader_.prepared() >= nodes && asked_.capacity() >= reader_.room_rows() &&
+         (packed_ == nullptr || stage_.size() > 0);
+}
+
+Gatherer::Filled Gatherer::try_gather(std::span<Assembler* const> window) {
+  std::optional<Access> access(reader_);
+  if (access->all_in_place()) {
+    for (Assembler* assembler : window) {
+      assembler->fill(access->rows(), assembler->batch().nodes.data());
+    }
+    return Filled::yes;
+  }
+  if (!prepared_for(window, *access)) return Filled::needs_leases;
   uint64_t on_disk = 0;
-  for (Assembler* assembler : window) on_disk += mark(access, *assembler);
+  for (Assembler* assembler : window) on_disk += mark(*access, *assembler);
   if (on_disk > reader_.room_rows()) {
     if (window.size() > 1) return Filled::needs_room;
-    fill_in_rounds(access, *window.front());
-    return Filled::yes;
+    return fill_in_rounds(access, *window.front()) ? Filled::yes : Filled::line_went_down;
   }
   const Batch& first = window.front()->batch();
   if (packed_ != nullptr && on_disk > 0 && first.seeds == first.whole) {
-    read_rows(access, *window.front(), {first.index, on_disk, access.resident_rows()});
-  } else {
-    read_all(window);
+    return fill_packed(access, *window.front(), {first.index, on_disk, access->resident_rows()});
   }
+  for (Assembler* assembler : window) want_rows(*assembler);
+  if (!read(access)) return Filled::line_went_down;
   for (Assembler* assembler : window) {
-    assembler->fill(access.rows(), assembler->places().data());
+    assembler->fill(access->rows(), assembler->places().data());
   }
   return Filled::yes;
 }
 
-void Gatherer::read_all(std::span<Assembler* const> window) {
-  for (Assembler* assembler : window) {
-    const auto nodes = assembler->batch().nodes;
-    uint32_t* places = assembler->places().data();
-    for (size_t i = 0; i < nodes.size(); ++i) {
-      if (places[i] == kOnDisk) reader_.want(nodes[i], &places[i]);
-    }
+void Gatherer::want_rows(Assembler& assembler) {
+  const auto nodes = assembler.batch().nodes;
+  uint32_t* places = assembler.places().data();
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (places[i] == kOnDisk) reader_.want(nodes[i], &places[i]);
   }
-  if (reader_.wanted() == 0) return;
-  counts_.from_disk += reader_.wanted();
-  reader_.read(queue_());
 }
 
-// From where they are packed, or one by one and then packed.
-void Gatherer::read_rows(const Access& access, Assembler& assembler, const PackedRows::Want& want) {
+// With rows from where they are packed, or read one by one and then packed.
+Gatherer::Filled Gatherer::fill_packed(std::optional<Access>& access, Assembler& assembler,
+                                       const PackedRows::Want& want) {
   uint32_t* places = assembler.places().data();
   uint64_t asked = 0;
   for (uint32_t i = 0; asked < want.rows; ++i) {
     if (places[i] == kOnDisk) asked_[asked++] = i;
   }
-  if (packed_->has(want)) {
-    if (const auto stretch = reader_.stretch(packed_->bytes_of(want))) {
-      packed_->read(want, stretch->memory);
-      for (uint64_t i = 0; i < asked; ++i) {
-        places[asked_[i]] = stretch->place + static_cast<uint32_t>(i);
-      }
-      counts_.from_disk += asked;
-      counts_.packed += asked;
-      return;
-    }
+  const auto stretch = packed_->has(want) ? reader_.stretch(packed_->bytes_of(want)) : std::nullopt;
+  if (stretch) {
+    access.reset();
+    packed_->read(want, stretch->memory);
+    access.emplace(reader_);
+    if (access->resident_rows() < want.resident_rows) return Filled::line_went_down;
+    for (uint32_t i = 0; i < asked; ++i) places[asked_[i]] = stretch->place + i;
+    counts_.from_disk += asked;
+    counts_.packed += asked;
+  } else {
+    want_rows(assembler);
+    if (!read(access)) return Filled::line_went_down;
   }
-  Assembler* const window = &assembler;
-  read_all({&window, 1});
-  const kernel::Rows& rows = access.rows();
+  assembler.fill(access->rows(), places);
+  if (stretch) return Filled::yes;
+  const kernel::Rows rows = access->rows();
+  access.reset();  // the rows read are not the line's: nobody need wait for a slow disk
   packed_->put(
       want,
       [&](uint64_t i) {
@@ -137,20 +139,29 @@ void Gatherer::read_rows(const Access& access, Assembler& assembler, const Packe
         return reinterpret_cast<const std::byte*>(rows.data) + place * rows.row_bytes;
       },
       stage_.span());
+  return Filled::yes;
 }
 
-void Gatherer::fill_in_rounds(const Access& access, Assembler& assembler) {
+bool Gatherer::read(std::optional<Access>& access) {
+  if (reader_.wanted() == 0) return true;
+  const uint64_t counted_on = access->resident_rows();
+  counts_.from_disk += reader_.wanted();
+  access.reset();
+  reader_.read(queue_());
+  access.emplace(reader_);
+  return access->resident_rows() >= counted_on;
+}
+
+bool Gatherer::fill_in_rounds(std::optional<Access>& access, Assembler& assembler) {
   if (assembler.assembly().input == Input::rows) {
-    fill_rows_in_rounds(access, assembler, &Assembler::fill_rows);
-    return;
+    return fill_rows_in_rounds(access, assembler, &Assembler::fill_rows);
   }
-  fill_sums_in_rounds(access, assembler);
-  if (assembler.assembly().input == Input::aggregated_and_own) {
-    fill_rows_in_rounds(access, assembler, &Assembler::fill_own);
-  }
+  return fill_sums_in_rounds(access, assembler) &&
+         (assembler.assembly().input != Input::aggregated_and_own ||
+          fill_rows_in_rounds(access, assembler, &Assembler::fill_own));
 }
 
-void Gatherer::fill_rows_in_rounds(const Access& access, Assembler& assembler,
+bool Gatherer::fill_rows_in_rounds(std::optional<Access>& access, Assembler& assembler,
                                    void (Assembler::*fill)(const kernel::Rows&, const uint32_t*,
                                                            const Assembler::Part&)) {
   const auto nodes = assembler.batch().nodes;
@@ -165,17 +176,17 @@ void Gatherer::fill_rows_in_rounds(const Access& access, Assembler& assembler,
       reader_.want(nodes[last], &places[last]);
     }
     const uint64_t asked = reader_.wanted();
-    counts_.from_disk += asked;
-    reader_.read(queue_());
-    (assembler.*fill)(access.rows(), places, {.first = first, .last = last});
+    if (!read(access)) return false;
+    (assembler.*fill)(access->rows(), places, {.first = first, .last = last});
     for (uint64_t i = 0; i < asked; ++i) places[asked_[i]] = kOnDisk;
     first = last;
   }
+  return true;
 }
 
 // Goes through the lists edge by edge, asking for rows until the room is full: then what has been
 // asked for is read and added up, and the walk goes on, in the middle of a list if it must.
-void Gatherer::fill_sums_in_rounds(const Access& access, Assembler& assembler) {
+bool Gatherer::fill_sums_in_rounds(std::optional<Access>& access, Assembler& assembler) {
   const auto nodes = assembler.batch().nodes;
   uint32_t* places = assembler.places().data();
   const sample::Hop& hop = assembler.summed_hop();
@@ -192,32 +203,33 @@ void Gatherer::fill_sums_in_rounds(const Access& access, Assembler& assembler) {
   };
   const auto add_up = [&](uint64_t last, uint64_t to_edge) {
     for (uint64_t i = 0; i < asked; ++i) reader_.want(nodes[asked_[i]], &places[asked_[i]]);
-    counts_.from_disk += asked;
-    reader_.read(queue_());
+    if (!read(access)) return false;
     part.last = last;
     part.to_edge = to_edge;
-    assembler.fill_sums(access.rows(), places, part);
+    assembler.fill_sums(access->rows(), places, part);
     for (uint64_t i = 0; i < asked; ++i) places[asked_[i]] = kOnDisk;
     asked = 0;
+    return true;
   };
   // Adds up all destinations before i, and i as far as `edge`; goes on from there.
   const auto break_at = [&](uint32_t i, uint64_t edge) {
     const bool begun = edge > hop.offsets[i];
-    add_up(begun ? i + 1 : i, begun ? edge : UINT64_MAX);
+    if (!add_up(begun ? i + 1 : i, begun ? edge : UINT64_MAX)) return false;
     part = {.first = i, .from_edge = begun ? edge : 0};
+    return true;
   };
   for (uint32_t i = 0; i < hop.destinations; ++i) {
     for (uint64_t e = hop.offsets[i]; e < hop.offsets[i + 1]; ++e) {
       if (ask(hop.indices[e])) continue;
-      break_at(i, e);
+      if (!break_at(i, e)) return false;
       ask(hop.indices[e]);
     }
     // The own row is added after the last edge.
     if (!own_row || ask(i)) continue;
-    break_at(i, hop.offsets[i + 1]);
+    if (!break_at(i, hop.offsets[i + 1])) return false;
     ask(i);
   }
-  add_up(hop.destinations, UINT64_MAX);
+  return add_up(hop.destinations, UINT64_MAX);
 }
 
 }  // namespace plimsoll::batch

@@ -3,10 +3,14 @@
 // Rows that several batches of a window need are read once. Where the batches need more rows from
 // disk than there is room for, they are filled one by one, and one that is still too large in
 // rounds: slower, with the same bits, whatever the room.
+//
+// While the disk reads, nothing keeps the line from going down: who needs memory need not wait for
+// a slow disk. What was counted on above the line may be gone then, and the gathering begins again.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 
 #include "batch/assemble.h"
@@ -50,17 +54,22 @@ class Gatherer {
 
  private:
   using Access = feature::RowReader::Access;
-  enum class Filled { yes, needs_leases, needs_room };
+  enum class Filled { yes, needs_leases, needs_room, line_went_down };
 
   Filled try_gather(std::span<Assembler* const> window);
-  void read_rows(const Access& access, Assembler& assembler, const PackedRows::Want& want);
-  void read_all(std::span<Assembler* const> window);
+  bool prepared_for(std::span<Assembler* const> window, const Access& access) const;
+  void want_rows(Assembler& assembler);
+  Filled fill_packed(std::optional<Access>& access, Assembler& assembler,
+                     const PackedRows::Want& want);
   void lease_for(std::span<Assembler* const> window);
-  void fill_in_rounds(const Access& access, Assembler& assembler);
-  void fill_rows_in_rounds(const Access& access, Assembler& assembler,
+  // Reads what is wanted, without the access meanwhile. These return false where the line went
+  // down.
+  bool read(std::optional<Access>& access);
+  bool fill_in_rounds(std::optional<Access>& access, Assembler& assembler);
+  bool fill_rows_in_rounds(std::optional<Access>& access, Assembler& assembler,
                            void (Assembler::*fill)(const kernel::Rows&, const uint32_t*,
                                                    const Assembler::Part&));
-  void fill_sums_in_rounds(const Access& access, Assembler& assembler);
+  bool fill_sums_in_rounds(std::optional<Access>& access, Assembler& assembler);
 
   feature::RowReader reader_;
   std::function<io::ReadQueue&()> queue_;

@@ -81,6 +81,14 @@ uint64_t LinedFile::line_bytes() const {
   return line_bytes_;
 }
 
+void LinedFile::check_unchanged() const {
+  if (file_ == nullptr || resident() || !changed(*file_)) return;
+  fail(ErrorKind::store,
+       "{} was changed while it was being read; what was read since cannot be trusted. Import the "
+       "graph again, or bring the file back",
+       path_.string());
+}
+
 LinedFile::Use::Use(const LinedFile& file)
     : data(file.data()),
       line_bytes([&] {
@@ -108,9 +116,12 @@ void LinedFile::raise(uint64_t line_bytes, unsigned threads,
     std::optional<memory::Lease> lease = ledger_->lease_spare(tag_, to - from);
     if (!lease) return;
     const std::span<std::byte> room(reserved_ + from, to - from);
-    load({.path = path_, .begin = from, .out = room}, threads, on_piece);
+    // The file that is open, which may have lost its name to another one.
+    const std::string opened = fmt::format("/proc/self/fd/{}", file_->file.fd.get());
+    load({.path = opened, .name = path_.string(), .begin = from, .out = room}, threads, on_piece);
     const std::lock_guard lock(mutex_);
-    if (line_bytes_ != from) {  // lowered meanwhile: this is not the time to raise it
+    // Lowered meanwhile: this is not the time to raise it. Nor is it with bytes of another time.
+    if (line_bytes_ != from || changed(*file_)) {
       madvise(room.data(), room.size(), MADV_DONTNEED);
       return;
     }

@@ -48,6 +48,8 @@ class LinedFile {
   uint64_t line_bytes() const;
   bool resident() const { return line_bytes() == shape_.bytes; }
   const RowFile& file() const { return *file_; }
+  // Error{store} where something is read from the file and it is not as it was when it was opened.
+  void check_unchanged() const;
 
   // While it lives, bytes before line_bytes stay where they are. A thread holds one at a time, and
   // takes no lease meanwhile: that might have to lower the line.

@@ -20,9 +20,10 @@ void load(const LoadRange& range, unsigned threads,
           const std::function<void(std::span<const std::byte> piece)>& on_piece) {
   if (range.out.empty()) return;
   const std::filesystem::path& path = range.path;
-  const OpenFile direct = open_uncached(path, O_RDONLY);
+  OpenFile direct = open_uncached(path, O_RDONLY);
+  if (!range.name.empty()) direct.path = range.name;
   // O_DIRECT moves whole blocks only; the file's last bytes come through a plain descriptor.
-  const OpenFile plain{Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), path.string(), false};
+  const OpenFile plain{Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), direct.path, false};
   if (!plain.fd) fail_errno("open", plain.path, errno);
   const uint64_t pieces = (range.out.size() + kPieceBytes - 1) / kPieceBytes;
   parallel_for(static_cast<unsigned>(std::min<uint64_t>(threads, pieces)), pieces, [&](size_t i) {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "memory/buffer.h"
@@ -16,6 +17,7 @@ namespace plimsoll::io {
 // place to check it.
 struct LoadRange {
   std::filesystem::path path;
+  std::string name;  // what messages call it, where that is not its path
   uint64_t begin = 0;
   std::span<std::byte> out;
 };

@@ -71,6 +71,7 @@ RowFile open_rows(const std::filesystem::path& path) {
   if (::fstat(rows.file.fd.get(), &status) != 0) fail_errno("read", rows.file.path, errno);
   if (S_ISDIR(status.st_mode)) fail_errno("read", rows.file.path, EISDIR);
   rows.size_bytes = static_cast<uint64_t>(status.st_size);
+  rows.modified = status.st_mtim;
   const uint64_t alignment = rows.file.direct ? direct_alignment(rows) : 0;
   if (alignment > 0) {
     rows.alignment = alignment;
@@ -85,6 +86,14 @@ RowFile open_rows(const std::filesystem::path& path) {
   }
   ::posix_fadvise(rows.file.fd.get(), 0, 0, POSIX_FADV_RANDOM);  // no reading ahead
   return rows;
+}
+
+bool changed(const RowFile& file) {
+  struct stat status = {};
+  if (::fstat(file.file.fd.get(), &status) != 0) fail_errno("read", file.file.path, errno);
+  return status.st_mtim.tv_sec != file.modified.tv_sec ||
+         status.st_mtim.tv_nsec != file.modified.tv_nsec ||
+         static_cast<uint64_t>(status.st_size) != file.size_bytes;
 }
 
 std::unique_ptr<ReadQueue> ReadQueue::open(memory::Ledger& ledger, ReadMethod method,

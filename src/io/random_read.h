@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <span>
@@ -21,8 +22,13 @@ struct RowFile {
   OpenFile file;
   uint64_t size_bytes = 0;
   uint64_t alignment = 1;
+  timespec modified = {};  // when it was opened
 };
 RowFile open_rows(const std::filesystem::path& path);
+
+// Whether it has been written to since it was opened: bytes read before and after need not belong
+// together.
+bool changed(const RowFile& file);
 
 // One read. The last of a file may reach beyond its end by less than an alignment; what it brings
 // from there is nothing.

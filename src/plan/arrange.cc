@@ -1,8 +1,11 @@
 #include "plan/arrange.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/units.h"
+#include "plan/activation.h"
+#include "plan/evaluation.h"
 
 namespace plimsoll::plan {
 namespace {
@@ -51,6 +54,25 @@ std::vector<Arrangement> reading_arrangements(const Question& question) {
   return all;
 }
 
+// A pass goes over one of the splits.
+uint64_t nodes_of_largest_pass(const Question& question) {
+  return std::max(question.store.train_nodes, question.store.evaluated_nodes);
+}
+
+uint64_t batches_of_largest_pass(const Question& question) {
+  const uint64_t size = std::max<uint64_t>(1, question.recipe.batch_size);
+  return (nodes_of_largest_pass(question) + size - 1) / size;
+}
+
+// How large the last batch of a pass is, as a part of the others. It reaches more nodes than its
+// share of seeds, for the hot ones are met soon.
+double last_batch_part(const Question& question) {
+  const uint64_t size = std::max<uint64_t>(1, question.recipe.batch_size);
+  const uint64_t seeds = nodes_of_largest_pass(question) % size;
+  const uint64_t whole = std::min(size, nodes_of_largest_pass(question));
+  return seeds == 0 ? 1 : std::sqrt(static_cast<double>(seeds) / static_cast<double>(whole));
+}
+
 }  // namespace
 
 std::vector<Arrangement> arrangements(const Question& question, bool reads_disk) {
@@ -59,13 +81,23 @@ std::vector<Arrangement> arrangements(const Question& question, bool reads_disk)
 
 Taken taken_bytes(const Question& question, const Arrangement& arrangement, bool reads_disk) {
   const Work work = question.work();
-  const unsigned in_flight = arrangement.workers * arrangement.window + arrangement.ahead + 1;
-  return {
-      .batches_bytes = in_flight * slot_bytes(work, reads_disk),
-      .workers_bytes = arrangement.workers * worker_bytes(work, arrangement, reads_disk),
+  const uint64_t batches = std::max<uint64_t>(1, batches_of_largest_pass(question));
+  const auto in_flight = static_cast<unsigned>(std::min<uint64_t>(
+      arrangement.workers * arrangement.window + arrangement.ahead + 1, batches));
+  const auto workers = static_cast<unsigned>(std::min<uint64_t>(arrangement.workers, batches));
+  const auto slot = static_cast<double>(slot_bytes(work, reads_disk));
+  const double full = in_flight < batches ? in_flight : in_flight - 1 + last_batch_part(question);
+  Taken taken{
+      .batches_bytes = static_cast<uint64_t>(full * slot),
+      .workers_bytes = workers * worker_bytes(work, arrangement, reads_disk),
       .model_bytes = model_bytes(work) + activation_bytes(work),
       .runtime_bytes = question.runtime_bytes + work.store.split_bytes() + evaluation_bytes(work),
       .in_flight = in_flight};
+  // It evaluates in the room of the batches, which are not there meanwhile.
+  const uint64_t instead = taken.batches_bytes + taken.workers_bytes + activation_bytes(work);
+  const uint64_t least = least_full_evaluation_bytes(work, arrangement, reads_disk);
+  if (least > instead) taken.workers_bytes += least - instead;
+  return taken;
 }
 
 }  // namespace plimsoll::plan

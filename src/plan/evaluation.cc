@@ -6,10 +6,33 @@
 #include <utility>
 #include <vector>
 
+#include "base/units.h"
+#include "plan/activation.h"
+
 namespace plimsoll::plan {
 namespace {
 
-constexpr uint64_t kFullBatch = 2048;  // nodes, as in train/inference.cc
+constexpr uint64_t kFullBatch = 2048;         // nodes, as in train/inference.cc
+constexpr uint64_t kPlacesAtOnce = 1 << 18;   // while nodes are marked, there too
+constexpr uint64_t kRowsBlock = 4 * kMiB;     // as in train/hidden_rows.cc
+constexpr uint64_t kMarkingBytes = 2 * kMiB;  // to read lists, and of what they say
+
+bool is_full(const Work& work) {
+  return work.recipe.evaluation == recipe::Evaluation::full &&
+         work.recipe.model != recipe::ModelKind::mlp && !work.recipe.fanout.empty() &&
+         work.store.nodes > 0;
+}
+
+// The longest list, as far as the marks tell: hubs are hot and stand alone between two of them.
+uint64_t longest_list(const StoreShape& store) {
+  uint64_t longest = 0;
+  for (size_t i = 0; i + 1 < store.marks.size(); ++i) {
+    const uint64_t nodes = store.marks[i + 1].node - store.marks[i].node;
+    const uint64_t edges = store.marks[i + 1].edges - store.marks[i].edges;
+    longest = std::max(longest, nodes == 1 ? edges : 2 * edges / nodes);
+  }
+  return longest;
+}
 
 // Edges of the lists before this node.
 double edges_before(const StoreShape& store, uint64_t node) {
@@ -64,10 +87,7 @@ double rows_at_once(const Work& work) {
 }  // namespace
 
 uint64_t full_evaluation_bytes(const Work& work, const Arrangement& arrangement) {
-  const size_t layers = work.recipe.fanout.size();
-  const bool full = work.recipe.evaluation == recipe::Evaluation::full &&
-                    work.recipe.model != recipe::ModelKind::mlp;
-  if (!full || layers == 0 || work.store.nodes == 0) return 0;
+  if (!is_full(work)) return 0;
   recipe::Recipe one_layer = work.recipe;
   one_layer.fanout = {recipe::kAllNeighbors};
   const unsigned in_flight = arrangement.workers * arrangement.window + arrangement.ahead + 1;
@@ -81,6 +101,26 @@ uint64_t full_evaluation_bytes(const Work& work, const Arrangement& arrangement)
   }
   const auto rows = static_cast<uint64_t>(rows_at_once(work));
   return bytes + rows * work.recipe.hidden * sizeof(float);
+}
+
+uint64_t least_full_evaluation_bytes(const Work& work, const Arrangement& arrangement,
+                                     bool reads_disk) {
+  if (!is_full(work)) return 0;
+  recipe::Recipe one_layer = work.recipe;
+  one_layer.fanout = {recipe::kAllNeighbors};
+  StoreShape store = work.store;
+  store.columns = std::max(store.columns, work.recipe.hidden);
+  store.classes = std::max(store.classes, work.recipe.hidden);
+  const uint64_t list = longest_list(store);
+  Probe probe;
+  probe.largest = {.seeds = 1, .nodes = list + 1, .hops = {{1, list}}};
+  const Work one = {store, one_layer, probe};
+  const uint64_t computing = kRowsBlock + slot_bytes(one, reads_disk) +
+                             worker_bytes(one, arrangement, reads_disk) + activation_bytes(one);
+  // Places and neighbours, and where they are read, what is wanted of the disk.
+  const uint64_t places = std::min(kPlacesAtOnce, store.edges);
+  const uint64_t marking = kMarkingBytes + 8 * kPlacesAtOnce + (reads_disk ? 4 + 20 : 4) * places;
+  return std::max(computing, marking);
 }
 
 }  // namespace plimsoll::plan

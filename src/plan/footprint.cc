@@ -33,13 +33,6 @@ uint64_t input_rows(const Work& work) {
   return all ? work.probe.largest.nodes : work.probe.largest.hops.back().destinations;
 }
 
-// Nodes that layer `layer` computes.
-uint64_t computed_rows(const Work& work, size_t layer) {
-  const size_t layers = work.recipe.fanout.size();
-  const bool mlp = work.recipe.model == ModelKind::mlp;
-  return mlp ? work.probe.largest.seeds : work.probe.largest.hops[layers - 1 - layer].destinations;
-}
-
 uint64_t columns_after(const Work& work, size_t layer) {
   return layer + 1 == work.recipe.fanout.size() ? work.store.classes : work.recipe.hidden;
 }
@@ -115,27 +108,6 @@ uint64_t worker_bytes(const Work& work, const Arrangement& arrangement, bool rea
 uint64_t model_bytes(const Work& work) {
   // Values, gradients, two figures of Adam; the best epoch's copy; what a checkpoint gathers.
   return parameter_count(work) * sizeof(float) * (4 + 3 + 3);
-}
-
-uint64_t activation_bytes(const Work& work) {
-  const size_t layers = work.recipe.fanout.size();
-  const bool gat = work.recipe.model == ModelKind::gat;
-  uint64_t floats = 0;
-  for (size_t layer = 0; layer < layers; ++layer) {
-    const uint64_t out = columns_after(work, layer);
-    const uint64_t rows = computed_rows(work, layer);
-    const bool last = layer + 1 == layers;
-    // Values, their gradient, and what one operation has beside; of logits, the loss keeps more.
-    floats += rows * out * (last ? 6 : 3);
-    if (gat) {
-      const size_t hop = layers - 1 - layer;
-      floats += 3 * sources(work.probe.largest, hop) * out +
-                4 * work.probe.largest.hops[hop].edges * (last ? 1 : work.recipe.heads);
-    } else if (layer > 0) {
-      floats += rows * work.recipe.hidden * 2;  // sums, and their gradient
-    }
-  }
-  return floats * sizeof(float);
 }
 
 uint64_t evaluation_bytes(const Work& work) {

@@ -26,8 +26,6 @@ uint64_t slot_bytes(const Work& work, bool reads_disk);
 uint64_t worker_bytes(const Work& work, const Arrangement& arrangement, bool reads_disk);
 // Parameters, their gradients and the optimizer's figures, and the copies that checkpoints take.
 uint64_t model_bytes(const Work& work);
-// What computing a batch keeps from forward to backward.
-uint64_t activation_bytes(const Work& work);
 
 // What evaluating with all neighbours marks for every node; nothing for the other evaluation.
 uint64_t evaluation_bytes(const Work& work);

@@ -6,6 +6,12 @@
 
 namespace plimsoll::train {
 
+void Data::check_unchanged() const {
+  for (const io::LinedFile* file : {&rows.file(), &topology.neighbors(), &topology.offsets()}) {
+    file->check_unchanged();
+  }
+}
+
 Data load_data(const graph::Store& store, memory::Ledger& ledger, const LoadOptions& options) {
   const graph::Meta& meta = store.meta();
   const plan::Arrangement& arrangement = options.arrangement;

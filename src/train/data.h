@@ -18,6 +18,9 @@ struct Data {
   batch::Splits splits;
   // Lines go down when something else needs the memory: features first.
   std::vector<memory::Ledger::Reclaimer> reclaimers = {};
+
+  // Error{store} where a file of which a part is read from disk has been written to.
+  void check_unchanged() const;
 };
 
 struct LoadOptions {

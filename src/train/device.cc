@@ -40,8 +40,9 @@ plan::Arrangement for_device(plan::Arrangement arrangement, const RunOptions& ru
 
 memory::Lease lease_runtime(memory::Ledger& ledger, c10::Device device) {
   const uint64_t expected = device.is_cpu() ? kRuntimeBytes : kGpuRuntimeBytes;
-  const uint64_t now = memory::process_usage().resident_bytes + kHeapBytes;
-  return ledger.lease(kRuntimeTag, std::max(expected, now));
+  const uint64_t now = memory::process_usage().resident_bytes;
+  // No more than was planned, while that will do: the rest of a tight limit is meant for others.
+  return ledger.lease(kRuntimeTag, now > expected ? now + kHeapBytes : expected);
 }
 
 void set_computing_threads(unsigned threads) {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "memory/timeline.h"
 #include "train/checkpoint.h"
 #include "train/data.h"
 #include "train/device.h"
@@ -45,11 +46,12 @@ int run_training(const TrainJob& job) {
   fmt::print("  device    {}\n", device.str());
   std::fflush(stdout);
   std::filesystem::create_directories(job.save_dir);
+  const memory::Timeline timeline(job.ledger);
   const plan::Arrangement arrangement = for_device(job.plan.arrangement, job.run, device);
   const Data data =
       load_data(job.store, job.ledger,
                 {.arrangement = arrangement, .threads = job.run.threads, .quiet = job.run.quiet});
-  Trainer trainer(job, arrangement, data, device);
+  Trainer trainer(job, {arrangement, data, device, timeline});
   return trainer.run();
 }
 

@@ -17,12 +17,12 @@ void RoomKeeper::adjust(int64_t room_bytes) {
   if (room_bytes < 0) {
     const auto wanted = static_cast<uint64_t>(-room_bytes);
     const uint64_t used = ledger_.used_bytes();
+    most_used_bytes_ = std::max(most_used_bytes_, used);
     ledger_.set_limit(std::min(limit_bytes, used > wanted ? used - wanted : 0));
     // What cannot be given back is needed to go on.
     ledger_.set_limit(std::min(limit_bytes, std::max(ledger_.used_bytes(), ledger_.limit_bytes())));
-    given_back_bytes_ =
-        std::max(given_back_bytes_.load(),
-                 planned_limit_bytes_ - std::min(planned_limit_bytes_, ledger_.limit_bytes()));
+    const uint64_t left = std::min(most_used_bytes_, ledger_.used_bytes());
+    given_back_bytes_ = std::max(given_back_bytes_.load(), most_used_bytes_ - left);
     return;
   }
   if (limit_bytes >= planned_limit_bytes_) return;

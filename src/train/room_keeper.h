@@ -25,6 +25,7 @@ class RoomKeeper {
   io::LinedFile& rows_;
   const uint64_t planned_limit_bytes_;
   const uint64_t planned_line_bytes_;
+  uint64_t most_used_bytes_ = 0;  // when memory got tight
   std::atomic<uint64_t> given_back_bytes_ = 0;
   memory::PressureWatch watch_;  // last: it uses all of the above
 };

@@ -39,28 +39,28 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 
 }  // namespace
 
-Trainer::Trainer(const TrainJob& job, const plan::Arrangement& arrangement, const Data& data,
-                 c10::Device device)
+Trainer::Trainer(const TrainJob& job, const Setting& setting)
     : job_(job),
       recipe_(job.recipe),
-      data_(data),
-      device_(device),
+      data_(setting.data),
+      device_(setting.device),
       report_(Report::wants_bars(job.run.quiet)),
-      place_{data.topology, arrangement, device, job.ledger,
+      place_{setting.data.topology, setting.arrangement, setting.device, job.ledger,
              [this](const std::string& what) { report_.note(what); }},
       store_(identity_of(job.store)),
-      model_(shape_of(recipe_, job.store), key(recipe_.seed, kParameters, 0), device),
+      model_(shape_of(recipe_, job.store), key(recipe_.seed, kParameters, 0), setting.device),
       adam_(model_.values()),
-      source_(place_, data.rows, hops_of(recipe_), assembly_for(recipe_.model, recipe_.norm)),
-      inference_(model_, place_, data.rows, source_,
+      source_(place_, setting.data.rows, hops_of(recipe_),
+              assembly_for(recipe_.model, recipe_.norm)),
+      inference_(model_, place_, setting.data.rows, source_,
                  {.evaluation = recipe_.evaluation,
                   .batch_size = recipe_.batch_size,
                   .seed = recipe_.seed,
                   .scratch = job.save_dir}),
       last_write_(Clock::now()),
-      room_keeper_(job.ledger, data.rows.file()),
-      timeline_(job.ledger) {
-  set_computing_threads(arrangement.computing);
+      room_keeper_(job.ledger, setting.data.rows.file()),
+      timeline_(setting.timeline) {
+  set_computing_threads(setting.arrangement.computing);
 }
 
 int Trainer::run() {
@@ -341,6 +341,7 @@ void Trainer::judge(const EpochResult& result) {
 // best.pth first: if only one of the two reaches the disk, the run that resumes from last.pth will
 // find the same best again.
 void Trainer::write_checkpoints() {
+  data_.check_unchanged();
   look_at_losses();
   if (best_ && !best_written_) {
     write_torch_file(job_.save_dir / "best.pth", *best_);
@@ -354,6 +355,7 @@ void Trainer::write_checkpoints() {
 }
 
 void Trainer::write_named_checkpoint() {
+  data_.check_unchanged();
   const fs::path file = job_.save_dir / fmt::format("epoch_{:03}.pth", position_.epoch);
   write_torch_file(file, make_checkpoint(model_, adam_, recipe_, store_, position_));
   last_good_ = file.string();

@@ -33,8 +33,14 @@ struct ComputeTimes {
 
 class Trainer {
  public:
-  Trainer(const TrainJob& job, const plan::Arrangement& arrangement, const Data& data,
-          c10::Device device);
+  // Everything must outlive it.
+  struct Setting {
+    plan::Arrangement arrangement;
+    const Data& data;
+    c10::Device device;
+    const memory::Timeline& timeline;  // since before the data was loaded
+  };
+  Trainer(const TrainJob& job, const Setting& setting);
 
   // Returns the signal that asked it to stop, else 0.
   int run();
@@ -97,7 +103,7 @@ class Trainer {
   ComputeTimes times_;
   batch::StageTimes training_stages_;  // of training passes, not of evaluations
   RoomKeeper room_keeper_;
-  memory::Timeline timeline_;
+  const memory::Timeline& timeline_;
 };
 
 }  // namespace plimsoll::train

@@ -175,6 +175,30 @@ TEST_P(GathererOf, GivesTheSameWhileTheLineGoesDown) {
   EXPECT_GT(gatherer->counts().rows, 0U);
 }
 
+// Nobody who needs memory waits for the disk.
+TEST_P(GathererOf, GivesTheSameWhereTheLineGoesDownWhileTheDiskReads) {
+  for (const Style& style : styles()) {
+    for (const uint64_t area_bytes : {32 * kKiB, 400 * kKiB, 8 * kMiB}) {
+      SCOPED_TRACE(std::string(style.name) + ", area " + std::to_string(area_bytes));
+      Gathering gathering(data_, style, five_batches(nodes()));
+      const feature::RowSource source =
+          data_.source({.line_bytes = data_.file_bytes() - 1, .area_bytes = area_bytes});
+      Gatherer gatherer(
+          source,
+          [&]() -> io::ReadQueue& {
+            source.file().lower_by(1);
+            return *queue_;
+          },
+          data_.ledger);
+      const uint64_t before = source.file().line_bytes();
+      gathering.wipe();
+      gatherer.gather(gathering.window());
+      ASSERT_TRUE(gathering.as_expected());
+      EXPECT_TRUE(before == 0 || source.file().line_bytes() < before);
+    }
+  }
+}
+
 class GathererTest : public testing::Test {
  protected:
   LinedData data_{lists_with_a_hub(20'000, kHubDegree), 128, true};

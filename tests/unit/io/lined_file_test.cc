@@ -246,6 +246,35 @@ TEST_F(LinedFileTest, ThatIsLoweredWhileItRisesEndsLow) {
   expect_line(*file, kSize);
 }
 
+// A store that is made anew under the same name is another store.
+TEST_F(LinedFileTest, ReadsTheFileThatWasOpenedWhoeverHasItsNameNow) {
+  const auto file = open();
+  file->raise(kStep, 1, ignore);
+  write_file(folder_ / "other", std::string(kSize, 'x'));
+  fs::rename(folder_ / "other", path_);
+  file->check_unchanged();
+  file->raise(UINT64_MAX, 1, ignore);
+  expect_line(*file, kSize);
+}
+
+TEST_F(LinedFileTest, NoticesThatItsFileWasWrittenTo) {
+  const auto file = open();
+  file->raise(kStep, 1, ignore);
+  file->check_unchanged();
+  fs::last_write_time(path_, fs::last_write_time(path_) + std::chrono::seconds(1));
+  expect_error(ErrorKind::store, {path_.string(), "was changed while it was being read"},
+               [&] { file->check_unchanged(); });
+  file->raise(UINT64_MAX, 1, ignore);  // what is there now may be something else
+  expect_line(*file, kStep);
+}
+
+TEST_F(LinedFileTest, DoesNotMindAWrittenFileOfWhichItReadsNothing) {
+  const auto file = open();
+  file->raise(UINT64_MAX, 1, ignore);
+  fs::resize_file(path_, 10);
+  file->check_unchanged();
+}
+
 TEST_F(LinedFileTest, MovesUnderManyThreads) {
   const auto file = open();
   std::atomic<bool> done = false;

@@ -114,7 +114,7 @@ TEST(Plan, TakesBatchesOfEverySize) {
     const uint64_t minimum = minimum_bytes(question);
     EXPECT_TRUE(plan_within(question, minimum).fits);
     EXPECT_FALSE(plan_within(question, minimum - kMiB).fits);
-    EXPECT_GE(minimum, before) << "batch size " << size;
+    EXPECT_GE(minimum + kMiB, before) << "batch size " << size;
     const Plan plan = plan_within(question, 16 * kGiB);
     EXPECT_EQ(plan.batches, (question.store.train_nodes + size - 1) / size);
     before = minimum;
@@ -195,6 +195,30 @@ TEST(Plan, ExpectsAnEvaluationWithAllNeighboursToUseWhatIsSpare) {
   const Question sampled = made_up_question({.model = ModelKind::sage});
   EXPECT_EQ(plan_within(sampled, 64 * kGiB).parts.back().name, "runtime");
   EXPECT_LT(minimum_bytes(full), minimum_bytes(sampled) + 16 * kMiB);
+}
+
+// However small its batches are, a training that evaluates with all neighbours can do so.
+TEST(Plan, HasRoomInItsMinimumForTheLeastOfAnEvaluationWithAllNeighbours) {
+  const auto minimum = [](recipe::Evaluation evaluation) {
+    const Question question = made_up_question(
+        {.fanout = {1, 1}, .hidden = 64, .batch_size = 1, .evaluation = evaluation}, 100'000);
+    return minimum_bytes(question);
+  };
+  EXPECT_GT(minimum(recipe::Evaluation::full), minimum(recipe::Evaluation::sampled) + 4 * kMiB);
+}
+
+// A pass of one batch and a small one has no use for the places of many.
+TEST(Plan, CountsNoMoreBatchesThanAPassHas) {
+  const auto batches_bytes = [](uint64_t batch_size) {
+    Question question = made_up_question({.batch_size = batch_size}, 1'000'000);
+    question.probe = made_up_question({.batch_size = 10'000}, 1'000'000).probe;  // of equal size
+    return plan_within(question, 100 * kGiB).parts[2].bytes;
+  };
+  // 11,111 training nodes.
+  EXPECT_LT(batches_bytes(12'000), batches_bytes(10'000));
+  EXPECT_LT(batches_bytes(10'000), batches_bytes(6'000));
+  EXPECT_LT(batches_bytes(6'000), batches_bytes(1'000));
+  EXPECT_EQ(batches_bytes(1'000), batches_bytes(100));
 }
 
 TEST(Headroom, IsAShareAndNeverLessThanSomething) {

@@ -1,0 +1,95 @@
+#!/bin/sh
+# Room is given back: while a neighbour in the same cgroup takes memory, a running training lowers its lines and the
+# neighbour gets each piece within a second; when the neighbour goes, the lines rise again. The training goes on all the
+# while, and learns what an undisturbed one learns.
+. "$(dirname "$0")/lib.sh"
+. "$TESTS/scenario/limit.sh"
+[ -e "$(dirname "$PLIMSOLL")/libplimsoll_train.so" ] || skip "this program was built without libtorch"
+[ -x /usr/bin/python3 ] || skip "no /usr/bin/python3 to be the neighbour"
+export XDG_CACHE_HOME=$PWD/cache
+make_cgroup neighbour
+mkdir "$cgroup/training" "$cgroup/neighbour"
+[ ! -e "$cgroup/cgroup.subtree_control" ] || echo +memory >"$cgroup/cgroup.subtree_control"
+
+echo $((1024 * mib)) >"$cgroup/$limit_file"
+
+# start NAME COMMAND...: in the background, in that part of the cgroup; NAME.pid has its id, NAME.out what it prints.
+start() {
+  name=$1
+  shift
+  : >"$name.out"
+  timeout 200 sh -c 'echo $$ >"$1" && echo $$ >"$2/cgroup.procs" && shift 2 && exec "$@"' sh \
+    "$name.pid" "$cgroup/$name" "$@" >>"$name.out" 2>&1 &
+  eval "${name}_waiter=$!"
+}
+end_all() {
+  for name in training neighbour; do
+    [ ! -s $name.pid ] || kill -KILL "$(cat $name.pid)" 2>/dev/null || true
+  done
+  wait
+  rmdir "$cgroup/training" "$cgroup/neighbour" "$cgroup"
+  cleanup
+}
+trap end_all EXIT
+
+# until_true WHAT COMMAND...: it comes true within half a minute, while the training runs.
+until_true() {
+  what=$1
+  tries=0
+  shift
+  until "$@"; do
+    kill -0 "$training_waiter" 2>/dev/null || { cat training.out; fail "the training ended before: $what"; }
+    tries=$((tries + 1))
+    [ $tries -lt 600 ] || { cat ./*.out; fail "in half a minute it never came to this: $what"; }
+    sleep 0.05
+  done
+}
+says() { grep -q "$2" "$1.out"; }
+resident() { awk '/^VmRSS:/ { print $2 * 1024 }' "/proc/$(cat training.pid)/status"; }
+resident_above() { [ "$(resident)" -gt "$1" ]; }
+
+plimsoll synth papers100M --scale 0.006 --seed 1 --quiet --out a.plim
+options="--model gcn --hidden 32 --batch-size 256 --fanout 3,2 --log-steps 1000 --memory 700M"
+start training "$PLIMSOLL" train a.plim $options --epochs 1000 --save-dir disturbed --memory-log memory.csv --quiet
+until_true "it trains" says training "Epoch 002"
+before=$(resident)
+start neighbour /usr/bin/python3 "$TESTS/scenario/neighbour.py" "$cgroup" 6
+until_true "the neighbour has its memory" says neighbour "longest wait"
+[ "$(kills)" = 0 ] || fail "the kernel killed something"
+tight=$(resident)
+waited=$(sed -n 's/^longest wait //p' neighbour.out)
+echo "the training had $((before / mib)) MiB, then $((tight / mib)) MiB; the neighbour waited $waited ms for 24 MiB at most"
+[ "$waited" != never ] && [ "$waited" -lt 1000 ] || fail "the memory was not given back within a second"
+[ $((before - tight)) -gt $((64 * mib)) ] || fail "the training gave back $((before - tight)) bytes"
+kill -TERM "$(cat neighbour.pid)"
+wait "$neighbour_waiter" || true
+rm neighbour.pid
+until_true "the lines rise again" resident_above $((tight + 48 * mib))
+echo "and $(($(resident) / mib)) MiB after the neighbour had gone"
+kill -TERM "$(cat training.pid)"
+code=0
+wait "$training_waiter" || code=$?
+rm training.pid
+cp training.out output
+expect 9 "disturbed/last.pth is written"
+[ "$(kills)" = 0 ] || fail "the kernel killed something"
+# The log of the run says the same: what it held went down, and up again.
+awk -F, -v mib=$mib 'NR > 1 {
+    if ($2 > most) { most = least = last = $2 }
+    if ($2 < least) least = last = $2
+    if ($2 > last) last = $2
+  }
+  END {
+    printf "by the log: %d, %d, %d MiB\n", most / mib, least / mib, last / mib
+    exit !(most - least > 64 * mib && last - least > 32 * mib)
+  }' memory.csv || fail "the memory log shows no line that goes down and up"
+done_epochs=$(grep -c '^Epoch' training.out)
+
+run timeout 200 "$PLIMSOLL" train a.plim --resume disturbed --epochs $((done_epochs + 1)) --quiet
+expect 0 "Epoch $(printf %03d $((done_epochs + 1)))"
+run timeout 200 "$PLIMSOLL" train a.plim $options --epochs $((done_epochs + 1)) --save-dir alone --quiet
+expect 0
+losses alone/results.json >wanted
+losses disturbed/results.json >found
+cmp wanted found || fail "a neighbour changed what was learned"
+echo "$((done_epochs + 1)) epochs with the same losses"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# bench/accuracy.sh [--data DIR] [--folder DIR] [--quick] [full|sampled|norm|synth ...]: test accuracy at the best
+# bench/accuracy.sh [--data DIR] [--folder DIR] [--quick] [full|sampled|norm|draws|synth ...]: test accuracy at the best
 # validation epoch, mean and standard deviation over seeds, as Markdown tables; docs/accuracy.md has them beside PyTorch
 # Geometric's. DIR (default: $PLIMSOLL_DATA) holds cora, citeseer, computers, physics and arxiv-structure. --quick: 3 seeds.
 set -eu
@@ -12,11 +12,11 @@ while [ $# -gt 0 ]; do
     --data) data=$2; shift 2 ;;
     --folder) folder=$2; shift 2 ;;
     --quick) seeds=3; shift ;;
-    full | sampled | norm | synth) parts="$parts $1"; shift ;;
+    full | sampled | norm | draws | synth) parts="$parts $1"; shift ;;
     *) sed -n '2,4s/^# //p' "$0"; [ "$1" = --help ] && exit 0 || exit 2 ;;
   esac
 done
-parts=${parts:-full sampled norm synth}
+parts=${parts:-full sampled norm draws synth}
 plimsoll=$(dirname "$0")/../build/release/plimsoll
 [ -x "$plimsoll" ] || { echo "build first: make build" >&2; exit 2; }
 work=$(mktemp -d "$folder/plimsoll-accuracy-XXXXXX")
@@ -108,6 +108,23 @@ norm() {
     printf '| %s ' "$(accuracy 1 papers --model gcn --norm "$kind" --epochs 60 --log-steps 5 --eval full)"
   done
   echo "|"
+}
+
+draws() {
+  printf '\nHow neighbours are drawn: fan-out 10,5, evaluated with all neighbours, 3 seeds\n\n'
+  printf '| | model | by themselves | --sampler labor | --reuse-epochs 10 |\n|---|---|---|---|---|\n'
+  for graph in computers physics arxiv-structure; do
+    store "$graph"
+    for model in gcn sage; do
+      printf '| %s | %s ' "$graph" "$model"
+      for way in "--sampler uniform" "--sampler labor" "--reuse-epochs 10"; do
+        # shellcheck disable=SC2046,SC2086
+        printf '| %s ' "$(accuracy 3 "$graph" --model "$model" $way $(settings "$graph" "$model") $(sampled_settings "$graph") \
+          --fanout 10,5 --eval full)"
+      done
+      echo "|"
+    done
+  done
 }
 
 papers() {

@@ -42,7 +42,9 @@ uint64_t parse_bytes(std::string_view text) {
   return static_cast<uint64_t>(value * *factor);
 }
 
-std::string format_bytes(uint64_t bytes) {
+namespace {
+
+std::string format_rounded(uint64_t bytes, double (*round)(double)) {
   constexpr std::array kUnits = {"KiB", "MiB", "GiB", "TiB"};
   if (bytes < kKiB) return fmt::format("{} B", bytes);
   double value = static_cast<double>(bytes) / 1024;
@@ -51,7 +53,17 @@ std::string format_bytes(uint64_t bytes) {
     value /= 1024;
     ++unit;
   }
-  return fmt::format("{:.1f} {}", value, kUnits.at(unit));
+  return fmt::format("{:.1f} {}", round(10 * value) / 10, kUnits.at(unit));
+}
+
+}  // namespace
+
+std::string format_bytes(uint64_t bytes) {
+  return format_rounded(bytes, [](double value) { return value; });
+}
+
+std::string format_bytes_up(uint64_t bytes) {
+  return format_rounded(bytes, [](double value) { return std::ceil(value); });
 }
 
 std::string format_count(uint64_t count) {

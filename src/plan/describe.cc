@@ -48,7 +48,7 @@ std::string describe(const Plan& plan) {
                                                format_bytes(plan.limit_bytes - plan.peak_bytes))
                                  : fmt::format("{} at least   does not fit", peak));
   text += line("minimum",
-               fmt::format("{}, the least limit it runs in", format_bytes(plan.minimum_bytes)));
+               fmt::format("{}, the least limit it runs in", format_bytes_up(plan.minimum_bytes)));
   if (!plan.fits || plan.seconds_an_epoch <= 0) return text;
   return text +
          line("epoch", fmt::format("{} {}, {} batches ({})",
@@ -60,7 +60,7 @@ std::string describe_shortage(const Plan& plan, const Question& question) {
   return fmt::format(
       "the limit is {}, and this training needs {} at least: {} of runtime, {} of headroom, the "
       "rest for the model and batches of {} seeds that reach {} nodes",
-      format_bytes(plan.limit_bytes), format_bytes(plan.minimum_bytes),
+      format_bytes(plan.limit_bytes), format_bytes_up(plan.minimum_bytes),
       format_bytes(question.runtime_bytes), format_bytes(headroom_bytes(plan.minimum_bytes)),
       format_count(question.probe.largest.seeds), format_count(question.probe.largest.nodes));
 }
@@ -70,9 +70,9 @@ std::string describe(const std::vector<Remedy>& remedies) {
   for (const Remedy& remedy : remedies) width = std::max(width, remedy.options.size());
   std::string text;
   for (const Remedy& remedy : remedies) {
-    text +=
-        fmt::format("  {:<{}}  needs {}, {}\n", remedy.options, width,
-                    format_bytes(remedy.minimum_bytes), remedy.enough ? "fits" : "still too much");
+    text += fmt::format("  {:<{}}  needs {}, {}\n", remedy.options, width,
+                        format_bytes_up(remedy.minimum_bytes),
+                        remedy.enough ? "fits" : "still too much");
   }
   return text;
 }
@@ -89,7 +89,7 @@ std::string describe_table(const std::vector<Row>& rows) {
     text += fmt::format("  {:>9}  {:<{}}  {:<4}  {:>10}  {:>10}", format_bytes(plan.limit_bytes),
                         recipe::format_fanout(fanout), width, plan.fits ? "yes" : "no",
                         plan.fits ? format_bytes(plan.peak_bytes) : "-",
-                        format_bytes(plan.minimum_bytes));
+                        format_bytes_up(plan.minimum_bytes));
     text += plan.fits
                 ? fmt::format("  {:>9}  {:>8}  {:>11}  {:>7}\n", percent(plan.adjacency_resident),
                               percent(plan.features_resident), epoch(plan),

@@ -119,7 +119,8 @@ void Trainer::print_end(const Results& results) const {
 void Trainer::print_reads(const batch::ReadCounts& reads) {
   if (reads.reads == 0) return;
   const auto percent = [&](uint64_t rows) {
-    return 100.0 * static_cast<double>(rows) /
+    // What was read again, in rounds or for a line that went down, is no other row.
+    return 100.0 * static_cast<double>(std::min(rows, reads.rows)) /
            static_cast<double>(std::max<uint64_t>(1, reads.rows));
   };
   fmt::print("disk      {} reads of {} on average by {}; {:.1f} % of the rows were not in memory\n",

@@ -42,6 +42,13 @@ TEST(ParseBytes, StopsShortOfTheEndOfSixtyFourBits) {
   expect_error(ErrorKind::usage, {"'8388608T'"}, [] { parse_bytes("8388608T"); });
 }
 
+TEST(Units, RoundsUpWhatMustBeGiven) {
+  EXPECT_EQ(format_bytes_up(kMiB), "1.0 MiB");
+  EXPECT_EQ(format_bytes_up(kMiB + 1), "1.1 MiB");
+  EXPECT_EQ(format_bytes_up(kGiB * 79 / 10 - 1), "7.9 GiB");
+  EXPECT_EQ(format_bytes_up(1000), "1000 B");
+}
+
 TEST(FormatBytes, ChoosesTheUnitThatKeepsTheNumberBelow1024) {
   EXPECT_EQ(format_bytes(0), "0 B");
   EXPECT_EQ(format_bytes(1023), "1023 B");

@@ -21,7 +21,7 @@ std::optional<uint64_t> size_before(std::string_view text, std::string_view word
   size_t start = end;
   for (int blanks = 0; start > 0; --start) {
     const char c = text[start - 1];
-    if (c == ' ' && ++blanks > 2) break;
+    if (c == ' ' && ++blanks > 1) break;
     if (c == ';' || c == '(' || c == ',') break;
   }
   std::string_view size = text.substr(start, end - start);

@@ -15,6 +15,7 @@ using meter::GpuReading;
 // An ended process that is still listed after this long is ended again: it may have been stopped,
 // or the signal may have been lost to a start that was not the one we knew.
 constexpr double kEndAgainSeconds = 5;
+constexpr double kLeftoverSeconds = 15;  // for a leftover's memory to come back
 
 std::string_view words(Whose whose) {
   switch (whose) {
@@ -50,8 +51,8 @@ Decision Policy::next(const std::vector<GpuReading>& chosen, double now_seconds)
   if (has_room) return {.move = Decision::Move::open, .to_end = {}, .reason = {}};
   // Whoever ended a leftover has a right to see its memory come back, however short the wait.
   double patience = wait_seconds_;
-  for (const auto& [who, ended_at] : ended_at_) {
-    patience = std::max(patience, ended_at + kEndAgainSeconds - started_at_);
+  if (first_ended_at_) {
+    patience = std::max(patience, *first_ended_at_ + kLeftoverSeconds - started_at_);
   }
   const bool over = now_seconds - started_at_ >= patience;
   return {.move = over ? Decision::Move::give_up : Decision::Move::wait,
@@ -70,6 +71,7 @@ std::vector<GpuHolder> Policy::leftovers(const std::vector<GpuReading>& chosen,
       const auto ended = ended_at_.find(who);
       if (ended != ended_at_.end() && now_seconds - ended->second < kEndAgainSeconds) continue;
       ended_at_[who] = now_seconds;
+      if (!first_ended_at_) first_ended_at_ = now_seconds;
       found.push_back(holder);
     }
   }

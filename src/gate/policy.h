@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,6 +49,7 @@ class Policy {
   const double wait_seconds_;
   const ClassifyHolder classify_;
   double started_at_ = -1;
+  std::optional<double> first_ended_at_;
   // When each was ended, by pid and start: a driver lists it for a while longer.
   std::map<std::pair<pid_t, uint64_t>, double> ended_at_;
 };

@@ -1,10 +1,9 @@
 // The order of the questions is the diagnosis: what we did ourselves, then what the kernel counted,
 // then what the signal says, and the words of the output last.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include <array>
 #include <cerrno>
-#include <cmath>
 #include <csignal>
 #include <cstring>
 #include <variant>
@@ -83,6 +82,9 @@ Verdict judge_not_started(const Case& end, const process::NotStarted& start) {
   return verdict;
 }
 
+// The first that has an answer is right.
+constexpr std::array kQuestions = {judge_memory, judge_gpu, judge_surroundings, judge_signal};
+
 }  // namespace
 
 std::string duration(double seconds) {
@@ -90,7 +92,7 @@ std::string duration(double seconds) {
   return format_seconds(seconds >= 59.5 && seconds < 60 ? 60 : seconds);
 }
 
-std::string Case::after() const { return "after " + duration(ending().seconds); }
+std::string Case::after() const { return log_only ? "" : " after " + duration(ending().seconds); }
 
 std::string shortened(std::string_view line) {
   constexpr size_t kMost = 140;
@@ -109,6 +111,7 @@ std::string joined(std::initializer_list<std::string> parts) {
 }
 
 std::string how_it_ended(const Case& end) {
+  if (end.log_only) return {};
   const auto* exited = std::get_if<process::Exited>(&end.ending().leader);
   if (exited == nullptr) return signal_name(end.signal.value_or(0));
   if (!end.signal) return fmt::format("exit code {}", exited->code);
@@ -131,9 +134,20 @@ std::string peak_memory(const Case& end) {
   return text;
 }
 
+std::optional<Verdict> judge_log(std::string_view output) {
+  Evidence evidence;
+  evidence.ending.leader = process::Exited{1};  // a log is asked about because it went wrong
+  const Case end{.known = evidence, .sign = decisive_sign(output), .log_only = true};
+  if (!end.sign) return {};
+  for (const auto question : kQuestions) {
+    if (auto verdict = question(end)) return verdict;
+  }
+  return judge_exit_code(end);
+}
+
 Verdict judge(const Evidence& evidence) {
   const process::Ending& ending = evidence.ending;
-  Case end{.known = evidence, .signal = ending_signal(ending.leader), .sign = {}};
+  Case end{.known = evidence, .signal = ending_signal(ending.leader)};
   if (const auto* start = std::get_if<process::NotStarted>(&ending.leader)) {
     return judge_not_started(end, *start);
   }
@@ -144,7 +158,7 @@ Verdict judge(const Evidence& evidence) {
   const bool is_hidden =
       is_zero && end.sign && end.sign->sign != Sign::fallout && hides_failures_in_a_pipe(ending);
   if (is_zero && !is_hidden) return judge_success(end);
-  for (const auto question : {judge_memory, judge_gpu, judge_surroundings, judge_signal}) {
+  for (const auto question : kQuestions) {
     if (auto verdict = question(end)) return *verdict;
   }
   return judge_exit_code(end);

@@ -41,7 +41,7 @@ Verdict watched_limit(const Case& end) {
   if (more) next += ", or --memory " + *more;
   return {
       .cause = Cause::own_memory_limit,
-      .headline = "out of memory: ended at its own limit " + end.after(),
+      .headline = "out of memory: ended at its own limit" + end.after(),
       .evidence = joined({peak_memory(end) + " (watched: no cgroup enforces it here)", largest}),
       .next_step = next};
 }
@@ -50,12 +50,16 @@ Verdict killed_verdict(const Case& end) {
   const int signal = end.signal.value_or(SIGKILL);
   Verdict verdict{
       .cause = Cause::killed,
-      .headline = fmt::format("killed by somebody else {}: {}", end.after(), signal_name(signal)),
+      .headline = fmt::format("killed by somebody else{}: {}", end.after(), signal_name(signal)),
       .evidence = joined({how_it_ended(end), peak_memory(end)}),
       .next_step =
           "ask who ended it: an administrator, a batch system, another script "
           "of yours"};
-  if (signal == SIGKILL) {
+  if (end.log_only) {
+    verdict.headline = "one of its processes was killed: " + signal_name(signal);
+    verdict.evidence = output_says(end);
+    verdict.next_step = "plimsoll explain 137, which looks for OOM kills";
+  } else if (signal == SIGKILL) {
     verdict.evidence += "; no OOM kill was counted, and we sent nothing";
     verdict.next_step =
         "journalctl -u systemd-oomd and the batch system's log, which end jobs "
@@ -63,7 +67,7 @@ Verdict killed_verdict(const Case& end) {
   } else if (signal == SIGHUP) {
     verdict.next_step = "nohup, tmux or a batch system: a terminal was closed";
   } else if (signal == SIGINT) {
-    verdict.headline = fmt::format("interrupted {}: SIGINT", end.after());
+    verdict.headline = fmt::format("interrupted{}: SIGINT", end.after());
     verdict.next_step = "nothing, where that was a Ctrl-C";
   }
   return verdict;
@@ -72,13 +76,13 @@ Verdict killed_verdict(const Case& end) {
 Verdict crash(const Case& end, int signal) {
   const bool is_segfault = signal == SIGSEGV;
   Verdict verdict{.cause = is_segfault ? Cause::segfault : Cause::crashed,
-                  .headline = fmt::format("crashed {}: {}", end.after(), signal_name(signal)),
+                  .headline = fmt::format("crashed{}: {}", end.after(), signal_name(signal)),
                   .evidence = joined({how_it_ended(end), output_says(end), peak_memory(end)}),
                   .next_step =
                       "python -X faulthandler, which prints where; then the versions of "
                       "compiled packages"};
   if (is_segfault) {
-    verdict.headline = fmt::format("segmentation fault {}", end.after());
+    verdict.headline = fmt::format("segmentation fault{}", end.after());
   } else if (signal == SIGILL) {
     verdict.next_step = "a build for this CPU: a package was compiled for a newer one";
   } else if (signal == SIGBUS) {
@@ -99,17 +103,17 @@ Verdict missing(const Case& end) {
                   .evidence = joined({how_it_ended(end), output_says(end)}),
                   .next_step = ""};
   if (sign.sign == Sign::missing_module) {
-    verdict.headline = fmt::format("missing Python module{} {}", what, end.after());
+    verdict.headline = fmt::format("missing Python module{}{}", what, end.after());
     verdict.next_step =
         "activate the environment it was written for, or pip install " +
         (sign.subject.empty() ? "it" : sign.subject.substr(0, sign.subject.find('.')));
   } else if (sign.sign == Sign::missing_library) {
-    verdict.headline = fmt::format("missing or unfit shared library{} {}", what, end.after());
+    verdict.headline = fmt::format("missing or unfit shared library{}{}", what, end.after());
     verdict.next_step =
         "ldd on the file that asks for it; LD_LIBRARY_PATH, or the package's build "
         "for this system";
   } else {
-    verdict.headline = fmt::format("command not found{} {}", what, end.after());
+    verdict.headline = fmt::format("command not found{}{}", what, end.after());
     verdict.next_step = "check the spelling, activate its environment, or give the full path";
   }
   return verdict;
@@ -125,13 +129,13 @@ std::optional<Verdict> judge_cut(const Case& end) {
     case process::Cut::timeout:
       return Verdict{
           .cause = Cause::timed_out,
-          .headline = "timed out " + end.after(),
+          .headline = "timed out" + end.after(),
           .evidence = joined({fmt::format("--timeout was {}", duration(ending.cut_after_seconds)),
                               peak_memory(end)}),
           .next_step = "a longer --timeout, or fewer epochs"};
     case process::Cut::idle:
       return Verdict{.cause = Cause::hung,
-                     .headline = "hung: ended " + end.after(),
+                     .headline = "hung: ended" + end.after(),
                      .evidence = joined({fmt::format("no output and no work of CPU or GPU for {}",
                                                      duration(ending.cut_after_seconds)),
                                          output_says(end), peak_memory(end)}),
@@ -142,7 +146,7 @@ std::optional<Verdict> judge_cut(const Case& end) {
       return watched_limit(end);
     case process::Cut::interrupted:
       return Verdict{.cause = Cause::interrupted,
-                     .headline = fmt::format("interrupted {}: {}", end.after(),
+                     .headline = fmt::format("interrupted{}: {}", end.after(),
                                              signal_name(ending.interrupting_signal)),
                      .evidence = joined({"plimsoll was asked to stop and ended the command's tree",
                                          peak_memory(end)}),
@@ -159,7 +163,7 @@ std::optional<Verdict> judge_signal(const Case& end) {
       break;
     case SIGPIPE:
       return Verdict{.cause = Cause::broken_pipe,
-                     .headline = "broken pipe " + end.after(),
+                     .headline = "broken pipe" + end.after(),
                      .evidence = how_it_ended(end) + "; the reader of its output went away first",
                      .next_step =
                          "see why the reader (head, tee, grep -q) ended, or write to a "
@@ -174,12 +178,12 @@ std::optional<Verdict> judge_signal(const Case& end) {
       return crash(end, signal);
     case SIGXCPU:
       return Verdict{.cause = Cause::timed_out,
-                     .headline = "out of CPU time " + end.after(),
+                     .headline = "out of CPU time" + end.after(),
                      .evidence = how_it_ended(end) + "; ulimit -t was reached",
                      .next_step = "a higher ulimit -t"};
     case SIGXFSZ:
       return Verdict{.cause = Cause::disk_full,
-                     .headline = "a file became too large " + end.after(),
+                     .headline = "a file became too large" + end.after(),
                      .evidence = how_it_ended(end) + "; ulimit -f was reached",
                      .next_step = "a higher ulimit -f"};
     default:
@@ -193,13 +197,13 @@ std::optional<Verdict> judge_surroundings(const Case& end) {
   if (end.says(Sign::batch_system_time)) {
     return Verdict{
         .cause = Cause::timed_out,
-        .headline = "timed out " + end.after() + ": the limit of its Slurm job",
+        .headline = "timed out" + end.after() + ": the limit of its Slurm job",
         .evidence = output_says(end),
         .next_step = "a longer --time in the job's script, and checkpoints to go on from"};
   }
   if (end.says(Sign::batch_system_end)) {
     return Verdict{.cause = Cause::killed,
-                   .headline = "ended by Slurm " + end.after(),
+                   .headline = "ended by Slurm" + end.after(),
                    .evidence = output_says(end),
                    .next_step = "sacct -j, for the state of the job; --requeue goes on by itself"};
   }
@@ -207,13 +211,13 @@ std::optional<Verdict> judge_surroundings(const Case& end) {
   const bool is_own_doing = !end.signal || end.signal == SIGABRT || end.signal == SIGBUS;
   if (is_own_doing && is_shared_memory) {
     return Verdict{.cause = Cause::shared_memory_full,
-                   .headline = "shared memory full " + end.after(),
+                   .headline = "shared memory full" + end.after(),
                    .evidence = joined({how_it_ended(end), output_says(end)}),
                    .next_step = "--num_workers 0 or fewer; in a container a larger --shm-size"};
   }
   if (is_own_doing && end.says(Sign::disk_full)) {
     return Verdict{.cause = Cause::disk_full,
-                   .headline = "disk full " + end.after(),
+                   .headline = "disk full" + end.after(),
                    .evidence = joined({how_it_ended(end), output_says(end)}),
                    .next_step =
                        "df -h and df -i of where it writes, TMPDIR included; old "
@@ -228,28 +232,30 @@ std::optional<Verdict> judge_surroundings(const Case& end) {
 Verdict judge_exit_code(const Case& end) {
   const int code = exit_code_of(end);
   Verdict verdict{.cause = Cause::failed,
-                  .headline = fmt::format("failed with exit code {} {}", code, end.after()),
+                  .headline = fmt::format("failed with exit code {}{}", code, end.after()),
                   .evidence = joined({output_says(end), peak_memory(end)}),
                   .next_step = "the end of its output says why"};
-  if (code == 0) verdict.headline = fmt::format("failed {}: a pipe hid it", end.after());
+  if (end.log_only) verdict.headline = "failed";
+  if (code == 0) verdict.headline = fmt::format("failed{}: a pipe hid it", end.after());
   if (end.says(Sign::gpu_error)) {
     verdict.cause = Cause::gpu_failed;
-    verdict.headline = fmt::format("GPU error {} (exit code {})", end.after(), code);
+    verdict.headline = "GPU error" + end.after();
+    verdict.evidence = joined({how_it_ended(end), output_says(end)});
     verdict.next_step =
         "CUDA_LAUNCH_BLOCKING=1 for the place, NCCL_DEBUG=INFO for collectives; "
         "plimsoll doctor, for the driver";
   } else if (code == 127) {
     verdict.cause = Cause::missing_dependency;
-    verdict.headline = "command not found " + end.after() + " (exit code 127)";
+    verdict.headline = "command not found" + end.after() + " (exit code 127)";
     verdict.next_step = "check the spelling, activate its environment, or give the full path";
   } else if (code == 126 || end.says(Sign::not_executable)) {
     verdict.cause = Cause::missing_dependency;
     verdict.headline =
-        fmt::format("a command could not be executed {} (exit code {})", end.after(), code);
+        fmt::format("a command could not be executed{} (exit code {})", end.after(), code);
     verdict.next_step = "chmod +x, or its interpreter before it";
   } else if (code == 124 && runs_under_timeout(end.ending())) {
     verdict.cause = Cause::timed_out;
-    verdict.headline = "timed out " + end.after() + ": the `timeout` within the command";
+    verdict.headline = "timed out" + end.after() + ": the `timeout` within the command";
     verdict.next_step = "a longer time for it, or --timeout instead";
   } else if (code == 2 && !end.sign) {
     verdict.next_step = "the end of its output; 2 is mostly a command line that is wrong";

@@ -40,7 +40,7 @@ std::string kernel_count(const Case& end) {
 
 Verdict own_limit(const Case& end) {
   return {.cause = Cause::own_memory_limit,
-          .headline = "out of memory: killed by its own limit " + end.after(),
+          .headline = "out of memory: killed by its own limit" + end.after(),
           .evidence = joined({peak_memory(end) + " " + kernel_count(end), largest_process(end)}),
           .next_step = less_or_more(end)};
 }
@@ -53,7 +53,7 @@ Verdict host_killer(const Case& end) {
           : fmt::format("{}, and {} OOM kill{} on this machine meanwhile", how_it_ended(end),
                         memory.host_oom_kills, memory.host_oom_kills == 1 ? "" : "s");
   return {.cause = Cause::host_out_of_memory,
-          .headline = "out of memory: killed by the host's OOM killer " + end.after(),
+          .headline = "out of memory: killed by the host's OOM killer" + end.after(),
           .evidence = joined({peak_memory(end), std::move(count), largest_process(end)}),
           .next_step =
               "fewer jobs at a time, or --memory below what the machine can spare "
@@ -107,7 +107,7 @@ Verdict neighbour_verdict(const Case& end, const GpuMessage& message, const Neig
                        rounded_up(*message.own_bytes + *message.wanted_bytes));
   }
   return {.cause = Cause::gpu_memory_neighbour,
-          .headline = "GPU out of memory: somebody else held it, " + end.after(),
+          .headline = "GPU out of memory: somebody else held it" + end.after(),
           .evidence = joined({fmt::format("{} held by {}", format_bytes(others.bytes),
                                           others.who.empty() ? "others" : others.who),
                               describe(message)}),
@@ -123,7 +123,7 @@ std::optional<Verdict> judge_memory(const Case& end) {
   }
   if (end.says(Sign::batch_system_memory)) {
     return Verdict{.cause = Cause::own_memory_limit,
-                   .headline = "out of memory: killed by the limit of its Slurm job " + end.after(),
+                   .headline = "out of memory: killed by the limit of its Slurm job" + end.after(),
                    .evidence = joined({output_says(end), peak_memory(end), largest_process(end)}),
                    .next_step = smaller_batch(end.ending().command) +
                                 ", or a larger --mem in the job's script"};
@@ -133,7 +133,7 @@ std::optional<Verdict> judge_memory(const Case& end) {
   const bool is_own_doing = !end.signal || end.signal == SIGABRT;
   if (is_own_doing && end.says(Sign::host_memory)) {
     return Verdict{.cause = Cause::memory_refused,
-                   .headline = "out of memory: an allocation was refused " + end.after(),
+                   .headline = "out of memory: an allocation was refused" + end.after(),
                    .evidence = joined({output_says(end), how_it_ended(end), peak_memory(end)}),
                    .next_step = less_or_more(end) + "; ulimit -v shows a limit of the shell's"};
   }
@@ -162,7 +162,7 @@ std::optional<Verdict> judge_gpu(const Case& end) {
   const std::string figures = describe(message);
   return Verdict{
       .cause = Cause::gpu_memory_own,
-      .headline = "GPU out of memory by its own size " + end.after(),
+      .headline = "GPU out of memory by its own size" + end.after(),
       .evidence = joined({figures.empty() ? output_says(end) : figures,
                           end.known.gpus_at_end.empty() ? "" : "nobody else held much of the GPU"}),
       .next_step = is_fragmented

@@ -12,13 +12,14 @@ namespace plimsoll::diagnosis {
 
 struct Case {
   const Evidence& known;
-  std::optional<int> signal;    // that ended the command, unwrapped from a shell's 128 + n
-  std::optional<Finding> sign;  // of the output, where the end was no success
+  std::optional<int> signal = {};    // that ended the command, unwrapped from a shell's 128 + n
+  std::optional<Finding> sign = {};  // of the output
+  bool log_only = false;             // nothing else is known: no exit code, no time
 
   const process::Ending& ending() const { return known.ending; }
   const process::MemoryFacts& memory() const { return known.ending.memory; }
   bool says(Sign wanted) const { return sign && sign->sign == wanted; }
-  std::string after() const;  // "after 41 s"
+  std::string after() const;  // " after 41 s"
 };
 
 std::string duration(double seconds);          // "4.2 s", "41 s", "3 min 12 s"

@@ -55,6 +55,9 @@ struct Verdict {
 
 Verdict judge(const Evidence& evidence);
 
+// From a log alone; nothing where it holds no known sign of a failure.
+std::optional<Verdict> judge_log(std::string_view output);
+
 // Three lines, the last without an end: ✗ or ✓ and the headline; the evidence; "try: " and the next
 // step. What is empty is left out.
 std::string describe(const Verdict& verdict);

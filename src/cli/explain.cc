@@ -1,4 +1,6 @@
 // plimsoll explain: what an exit code, a log or the last run means, and what to do.
+#include "diagnosis/explain.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +15,6 @@
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "diagnosis/circumstances.h"
-#include "diagnosis/explain.h"
 #include "diagnosis/last_run.h"
 #include "diagnosis/verdict.h"
 
@@ -72,8 +73,7 @@ void explain_log(const Options& options) {
     }
     return;
   }
-  const std::string now =
-      diagnosis::circumstance_of(verdict->cause, diagnosis::look_around());
+  const std::string now = diagnosis::circumstance_of(verdict->cause, diagnosis::look_around());
   if (options.json) {
     print({{"log", options.subject}, {"verdict", to_json(*verdict)}, {"now", now}});
   } else {

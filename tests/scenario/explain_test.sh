@@ -4,9 +4,9 @@
 
 run plimsoll explain 137
 expect 0 "137 = 128 + 9" "SIGKILL" "the likeliest first" "memory limit" "OOM kill" "try: "
-for code in 0 1 2 124 126 127 134 139 141 143; do
-  run plimsoll explain "$code"
-  expect 0 "$code" "1. "
+for number in 0 1 2 124 126 127 134 139 141 143; do
+  run plimsoll explain "$number"
+  expect 0 "$number" "1. "
 done
 run plimsoll explain 0:9
 expect 0 "0:9: the command was ended by SIGKILL"

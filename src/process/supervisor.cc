@@ -303,7 +303,7 @@ void Supervisor::cut(Cut why) {
   ending_.cut = why;
   ending_ordered_ = true;
   end_ordered_at_ = Clock::now();
-  order(Order::Kind::end);
+  order(Order::Kind::end, why == Cut::interrupted ? ending_.interrupting_signal : SIGTERM);
 }
 
 void Supervisor::order(Order::Kind kind, int number) {

@@ -28,6 +28,8 @@ void add_inspect(CLI::App& app);
 void add_plan(CLI::App& app);
 void add_train(CLI::App& app);
 void add_predict(CLI::App& app);
+void add_explain(CLI::App& app);
+void add_doctor(CLI::App& app);
 void add_completion(CLI::App& app);
 // `words`: what stood behind `--`, untouched by the parser.
 void add_exec(CLI::App& app, const std::vector<std::string>& words);

@@ -41,6 +41,7 @@ Examples:
   plimsoll plan papers.plim --memory 16G
   plimsoll train papers.plim --model sage --save-dir models/
   plimsoll exec --memory 16G --timeout 2h --log run.log -- python train.py
+  plimsoll explain 137
   plimsoll completion bash)";
 
 constexpr const char* kExec = "exec";
@@ -144,6 +145,8 @@ int start(int argc, char** argv) {
   add_predict(app);
   add_exec(app, words);
   add_orphans(app);
+  add_explain(app);
+  add_doctor(app);
   add_completion(app);
   app.footer(kFooter);
   // Before any command's callback. A supervised command must find signals as we found them, and

@@ -14,7 +14,7 @@ namespace plimsoll::process {
 struct Order {
   enum class Kind : uint8_t {
     signal_leader,  // hand `number` on to the command itself
-    end,            // ask all to end, kill what is left after the grace
+    end,            // ask all to end, with `number` first; kill what is left after the grace
     kill,           // kill all now
   };
   Kind kind = Kind::end;

@@ -1,5 +1,6 @@
 #include "process/memory_group.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <string>
@@ -27,12 +28,17 @@ std::optional<uint64_t> number_in(const std::filesystem::path& file) {
   return text ? memory::leading_number(*text) : std::nullopt;
 }
 
+// Kernels with one limit on memory and the same on memory with swap count hits of neither: a peak
+// at the limit is one, too.
 GroupCounters read_version_1(const std::filesystem::path& folder) {
-  return {
-      .peak_bytes = number_in(folder / "memory.max_usage_in_bytes"),
-      .limit_hits = number_in(folder / "memory.failcnt").value_or(0),
-      .oom_kills =
-          number_of(read_text(folder / "memory.oom_control").value_or(""), "oom_kill").value_or(0)};
+  const auto limit = number_in(folder / "memory.limit_in_bytes");
+  const auto peak = number_in(folder / "memory.max_usage_in_bytes");
+  uint64_t hits = number_in(folder / "memory.failcnt").value_or(0);
+  if (limit && peak && *peak + kMiB > *limit) hits = std::max<uint64_t>(hits, 1);
+  const std::string control = read_text(folder / "memory.oom_control").value_or("");
+  return {.peak_bytes = peak,
+          .limit_hits = hits,
+          .oom_kills = number_of(control, "oom_kill").value_or(0)};
 }
 
 GroupCounters read_version_2(const std::filesystem::path& folder) {

@@ -61,6 +61,9 @@ Level choose_level(const RunOptions& options) {
 class Supervisor {
  public:
   explicit Supervisor(const RunOptions& options);
+  ~Supervisor();
+  Supervisor(const Supervisor&) = delete;
+  Supervisor& operator=(const Supervisor&) = delete;
   Ending run();
 
  private:
@@ -113,6 +116,12 @@ Supervisor::Supervisor(const RunOptions& options)
   ending_.command = options.command;
   ending_.leader = Signaled{SIGKILL};  // until it is known: a keeper that was killed took it along
   ending_.run = run_;
+}
+
+// Whatever was thrown on the way: the keeper ends the tree, and we wait for that.
+Supervisor::~Supervisor() {
+  keeper_.socket = Fd();
+  if (keeper_.pid > 0) waitpid(keeper_.pid, nullptr, 0);
 }
 
 Ending Supervisor::run() {
@@ -243,8 +252,6 @@ void Supervisor::take_reports() {
 void Supervisor::handle(const Report& report) {
   switch (report.kind) {
     case Report::Kind::refused:
-      keeper_.socket = Fd();
-      waitpid(keeper_.pid, nullptr, 0);
       fail(ErrorKind::refused, "{}", report.text.data());
     case Report::Kind::started:
       leader_ = report.pid;
@@ -303,7 +310,7 @@ void Supervisor::cut(Cut why) {
   ending_.cut = why;
   ending_ordered_ = true;
   end_ordered_at_ = Clock::now();
-  order(Order::Kind::end);
+  order(Order::Kind::end, why == Cut::interrupted ? ending_.interrupting_signal : SIGTERM);
 }
 
 void Supervisor::order(Order::Kind kind, int number) {
@@ -314,6 +321,7 @@ void Supervisor::order(Order::Kind kind, int number) {
 // The keeper was killed. We are a subreaper, so that its children are ours now.
 void Supervisor::take_over() {
   ending_.keeper_lost = true;
+  options_.say("its keeper was killed: ending the command");
   tree_.root = getpid();
   TreeWatch watch({.tree = tree_,
                    .leader = leader_ended_ ? 0 : leader_,
@@ -333,6 +341,7 @@ void Supervisor::finish() {
   if (!record_.empty()) remove_record(state_, run_);
   keeper_.socket = Fd();
   waitpid(keeper_.pid, nullptr, 0);  // fails where take_over() has done it
+  keeper_.pid = 0;
   output_.finish_showing();
   ending_.output_tail = output_.tail(kTailBytes);
   terminal_.restore();

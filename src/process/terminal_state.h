@@ -13,8 +13,8 @@ class TerminalState {
   void restore() const;
 
  private:
-  bool ours_ = false;
   termios modes_ = {};
+  bool ours_ = false;  // after modes_, which its initializer fills
 };
 
 }  // namespace plimsoll::process

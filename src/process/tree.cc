@@ -115,9 +115,9 @@ std::vector<ProcessStat> members_by_group(const Tree& tree, const fs::path& grou
   return found;
 }
 
-size_t ask_to_end(const Tree& tree) {
+size_t ask_to_end(const Tree& tree, int first) {
   const auto alive = members(tree);
-  signal_each(tree, alive, {SIGTERM, SIGCONT});
+  signal_each(tree, alive, {first, SIGTERM, SIGCONT});
   return alive.size();
 }
 

@@ -32,8 +32,9 @@ std::vector<ProcessStat> members(const Tree& tree);
 // The same by the group alone, where there is one: cheap enough to be asked every second.
 std::vector<ProcessStat> members_by_group(const Tree& tree, const std::filesystem::path& group);
 
-// SIGTERM to each, and SIGCONT, for those that were stopped. Returns how many there were.
-size_t ask_to_end(const Tree& tree);
+// `first`, the signal that we were sent ourselves, or SIGTERM, to each; then SIGTERM, for those
+// that ignore it, and SIGCONT, for those that were stopped. Returns how many there were.
+size_t ask_to_end(const Tree& tree, int first);
 
 // SIGKILL to each that is there now; to be repeated until `root` has no children.
 void kill_members(const Tree& tree);

@@ -41,7 +41,7 @@ TreeWatch::TreeWatch(TreeWatchOptions options)
 }
 
 void TreeWatch::run() {
-  if (options_.orders_fd < 0) begin_ending();
+  if (options_.orders_fd < 0) begin_ending(SIGTERM);
   reap();  // what ended before anybody listened
   while (phase_ != Phase::empty) {
     wait_for_events();
@@ -96,7 +96,7 @@ void TreeWatch::take_orders() {
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (count != sizeof order) {  // plimsoll is gone
     options_.orders_fd = -1;
-    if (phase_ == Phase::running) begin_ending();
+    if (phase_ == Phase::running) begin_ending(SIGTERM);
     return;
   }
   switch (order.kind) {
@@ -104,7 +104,7 @@ void TreeWatch::take_orders() {
       if (leader_ && !leader_known_ended_) leader_->signal(order.number);
       break;
     case Order::Kind::end:
-      if (phase_ == Phase::running) begin_ending();
+      if (phase_ == Phase::running) begin_ending(order.number);
       break;
     case Order::Kind::kill:
       phase_ = Phase::killing;
@@ -170,13 +170,13 @@ void TreeWatch::leader_ended(int wait_status) {
     siginfo_t any = {};
     // In the usual case nobody is left, and nobody needs to be looked for.
     if (waitid(P_ALL, 0, &any, WEXITED | WNOHANG | WNOWAIT) < 0) return;
-    begin_ending();
+    begin_ending(SIGTERM);
   }
 }
 
-void TreeWatch::begin_ending() {
+void TreeWatch::begin_ending(int first_signal) {
   const bool by_itself = leader_known_ended_;
-  const size_t alive = ask_to_end(options_.tree);
+  const size_t alive = ask_to_end(options_.tree, first_signal);
   if (by_itself) leftovers_ = alive;
   phase_ = Phase::asked;
   kill_at_ =

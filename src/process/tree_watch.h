@@ -48,7 +48,7 @@ class TreeWatch {
   void take_init_report();
   void reap();
   void leader_ended(int wait_status);
-  void begin_ending();
+  void begin_ending(int first_signal);
   void kill_again();
   void report_empty();
 

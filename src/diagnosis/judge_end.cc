@@ -67,8 +67,9 @@ Verdict killed_verdict(const Case& end) {
   } else if (signal == SIGHUP) {
     verdict.next_step = "nohup, tmux or a batch system: a terminal was closed";
   } else if (signal == SIGINT) {
+    if (end.ending().typed_interrupt) verdict.cause = Cause::interrupted;
     verdict.headline = fmt::format("interrupted{}: SIGINT", end.after());
-    verdict.next_step = "nothing, where that was a Ctrl-C";
+    verdict.next_step = end.ending().typed_interrupt ? "" : "nothing, where that was a Ctrl-C";
   }
   return verdict;
 }
@@ -123,6 +124,15 @@ Verdict missing(const Case& end) {
 
 std::optional<Verdict> judge_cut(const Case& end) {
   const process::Ending& ending = end.ending();
+  if (ending.keeper_lost) {
+    return Verdict{
+        .cause = Cause::killed,
+        .headline = "killed by somebody else" + end.after() + ": plimsoll's keeper",
+        .evidence = joined({"the process that watches over the command was killed, and the "
+                            "command was ended for that",
+                            peak_memory(end)}),
+        .next_step = "ask who kills plimsoll's processes; plimsoll explain 137"};
+  }
   switch (ending.cut) {
     case process::Cut::none:
       return {};

@@ -194,6 +194,19 @@ TEST(Judge, NamesWhatWeCutShort) {
   expect_cause(Cause::timed_out, graceful);
 }
 
+TEST(Judge, TellsACtrlCFromASignalOfSomebodyElse) {
+  Evidence evidence = ended(Signaled{SIGINT});
+  expect_cause(Cause::killed, evidence);
+  evidence.ending.typed_interrupt = true;
+  expect_cause(Cause::interrupted, evidence);
+}
+
+TEST(Judge, SaysThatTheKeeperWasKilled) {
+  Evidence evidence = ended(Signaled{SIGKILL});
+  evidence.ending.keeper_lost = true;
+  EXPECT_NE(judge(evidence).headline.find("plimsoll's keeper"), std::string::npos);
+}
+
 TEST(Judge, TellsAMissingCommandFromOneThatMayNotRun) {
   const Verdict verdict = judge(ended(NotStarted{ENOENT, "pythn"}));
   EXPECT_EQ(verdict.cause, Cause::missing_dependency);

@@ -145,6 +145,10 @@ Causes causes_of_exit(int code, const Circumstances& now) {
       return {{kLikely, "a command line it does not understand (argparse, most tools)", "",
                "its --help"},
               {kPossible, "a shell that could not read its script", "", "bash -n SCRIPT"}};
+    case 120:
+      return {{kLikely, "Python could not write the last of its output: its reader went away", "",
+               "plimsoll exec --log FILE, which cannot break"},
+              {kPossible, "a disk that ran full", describe_disk(now), "df -h"}};
     case 121:
       return {{kLikely, "plimsoll exec: it hung, and --idle-timeout ended it", "",
                "plimsoll explain --last; the stacks are in the log"}};

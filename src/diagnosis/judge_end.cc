@@ -74,6 +74,14 @@ Verdict killed_verdict(const Case& end) {
   return verdict;
 }
 
+Verdict broken_pipe(const Case& end) {
+  return {
+      .cause = Cause::broken_pipe,
+      .headline = "broken pipe" + end.after(),
+      .evidence = joined({how_it_ended(end), "the reader of its output went away first"}),
+      .next_step = "see why the reader (head, tee, grep -q) ended, or write to a file with --log"};
+}
+
 Verdict crash(const Case& end, int signal) {
   const bool is_segfault = signal == SIGSEGV;
   Verdict verdict{.cause = is_segfault ? Cause::segfault : Cause::crashed,
@@ -172,12 +180,7 @@ std::optional<Verdict> judge_signal(const Case& end) {
     case 0:
       break;
     case SIGPIPE:
-      return Verdict{.cause = Cause::broken_pipe,
-                     .headline = "broken pipe" + end.after(),
-                     .evidence = how_it_ended(end) + "; the reader of its output went away first",
-                     .next_step =
-                         "see why the reader (head, tee, grep -q) ended, or write to a "
-                         "file with --log"};
+      return broken_pipe(end);
     case SIGSEGV:
     case SIGABRT:
     case SIGBUS:
@@ -199,6 +202,10 @@ std::optional<Verdict> judge_signal(const Case& end) {
     default:
       return killed_verdict(end);
   }
+  // Python takes SIGPIPE for an exception.
+  const bool is_pipe = end.says(Sign::fallout) && (end.sign->line.starts_with("BrokenPipeError") ||
+                                                   end.sign->line.ends_with("Broken pipe"));
+  if (is_pipe) return broken_pipe(end);
   if (end.says(Sign::crash)) return crash(end, SIGSEGV);
   return {};
 }

@@ -22,6 +22,7 @@ constexpr uint64_t kToleranceBytes = 64 * kMiB;
 std::vector<GpuReading> read_chosen(meter::Gpus& gpus, const std::vector<std::string>& uuids) {
   const std::vector<GpuReading> all = gpus.read();
   std::vector<GpuReading> chosen;
+  chosen.reserve(uuids.size());
   for (const std::string& uuid : uuids) {
     const auto gpu = std::ranges::find(all, uuid, &GpuReading::uuid);
     if (gpu == all.end()) {
@@ -99,6 +100,7 @@ Entry wait_for_room(const Options& options, const std::vector<std::string>& uuid
 Release wait_until_released(const std::vector<GpuReading>& before, double patience_seconds,
                             const Surroundings& around) {
   std::vector<std::string> uuids;
+  uuids.reserve(before.size());
   for (const GpuReading& gpu : before) uuids.push_back(gpu.uuid);
   const double start = around.now_seconds();
   for (;;) {

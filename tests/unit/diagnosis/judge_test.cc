@@ -265,6 +265,13 @@ TEST(Judge, NamesTheExceptionAndItsPlace) {
   EXPECT_EQ(verdict.evidence, "the output says: KeyError: 'y' (train.py, line 41)");
 }
 
+TEST(Judge, KnowsABrokenPipeThatPythonTookForAnException) {
+  expect_cause(Cause::broken_pipe,
+               ended(Exited{1},
+                     "Traceback (most recent call last):\n  File \"a.py\", line 2\n"
+                     "BrokenPipeError: [Errno 32] Broken pipe\n"));
+}
+
 TEST(Judge, KnowsATimeoutWithinTheCommand) {
   Evidence evidence = ended(Exited{124});
   expect_cause(Cause::failed, evidence);

@@ -1,6 +1,7 @@
 // Endings by a signal, by ourselves, by the surroundings, and by an exit code that says no more.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <csignal>
 #include <variant>
 
@@ -18,13 +19,10 @@ int exit_code_of(const Case& end) {
 }
 
 bool runs_under_timeout(const process::Ending& ending) {
-  for (const std::string& word : ending.command) {
-    if (word == "timeout" || word.ends_with("/timeout") || word.find("timeout ") == 0 ||
-        word.find(" timeout ") != std::string::npos) {
-      return true;
-    }
-  }
-  return false;
+  return std::ranges::any_of(ending.command, [](const std::string& word) {
+    return word == "timeout" || word.ends_with("/timeout") || word.starts_with("timeout ") ||
+           word.find(" timeout ") != std::string::npos;
+  });
 }
 
 Verdict watched_limit(const Case& end) {

@@ -53,8 +53,8 @@ void rename_process(const std::string& run) {
   if (!(fields >> begin >> end) || begin == 0 || end <= begin) return;
   const std::string title = fmt::format("{} {}", kShortTitle, run);
   auto* const words = reinterpret_cast<char*>(begin);  // NOLINT(performance-no-int-to-ptr)
-  std::memset(words, 0, end - begin);
-  std::memcpy(words, title.data(), std::min<size_t>(title.size(), end - begin - 1));
+  std::fill(words, words + (end - begin), '\0');
+  std::copy_n(title.begin(), std::min<size_t>(title.size(), end - begin - 1), words);
 }
 
 // The command's process has its own copies of our streams by now.

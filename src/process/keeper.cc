@@ -129,6 +129,7 @@ FirstProcess fork_first_process(const KeeperSetup& setup, int socket_fd) {
 }
 
 void keep(const KeeperSetup& setup, int socket_fd) {
+  setup.write_down();
   // First the fork, then the session: the command's process stays in plimsoll's.
   FirstProcess first = fork_first_process(setup, socket_fd);
   setsid();
@@ -174,7 +175,7 @@ void wait_for_hang_up(int socket_fd) {
   }
   wait_for_hang_up(socket_fd);
   remove_groups(setup.groups);
-  if (!setup.record.empty()) unlink(setup.record.c_str());
+  setup.strike_out();
   _exit(0);
 }
 

@@ -68,13 +68,12 @@ bool offers_memory(const fs::path& folder) {
 // The process's own group; or, where only the group above can bound the memory of its members (one
 // with processes cannot), that one, as long as no limit is left behind on the way up.
 fs::path unified_folder(const std::vector<CgroupLevel>& levels) {
-  const fs::path own = levels.front().folder;
   for (const CgroupLevel& level : levels) {
     if (!obstacle_in(level.folder).empty()) break;
     if (offers_memory(level.folder)) return level.folder;
     if (!memory::cgroup_limits(level).empty()) break;
   }
-  return own;
+  return levels.front().folder;
 }
 
 // Calls `done` until it says true; false where it did not in time.

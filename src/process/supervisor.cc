@@ -105,7 +105,8 @@ class Supervisor {
 
 Supervisor::Supervisor(const RunOptions& options)
     : options_(options),
-      groups_(plan_groups(memory::Host::real(), run_, choose_level(options))),
+      groups_(plan_groups(memory::Host::real(), run_, choose_level(options),
+                          options.memory.limit_bytes || options.memory.high_bytes)),
       output_(options.log),
       sampler_({.group = {.version = groups_.memory_version, .folder = groups_.memory_folder},
                 .limit_bytes = options.memory.limit_bytes,

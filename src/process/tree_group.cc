@@ -142,7 +142,8 @@ MemoryBase memory_base(const memory::Host& host) {
   return {.version = CgroupVersion::v1, .folder = folder, .obstacle = obstacle_in(folder)};
 }
 
-GroupPlan plan_groups(const memory::Host& host, const std::string& run, Level level) {
+GroupPlan plan_groups(const memory::Host& host, const std::string& run, Level level,
+                      bool limits_memory) {
   GroupPlan plan{.level = level};
   const std::string name = kGroupPrefix + run;
   if (level == Level::cgroup2) plan.tree_folder = unified_base(host).folder / name;
@@ -150,7 +151,10 @@ GroupPlan plan_groups(const memory::Host& host, const std::string& run, Level le
   const MemoryBase memory = memory_base(host);
   plan.memory_version = memory.version;
   plan.memory_obstacle = memory.obstacle;
-  if (memory.obstacle.empty()) plan.memory_folder = memory.folder / name;
+  const bool free_of_charge = level == Level::cgroup2 && memory.version == CgroupVersion::v2;
+  if (memory.obstacle.empty() && (limits_memory || free_of_charge)) {
+    plan.memory_folder = memory.folder / name;
+  }
   return plan;
 }
 

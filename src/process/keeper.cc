@@ -2,8 +2,10 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/sched.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -53,8 +55,8 @@ void rename_process(const std::string& run) {
   if (!(fields >> begin >> end) || begin == 0 || end <= begin) return;
   const std::string title = fmt::format("{} {}", kShortTitle, run);
   auto* const words = reinterpret_cast<char*>(begin);  // NOLINT(performance-no-int-to-ptr)
-  std::memset(words, 0, end - begin);
-  std::memcpy(words, title.data(), std::min<size_t>(title.size(), end - begin - 1));
+  std::fill(words, words + (end - begin), '\0');
+  std::copy_n(title.begin(), std::min<size_t>(title.size(), end - begin - 1), words);
 }
 
 // The command's process has its own copies of our streams by now.
@@ -65,16 +67,33 @@ void let_go_of_streams() {
   }
 }
 
-void make_groups(const KeeperSetup& setup, pid_t first) {
+void make_groups(const KeeperSetup& setup) {
   const GroupPlan& groups = setup.groups;
   if (!groups.tree_folder.empty()) make_group(groups.tree_folder);
   const bool own_memory_group =
       !groups.memory_folder.empty() && groups.memory_folder != groups.tree_folder;
   if (own_memory_group) make_group(groups.memory_folder);
   setup.limit_memory();
-  for (const auto& folder : {groups.tree_folder, groups.memory_folder}) {
-    if (!folder.empty()) add_to_group(folder, first);
+}
+
+// Moving a process makes the kernel wait for all CPUs, tens of milliseconds on a busy machine.
+void join_groups(const GroupPlan& groups, pid_t first, bool born_inside) {
+  if (!groups.tree_folder.empty() && !born_inside) add_to_group(groups.tree_folder, first);
+  if (!groups.memory_folder.empty() && groups.memory_folder != groups.tree_folder) {
+    add_to_group(groups.memory_folder, first);
   }
+}
+
+// A fork whose child is born in the version 2 group, which costs nothing. -1 where that is refused:
+// by a kernel before 5.7, or in a sandbox.
+pid_t fork_into(const std::filesystem::path& folder) {
+  const Fd group(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!group) return -1;
+  clone_args args = {};
+  args.flags = CLONE_INTO_CGROUP;
+  args.exit_signal = SIGCHLD;
+  args.cgroup = static_cast<uint64_t>(group.get());
+  return static_cast<pid_t>(syscall(SYS_clone3, &args, sizeof args));
 }
 
 void remove_groups(const GroupPlan& groups) {
@@ -96,9 +115,10 @@ void send_refusal(int socket_fd, const char* why) {
 struct FirstProcess {
   pid_t pid = 0;
   bool is_init = false;
-  Fd go;            // a word lets it begin
-  Fd exec_failure;  // where it says what exec refused
-  Fd init_reports;  // where an init says how the command ended
+  bool born_inside = false;  // of its group
+  Fd go;                     // a word lets it begin
+  Fd exec_failure;           // where it says what exec refused
+  Fd init_reports;           // where an init says how the command ended
 };
 
 FirstProcess fork_first_process(const KeeperSetup& setup, int socket_fd) {
@@ -107,7 +127,10 @@ FirstProcess fork_first_process(const KeeperSetup& setup, int socket_fd) {
   Pipe init = make_pipe();
   const bool in_namespace = setup.groups.level == Level::pid_namespace;
   if (in_namespace) enter_pid_namespace();
-  const pid_t pid = fork();
+  const bool has_group = setup.groups.level == Level::cgroup2;
+  pid_t pid = has_group ? fork_into(setup.groups.tree_folder) : -1;
+  const bool born_inside = pid >= 0;
+  if (!born_inside) pid = fork();
   if (pid < 0) fail(ErrorKind::refused, "cannot make a process: {}", std::strerror(errno));
   if (pid == 0) {
     go.write_end = Fd();
@@ -123,19 +146,22 @@ FirstProcess fork_first_process(const KeeperSetup& setup, int socket_fd) {
   }
   return {.pid = pid,
           .is_init = in_namespace,
+          .born_inside = born_inside,
           .go = std::move(go.write_end),
           .exec_failure = std::move(failure.read_end),
           .init_reports = in_namespace ? std::move(init.read_end) : Fd()};
 }
 
 void keep(const KeeperSetup& setup, int socket_fd) {
+  setup.write_down();
+  make_groups(setup);
   // First the fork, then the session: the command's process stays in plimsoll's.
   FirstProcess first = fork_first_process(setup, socket_fd);
   setsid();
   let_go_of_streams();
   rename_process(setup.run);
   write_kernel_file("/proc/self/oom_score_adj", kLeastLikelyVictim);
-  make_groups(setup, first.pid);
+  join_groups(setup.groups, first.pid, first.born_inside);
   [[maybe_unused]] const ssize_t count = write(first.go.get(), "g", 1);
   first.go = Fd();
   TreeWatch watch({.tree = {.level = setup.groups.level,
@@ -174,7 +200,7 @@ void wait_for_hang_up(int socket_fd) {
   }
   wait_for_hang_up(socket_fd);
   remove_groups(setup.groups);
-  if (!setup.record.empty()) unlink(setup.record.c_str());
+  setup.strike_out();
   _exit(0);
 }
 

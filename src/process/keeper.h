@@ -12,7 +12,6 @@
 
 #include <sys/types.h>
 
-#include <filesystem>
 #include <functional>
 #include <string>
 
@@ -25,8 +24,9 @@ namespace plimsoll::process {
 struct KeeperSetup {
   Launch launch;
   GroupPlan groups;
-  std::string run;               // its name, for the title in `ps`
-  std::filesystem::path record;  // removed when the tree has ended without plimsoll
+  std::string run;                   // its name, for the title in `ps`
+  std::function<void()> write_down;  // records the run; by the keeper, which does not forget it
+  std::function<void()> strike_out;  // takes the record away again
   double grace_seconds = 10;
   std::function<void()> limit_memory;  // called once the groups are there, before the command runs
   std::function<void()> drain;         // moves what the command wrote to where it belongs

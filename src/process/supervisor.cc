@@ -68,7 +68,7 @@ class Supervisor {
 
  private:
   void start();
-  void write_down();
+  void write_down() const;
   void loop();
   int next_wait_ms(Clock::time_point now) const;
   void take_signals();
@@ -83,13 +83,13 @@ class Supervisor {
 
   const RunOptions& options_;
   const std::filesystem::path state_ = state_folder();
-  const std::string run_ = name_run(ProcessId::of_this_process());
+  const ProcessId self_ = ProcessId::of_this_process();
+  const std::string run_ = name_run(self_);
   const GroupPlan groups_;
   SignalInbox signals_;
   const TerminalState terminal_;
   CommandOutput output_;
   TreeSampler sampler_;
-  std::filesystem::path record_;
   Keeper keeper_;
   Tree tree_;
   pid_t leader_ = 0;
@@ -105,7 +105,8 @@ class Supervisor {
 
 Supervisor::Supervisor(const RunOptions& options)
     : options_(options),
-      groups_(plan_groups(memory::Host::real(), run_, choose_level(options))),
+      groups_(plan_groups(memory::Host::real(), run_, choose_level(options),
+                          options.memory.limit_bytes || options.memory.high_bytes)),
       output_(options.log),
       sampler_({.group = {.version = groups_.memory_version, .folder = groups_.memory_folder},
                 .limit_bytes = options.memory.limit_bytes,
@@ -137,7 +138,6 @@ void Supervisor::start() {
       (groups_.memory_folder.empty() || groups_.memory_version == memory::CgroupVersion::v1)) {
     options_.say("--memory-high has no effect here: it needs cgroup v2 with the memory controller");
   }
-  write_down();
   const MemoryGroup memory{.version = groups_.memory_version, .folder = groups_.memory_folder};
   keeper_ =
       start_keeper({.launch = {.command = options_.command,
@@ -153,7 +153,8 @@ void Supervisor::start() {
                                .child_signal_ignored = signals_.child_signal_was_ignored()},
                     .groups = groups_,
                     .run = run_,
-                    .record = record_,
+                    .write_down = [this] { write_down(); },
+                    .strike_out = [this] { remove_record(state_, run_); },
                     .grace_seconds = options_.grace_seconds,
                     .limit_memory = [&] { set_bounds(memory, options_.memory); },
                     .drain = [this] { output_.drain(); },
@@ -162,12 +163,12 @@ void Supervisor::start() {
   output_.begin_showing();
 }
 
-void Supervisor::write_down() {
+void Supervisor::write_down() const {
   std::error_code ignored;
   RunRecord record{
       .run = run_,
       .host = host_name(),
-      .supervisor = ProcessId::of_this_process(),
+      .supervisor = self_,
       .command = options_.command,
       .folder = std::filesystem::current_path(ignored).string(),
       .started = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch())
@@ -178,7 +179,7 @@ void Supervisor::write_down() {
   for (const auto& folder : {groups_.tree_folder, groups_.memory_folder}) {
     if (!folder.empty()) record.groups.push_back(folder);
   }
-  record_ = write_record(state_, record);
+  write_record(state_, record);
 }
 
 void Supervisor::loop() {
@@ -338,7 +339,7 @@ void Supervisor::finish() {
   sampler_.fill(ending_.memory);
   remove_group(groups_.tree_folder);
   remove_group(groups_.memory_folder);
-  if (!record_.empty()) remove_record(state_, run_);
+  remove_record(state_, run_);
   keeper_.socket = Fd();
   waitpid(keeper_.pid, nullptr, 0);  // fails where take_over() has done it
   keeper_.pid = 0;

@@ -68,13 +68,12 @@ bool offers_memory(const fs::path& folder) {
 // The process's own group; or, where only the group above can bound the memory of its members (one
 // with processes cannot), that one, as long as no limit is left behind on the way up.
 fs::path unified_folder(const std::vector<CgroupLevel>& levels) {
-  const fs::path own = levels.front().folder;
   for (const CgroupLevel& level : levels) {
     if (!obstacle_in(level.folder).empty()) break;
     if (offers_memory(level.folder)) return level.folder;
     if (!memory::cgroup_limits(level).empty()) break;
   }
-  return own;
+  return levels.front().folder;
 }
 
 // Calls `done` until it says true; false where it did not in time.
@@ -143,7 +142,8 @@ MemoryBase memory_base(const memory::Host& host) {
   return {.version = CgroupVersion::v1, .folder = folder, .obstacle = obstacle_in(folder)};
 }
 
-GroupPlan plan_groups(const memory::Host& host, const std::string& run, Level level) {
+GroupPlan plan_groups(const memory::Host& host, const std::string& run, Level level,
+                      bool limits_memory) {
   GroupPlan plan{.level = level};
   const std::string name = kGroupPrefix + run;
   if (level == Level::cgroup2) plan.tree_folder = unified_base(host).folder / name;
@@ -151,7 +151,10 @@ GroupPlan plan_groups(const memory::Host& host, const std::string& run, Level le
   const MemoryBase memory = memory_base(host);
   plan.memory_version = memory.version;
   plan.memory_obstacle = memory.obstacle;
-  if (memory.obstacle.empty()) plan.memory_folder = memory.folder / name;
+  const bool free_of_charge = level == Level::cgroup2 && memory.version == CgroupVersion::v2;
+  if (memory.obstacle.empty() && (limits_memory || free_of_charge)) {
+    plan.memory_folder = memory.folder / name;
+  }
   return plan;
 }
 

@@ -42,7 +42,10 @@ struct GroupPlan {
   memory::CgroupVersion memory_version = memory::CgroupVersion::v2;
   std::string memory_obstacle;  // why there is no memory_folder
 };
-GroupPlan plan_groups(const memory::Host& host, const std::string& run, Level level);
+// Version 2 counts memory in the group that the tree has anyway. Version 1 needs one more, and
+// moving a process into it costs tens of milliseconds: it is made for a limit alone.
+GroupPlan plan_groups(const memory::Host& host, const std::string& run, Level level,
+                      bool limits_memory);
 
 // Throws Error{refused} with the folder.
 void make_group(const std::filesystem::path& folder);

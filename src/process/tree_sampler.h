@@ -45,8 +45,8 @@ class TreeSampler {
   void schedule(Clock::time_point began, uint64_t resident_bytes);
 
   SamplerOptions options_;
-  Clock::time_point next_;
   std::chrono::milliseconds interval_{20};
+  Clock::time_point next_;
   uint64_t host_oom_kills_before_;
   uint64_t peak_bytes_ = 0;
   std::string largest_process_;

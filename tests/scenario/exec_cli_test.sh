@@ -62,7 +62,7 @@ signalled HUP 'sleep 40'
 expect 129
 
 # The log: whole, in order, shown as well; a reader that goes away harms nobody.
-run plimsoll exec --log flood.log -- unruly flood 20
+run plimsoll exec --quiet --log flood.log -- unruly flood 20
 expect 7
 [ "$(wc -c <flood.log)" -eq 20971520 ] || fail "the log has $(wc -c <flood.log) bytes"
 cmp -s flood.log output || fail "what was shown is not what was logged"
@@ -71,13 +71,34 @@ expect 0 1000
 [ "$(wc -c <flood.log)" -eq $((11 * 20971520)) ] || fail "the log has $(wc -c <flood.log) bytes after appending"
 rm flood.log
 # Killed in the middle, the log has all that the command had written by then.
-"$PLIMSOLL" exec --grace 5s --log killed.log -- sh -c 'trap "" TERM; i=0; while [ $i -lt 200 ]; do i=$((i + 1)); echo $i; sleep 0.01 ; done' >/dev/null &
+"$PLIMSOLL" exec --grace 20s --log killed.log -- \
+  sh -c 'trap "" TERM; i=0; while [ $i -lt 100 ]; do i=$((i + 1)); echo $i; sleep 0.01; done' >/dev/null &
 pid=$!
 sleep 0.5
 kill -KILL $pid
 wait $pid 2>/dev/null || true
-sleep 3
-[ "$(tail -n 1 killed.log)" = 200 ] || fail "the log ends with $(tail -n 1 killed.log)"
+tries=0
+while [ "$(tail -n 1 killed.log)" != 100 ] && [ $tries -lt 150 ]; do
+  sleep 0.1
+  tries=$((tries + 1))
+done
+[ "$(wc -l <killed.log)" = 100 ] || fail "the log ends with $(tail -n 1 killed.log)"
+
+# The verdict: in words, as JSON, and for later.
+run plimsoll exec --result result.json -- sh -c 'echo "ModuleNotFoundError: No module named torch" >&2; exit 1'
+expect 1 "✗"
+grep -q '"exit_code": 1' result.json || fail "no exit code in $(cat result.json)"
+grep -q '"level": "' result.json || fail "no level in $(cat result.json)"
+run plimsoll explain --last
+expect 0 "exit 1"
+run plimsoll exec --result result.json -- true
+expect 0
+[ ! -s output ] || fail "a good end is not quiet"
+grep -q '"cause": "success"' result.json || fail "no verdict in $(cat result.json)"
+if [ ! -e /dev/nvidiactl ]; then
+  run plimsoll exec --gpu 0 -- true
+  expect 125 NVIDIA
+fi
 
 # Hung: says where it is.
 run plimsoll exec --idle-timeout 0.5s --grace 0.2s -- sleep 30

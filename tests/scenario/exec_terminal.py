@@ -19,7 +19,7 @@ class Terminal:
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def type(self, text):
-        time.sleep(0.2)  # a shell in the middle of a fork may lose a Ctrl-C, with plimsoll or without
+        time.sleep(0.1)  # a shell in the middle of a fork may lose a Ctrl-C, with plimsoll or without
         os.write(self.fd, text.encode())
 
     def expect(self, text, seconds=8):
@@ -81,7 +81,7 @@ for log in ("", "--log run.log "):
     terminal.expect("running")
     terminal.type("\x1a")
     terminal.expect("Stopped")
-    time.sleep(2.5)
+    time.sleep(2.2)
     terminal.run("echo be\"\"tween; fg")
     assert "went-on" not in terminal.expect("between"), "it went on while it was stopped"
     terminal.expect("went-on")

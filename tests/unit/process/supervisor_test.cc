@@ -136,7 +136,7 @@ TEST_P(Supervisor, ManyRunsLeaveNothing) {
   EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "a child is left";
   EXPECT_EQ(errno, ECHILD);
   EXPECT_TRUE(std::filesystem::is_empty(folder_.path() / "plimsoll/runs"));
-  const GroupPlan groups = plan_groups(memory::Host::real(), "x", GetParam());
+  const GroupPlan groups = plan_groups(memory::Host::real(), "x", GetParam(), true);
   for (const auto& group : {groups.tree_folder, groups.memory_folder}) {
     if (group.empty()) continue;
     for (const auto& entry : std::filesystem::directory_iterator(group.parent_path())) {

@@ -251,6 +251,9 @@ Verdict judge_exit_code(const Case& end) {
                   .evidence = joined({output_says(end), peak_memory(end)}),
                   .next_step = "the end of its output says why"};
   if (end.log_only) verdict.headline = "failed";
+  if (!end.log_only && end.ending().output_tail.empty()) {
+    verdict.next_step = "the end of its output; with --log FILE the verdict reads it, too";
+  }
   if (code == 0) verdict.headline = fmt::format("failed{}: a pipe hid it", end.after());
   if (end.says(Sign::gpu_error)) {
     verdict.cause = Cause::gpu_failed;

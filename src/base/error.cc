@@ -27,6 +27,8 @@ int exit_code(ErrorKind kind) {
       return 9;
     case ErrorKind::diverged:
       return 10;
+    case ErrorKind::refused:
+      return 125;
   }
   return 1;
 }
@@ -53,6 +55,8 @@ std::string_view name(ErrorKind kind) {
       return "stopped";
     case ErrorKind::diverged:
       return "diverged";
+    case ErrorKind::refused:
+      return "refused";
   }
   return "internal";
 }

@@ -26,6 +26,15 @@ std::optional<double> unit_factor(std::string_view unit) {
   return std::ldexp(1.0, 10 * (static_cast<int>(index) + 1));
 }
 
+std::optional<double> seconds_in(std::string_view unit) {
+  if (unit.empty() || unit == "s") return 1.0;
+  if (unit == "ms") return 0.001;
+  if (unit == "m" || unit == "min") return 60.0;
+  if (unit == "h") return 3600.0;
+  if (unit == "d") return 86400.0;
+  return {};
+}
+
 }  // namespace
 
 uint64_t parse_bytes(std::string_view text) {
@@ -40,6 +49,28 @@ uint64_t parse_bytes(std::string_view text) {
     fail(ErrorKind::usage, "'{}' is not a size; write it like 8G, 512M or 1.5GiB", text);
   }
   return static_cast<uint64_t>(value * *factor);
+}
+
+double parse_seconds(std::string_view text) {
+  const auto refuse = [text] {
+    fail(ErrorKind::usage, "'{}' is not a duration; write it like 90s, 10m or 1h30m", text);
+  };
+  double sum = 0;
+  std::string_view rest = text;
+  do {
+    double value = 0;
+    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
+    if (error != std::errc() || !std::isfinite(value) || value < 0) refuse();
+    rest.remove_prefix(static_cast<size_t>(end - rest.data()));
+    const std::string_view unit = rest.substr(0, rest.find_first_of("0123456789."));
+    const auto seconds = seconds_in(unit);
+    if (!seconds) refuse();
+    sum += value * *seconds;
+    rest.remove_prefix(unit.size());
+  } while (!rest.empty());
+  constexpr double kTooLong = 1e9;
+  if (sum > kTooLong) refuse();
+  return sum;
 }
 
 namespace {

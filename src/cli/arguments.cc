@@ -25,6 +25,15 @@ std::string refuse_size(std::string& text) {
   }
 }
 
+std::string refuse_duration(std::string& text) {
+  try {
+    parse_seconds(text);
+    return {};
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
 constexpr const char* kAuto = "auto";
 
 std::string refuse_sizes(std::string& text) {
@@ -53,6 +62,15 @@ CLI::Option* add_bytes(CLI::App& command, const std::string& name, std::optional
           name, [&bytes](const std::string& text) { bytes = parse_bytes(text); }, description)
       ->check(CLI::Validator(refuse_size, ""))
       ->type_name("SIZE");
+}
+
+CLI::Option* add_duration(CLI::App& command, const std::string& name,
+                          std::optional<double>& seconds, const std::string& description) {
+  return command
+      .add_option_function<std::string>(
+          name, [&seconds](const std::string& text) { seconds = parse_seconds(text); }, description)
+      ->check(CLI::Validator(refuse_duration, ""))
+      ->type_name("TIME");
 }
 
 CLI::Option* add_memory(CLI::App& command, std::optional<uint64_t>& bytes) {

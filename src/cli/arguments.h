@@ -18,6 +18,10 @@ constexpr const char* kOutput = "Output";
 CLI::Option* add_bytes(CLI::App& command, const std::string& name, std::optional<uint64_t>& bytes,
                        const std::string& description);
 
+// An option whose value is a duration like 90s or 2h; `seconds` stays empty where it is not given.
+CLI::Option* add_duration(CLI::App& command, const std::string& name,
+                          std::optional<double>& seconds, const std::string& description);
+
 // --memory SIZE, for memory::choose_limit.
 CLI::Option* add_memory(CLI::App& command, std::optional<uint64_t>& bytes);
 

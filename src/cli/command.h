@@ -17,6 +17,8 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
 
 namespace plimsoll::cli {
 
@@ -26,6 +28,16 @@ void add_inspect(CLI::App& app);
 void add_plan(CLI::App& app);
 void add_train(CLI::App& app);
 void add_predict(CLI::App& app);
+void add_explain(CLI::App& app);
+void add_doctor(CLI::App& app);
 void add_completion(CLI::App& app);
+// `words`: what stood behind `--`, untouched by the parser.
+void add_exec(CLI::App& app, const std::vector<std::string>& words);
+void add_orphans(CLI::App& app);
+
+// Thrown by a callback that has done its work and ends the program with a code of its own.
+struct ExitWith {
+  int code = 0;
+};
 
 }  // namespace plimsoll::cli

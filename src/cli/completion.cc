@@ -39,8 +39,8 @@ struct Command {
 constexpr std::array<std::string_view, 3> kShells = {"bash", "zsh", "fish"};  // as enum Shell
 
 // The value names of numbers: completing file names there would only mislead.
-constexpr std::array<std::string_view, 8> kNumbers = {"INT",  "UINT",  "FLOAT", "N",
-                                                      "SIZE", "SHARE", "X",     "LIST"};
+constexpr std::array<std::string_view, 9> kNumbers = {"INT",   "UINT", "FLOAT", "N",   "SIZE",
+                                                      "SHARE", "X",    "LIST",  "TIME"};
 
 bool is_number(std::string_view value_name) {
   return std::find(kNumbers.begin(), kNumbers.end(), value_name) != kNumbers.end();

@@ -1,6 +1,7 @@
 // The program: its commands, and what becomes of their errors. docs/errors.md lists the exit codes.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -8,7 +9,9 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "base/error.h"
 #include "base/interrupt.h"
@@ -21,14 +24,14 @@ namespace {
 
 constexpr const char* kDescription =
     "Trains graph neural networks on graphs larger than memory, and never crosses the memory limit "
-    "it "
-    "was given.";
+    "it was given. Runs anybody's training commands so that nothing of them is left.";
 
 constexpr const char* kFooter = R"(Exit codes:
   0  done                3  input data unusable       6  operating system refused
   1  internal error      4  memory limit too small    7  output exists already
   2  command line wrong  5  disk full                 8  store unusable
   9  training stopped on request, --resume goes on    10  training diverged
+  exec: the command's own code, or 121 hung, 122 memory limit, 124 timeout, 125 not supervised
   128 + N  ended by signal N
 docs/errors.md explains each of them and what to do.
 
@@ -37,7 +40,11 @@ Examples:
   plimsoll inspect papers.plim
   plimsoll plan papers.plim --memory 16G
   plimsoll train papers.plim --model sage --save-dir models/
+  plimsoll exec --memory 16G --timeout 2h --log run.log -- python train.py
+  plimsoll explain 137
   plimsoll completion bash)";
+
+constexpr const char* kExec = "exec";
 
 constexpr int kReaderGone = 128 + SIGPIPE;  // as a shell reports a program that SIGPIPE ended
 
@@ -78,6 +85,8 @@ int run(CLI::App& app, int argc, char** argv) {
   try {
     parse_and_run(app, argc, argv);
     return 0;
+  } catch (const ExitWith& exit) {
+    return exit.code;
   } catch (const CLI::ParseError& error) {
     return report(app, fmt::format("{}\nSee {} --help.", explain(app, error), given_command(app)),
                   exit_code(ErrorKind::usage));
@@ -100,13 +109,29 @@ int run(CLI::App& app, int argc, char** argv) {
   }
 }
 
-int start(int argc, char** argv) {
+void take_signals() {
   // A reader that goes away, as in `plimsoll inspect x | head`, is then a failed write, which ends
   // the program through its destructors.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);  // a file-size limit is a failed write, too
   watch_for_interrupts();
+}
 
+// What stands behind the first `--` of an exec is another program's command line: taken away before
+// the parser reads words of it as ours.
+std::vector<std::string> split_off_command(int& argc, char** argv) {
+  std::vector<std::string> words;
+  char** const end = argv + argc;
+  if (argc < 2 || std::string_view(argv[1]) != kExec) return words;
+  char** const separator = std::find(argv, end, std::string_view("--"));
+  if (separator == end) return words;
+  words.assign(separator + 1, end);
+  argc = static_cast<int>(separator - argv);
+  return words;
+}
+
+int start(int argc, char** argv) {
+  const auto words = split_off_command(argc, argv);
   CLI::App app(kDescription, "plimsoll");
   set_help(app);
   app.set_version_flag("--version", "plimsoll " PLIMSOLL_VERSION, "show the version")
@@ -118,8 +143,17 @@ int start(int argc, char** argv) {
   add_plan(app);
   add_train(app);
   add_predict(app);
+  add_exec(app, words);
+  add_orphans(app);
+  add_explain(app);
+  add_doctor(app);
   add_completion(app);
   app.footer(kFooter);
+  // Before any command's callback. A supervised command must find signals as we found them, and
+  // exec forks while it has one thread: it takes signals its own way.
+  app.parse_complete_callback([&app] {
+    if (!app.got_subcommand(kExec)) take_signals();
+  });
   return run(app, argc, argv);
 }
 

@@ -66,12 +66,13 @@ struct Mount {
   std::string mounted_root;  // which cgroup the mount point shows; "/" outside containers
 };
 
-std::optional<Mount> find_mount(const Host& host, const std::string& mountinfo, const Kind& kind) {
+std::optional<Mount> find_mount(const Host& host, const std::string& mountinfo,
+                                std::string_view wanted_filesystem, std::string_view controller) {
   std::istringstream mounts(mountinfo);
   for (std::string line; std::getline(mounts, line);) {
     const size_t separator = line.find(" - ");
     if (separator == std::string::npos) continue;
-    if (!line.substr(separator + 3).starts_with(std::string(kind.filesystem) + ' ')) continue;
+    if (!line.substr(separator + 3).starts_with(std::string(wanted_filesystem) + ' ')) continue;
     std::istringstream before(line.substr(0, separator));
     std::istringstream after(line.substr(separator + 3));
     std::string id;
@@ -84,7 +85,7 @@ std::optional<Mount> find_mount(const Host& host, const std::string& mountinfo, 
     std::string source;
     std::string options;
     after >> filesystem >> source >> options;
-    if (!kind.controller.empty() && !has_word(options, kind.controller)) continue;
+    if (!controller.empty() && !has_word(options, controller)) continue;
     mount.mount_point = host.root / fs::path(mount_point).relative_path();
     return mount;
   }
@@ -92,18 +93,44 @@ std::optional<Mount> find_mount(const Host& host, const std::string& mountinfo, 
 }
 
 // The cgroup of this process, from /proc/self/cgroup: "4:memory:/a/b" (v1) or "0::/a/b" (v2).
-std::optional<std::string> find_cgroup(const std::string& cgroups, const Kind& kind) {
+std::optional<std::string> find_cgroup(const std::string& cgroups, std::string_view controller) {
   std::istringstream lines(cgroups);
   for (std::string line; std::getline(lines, line);) {
     const size_t first = line.find(':');
     const size_t second = line.find(':', first + 1);
     if (first == std::string::npos || second == std::string::npos) continue;
     const std::string controllers = line.substr(first + 1, second - first - 1);
-    const bool match = kind.controller.empty() ? controllers.empty() && line.starts_with("0:")
-                                               : has_word(controllers, kind.controller);
+    const bool match = controller.empty() ? controllers.empty() && line.starts_with("0:")
+                                          : has_word(controllers, controller);
     if (match) return line.substr(second + 1);
   }
   return {};
+}
+
+// Version 2's where `controller` is empty.
+std::vector<CgroupLevel> levels_of(const Host& host, std::string_view controller) {
+  std::vector<CgroupLevel> levels;
+  const auto mountinfo = read_text(host.root / "proc/self/mountinfo");
+  const auto cgroups = read_text(host.root / "proc/self/cgroup");
+  if (!mountinfo || !cgroups) return levels;
+  const auto version = controller.empty() ? CgroupVersion::v2 : CgroupVersion::v1;
+  const auto mount = find_mount(host, *mountinfo, kind_of(version).filesystem, controller);
+  const auto cgroup = find_cgroup(*cgroups, controller);
+  if (!mount || !cgroup) return levels;
+  // In a container the mount shows only a subtree, and paths may be told relative to either root.
+  std::string below = *cgroup;
+  if (mount->mounted_root != "/" && (below + "/").starts_with(mount->mounted_root + "/")) {
+    below = below.substr(mount->mounted_root.size());
+  }
+  fs::path path = fs::path(below).relative_path();
+  // "/../x": a cgroup outside of what this namespace shows.
+  const bool outside = std::find(path.begin(), path.end(), "..") != path.end();
+  std::error_code ignored;  // what may not be looked at is not shown either
+  if (outside || !fs::exists(mount->mount_point / path, ignored)) path.clear();
+  for (;; path = path.parent_path()) {
+    levels.push_back({version, "/" + path.string(), mount->mount_point / path});
+    if (path.empty()) return levels;
+  }
 }
 
 }  // namespace
@@ -112,29 +139,18 @@ std::string_view name(CgroupVersion version) {
   return version == CgroupVersion::v1 ? "cgroup v1" : "cgroup v2";
 }
 
+std::vector<CgroupLevel> unified_levels(const Host& host) {
+  return levels_of(host, kVersion2.controller);
+}
+
+std::vector<CgroupLevel> controller_levels(const Host& host, std::string_view controller) {
+  return levels_of(host, controller);
+}
+
 std::vector<CgroupLevel> cgroup_levels(const Host& host) {
-  std::vector<CgroupLevel> levels;
-  const auto mountinfo = read_text(host.root / "proc/self/mountinfo");
-  const auto cgroups = read_text(host.root / "proc/self/cgroup");
-  if (!mountinfo || !cgroups) return levels;
-  for (const Kind* kind : {&kVersion2, &kVersion1}) {
-    const auto mount = find_mount(host, *mountinfo, *kind);
-    const auto cgroup = find_cgroup(*cgroups, *kind);
-    if (!mount || !cgroup) continue;
-    // In a container the mount shows only a subtree, and paths may be told relative to either root.
-    std::string below = *cgroup;
-    if (mount->mounted_root != "/" && (below + "/").starts_with(mount->mounted_root + "/")) {
-      below = below.substr(mount->mounted_root.size());
-    }
-    fs::path path = fs::path(below).relative_path();
-    // "/../x": a cgroup outside of what this namespace shows.
-    const bool outside = std::find(path.begin(), path.end(), "..") != path.end();
-    std::error_code ignored;  // what may not be looked at is not shown either
-    if (outside || !fs::exists(mount->mount_point / path, ignored)) path.clear();
-    for (;; path = path.parent_path()) {
-      levels.push_back({kind->version, "/" + path.string(), mount->mount_point / path});
-      if (path.empty()) break;
-    }
+  std::vector<CgroupLevel> levels = unified_levels(host);
+  for (CgroupLevel& level : controller_levels(host, kVersion1.controller)) {
+    levels.push_back(std::move(level));
   }
   return levels;
 }

@@ -25,6 +25,10 @@ struct CgroupLevel {
 // Version 2's levels, then version 1's; of each, the process's own first, then those above it.
 std::vector<CgroupLevel> cgroup_levels(const Host& host);
 
+// The same of version 2's tree alone, or of one version 1 controller's ("freezer").
+std::vector<CgroupLevel> unified_levels(const Host& host);
+std::vector<CgroupLevel> controller_levels(const Host& host, std::string_view controller);
+
 struct CgroupLimit {
   std::string_view file;  // "memory.max"
   uint64_t bytes = 0;

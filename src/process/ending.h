@@ -31,6 +31,7 @@ struct MemoryFacts {
   std::optional<uint64_t> peak_bytes;  // of the whole tree
   uint64_t own_limit_hits = 0;         // how often the tree ran into its own group's limit
   uint64_t group_oom_kills = 0;        // processes of the tree that an OOM killer ended
+  std::string counted_in;              // the file of the two: "memory.events"
   uint64_t host_oom_kills = 0;         // on the whole machine, while the command ran
   std::string largest_process;         // the command line of the largest one seen
   uint64_t largest_process_bytes = 0;
@@ -47,6 +48,22 @@ struct Ending {
   std::string level;             // how the tree was held together: see level.h
   uint64_t leftovers_ended = 0;  // descendants that were alive when the leader had ended
   std::string output_tail;       // the last of what it wrote, where that was seen
+  std::string run;               // its name in the registry
+  double cpu_seconds = 0;        // of all its processes that were waited for
+  bool keeper_lost = false;      // the keeper was killed, and the tree was ended for that
+  bool typed_interrupt = false;  // Ctrl-C at the terminal, which command and plimsoll both got
+  std::string hang_report;       // with Cut::idle: where each of its threads was
 };
+
+// The command's own code, 128 + n for a signal, or one of these.
+constexpr int kExitHung = 121;
+constexpr int kExitMemoryLimit = 122;
+constexpr int kExitTimeout = 124;  // as timeout(1) has it
+constexpr int kExitNotExecutable = 126;
+constexpr int kExitNotFound = 127;
+int exit_code(const Ending& ending);
+
+// Whether the tree was ended because of its own --memory, by the kernel or by us.
+bool hit_own_limit(const Ending& ending);
 
 }  // namespace plimsoll::process

@@ -1,0 +1,64 @@
+// plimsoll doctor: what this machine lets us guarantee, and what would let it guarantee more.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "cli/arguments.h"
+#include "cli/command.h"
+#include "diagnosis/checkup.h"
+#include "diagnosis/machine_facts.h"
+
+namespace plimsoll::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct Options {
+  std::string folder = ".";
+  bool json = false;
+};
+
+bool wants_colours() { return isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr; }
+
+void doctor(const Options& options) {
+  const diagnosis::MachineFacts facts = diagnosis::examine(options.folder);
+  const auto checks = diagnosis::check_up(facts);
+  if (!options.json) {
+    fmt::print("{}", diagnosis::describe(checks, wants_colours()));
+    return;
+  }
+  const ordered_json json = {{"level", name(facts.supervision.in_force)},
+                             {"memory_limit_bytes", facts.now.limit.bytes},
+                             {"memory_limit_source", facts.now.limit.winner},
+                             {"gpus", facts.gpus.size()},
+                             {"checks", to_json(checks)}};
+  fmt::print("{}\n", json.dump(2, ' ', false, ordered_json::error_handler_t::replace));
+}
+
+constexpr const char* kFooter =
+    R"(✓ as good as it gets   ! works, with less of a promise   ✗ runs will fail of it
+
+Examples:
+  plimsoll doctor
+  plimsoll doctor --folder /scratch
+  plimsoll doctor --json | jq .level)";
+
+}  // namespace
+
+void add_doctor(CLI::App& app) {
+  CLI::App* command =
+      app.add_subcommand("doctor", "Say what this machine lets us guarantee, and how to get more");
+  auto options = std::make_shared<Options>();
+  command->add_option("--folder", options->folder, "whose disk to look at")
+      ->capture_default_str()
+      ->type_name("FOLDER");
+  add_json(*command, options->json);
+  command->footer(kFooter);
+  command->callback([options] { doctor(*options); });
+}
+
+}  // namespace plimsoll::cli

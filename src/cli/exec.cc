@@ -1,0 +1,204 @@
+// plimsoll exec: runs any command as a tree of its own, and returns when nothing of it is alive.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <variant>
+#include <vector>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "cli/arguments.h"
+#include "cli/command.h"
+#include "cli/gpu_use.h"
+#include "diagnosis/last_run.h"
+#include "diagnosis/verdict.h"
+#include "memory/limit.h"
+#include "process/level.h"
+#include "process/supervisor.h"
+
+namespace plimsoll::cli {
+namespace {
+
+using diagnosis::Evidence;
+using diagnosis::Verdict;
+
+constexpr double kDefaultGraceSeconds = 10;
+
+struct Options {
+  std::vector<std::string> command;
+  std::optional<uint64_t> memory_bytes;
+  std::optional<uint64_t> memory_high_bytes;
+  std::optional<double> timeout_seconds;
+  std::optional<double> idle_seconds;
+  std::optional<double> grace_seconds;
+  std::optional<std::filesystem::path> log;
+  std::optional<std::filesystem::path> result;
+  std::string level;
+  gate::Options gpus;
+  bool quiet = false;
+  std::vector<std::string> stray_words;
+};
+
+void say(const std::string& text) {
+  fmt::print(stderr, "plimsoll exec: {}{}", text, text.ends_with('\n') ? "" : "\n");
+}
+
+process::RunOptions run_options(const Options& options, GpuUse& gpus) {
+  return {.command = options.command,
+          .environment = gpus.environment(),
+          .memory = {.limit_bytes = options.memory_bytes, .high_bytes = options.memory_high_bytes},
+          .timeout_seconds = options.timeout_seconds,
+          .idle_seconds = options.idle_seconds,
+          .grace_seconds = options.grace_seconds.value_or(kDefaultGraceSeconds),
+          .log = options.log,
+          .level = process::level_named(options.level),
+          .busy_elsewhere = [&gpus] { return gpus.busy(); },
+          .say = say};
+}
+
+// What goes wrong before the command runs has one code, so that it is not taken for the command's.
+Evidence supervise(const Options& options) {
+  try {
+    GpuUse gpus(options.gpus);
+    gpus.enter();
+    Evidence evidence;
+    evidence.ending = process::run_supervised(run_options(options, gpus));
+    gpus.leave();
+    evidence.gpus_before = gpus.before();
+    evidence.gpus_at_end = gpus.at_end();
+    evidence.machine_limit_bytes = memory::detect_limit().bytes;
+    return evidence;
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::internal) throw;
+    throw Error(ErrorKind::refused, error.what());
+  }
+}
+
+// Complete or not at all; false where it could not be written.
+bool write_file(const std::filesystem::path& file, const std::string& text) {
+  std::error_code error;
+  if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path(), error);
+  const std::filesystem::path unfinished = fmt::format("{}.{}", file.string(), getpid());
+  std::ofstream stream(unfinished);
+  stream << text << std::flush;
+  if (!stream) return false;
+  std::filesystem::rename(unfinished, file, error);
+  return !error;
+}
+
+void write_results(const Options& options, const Evidence& evidence, const Verdict& verdict) {
+  auto json = diagnosis::result_json(evidence, verdict);
+  json["exit_code"] = process::exit_code(evidence.ending);
+  json["run"] = evidence.ending.run;
+  json["cpu_seconds"] = evidence.ending.cpu_seconds;
+  json["keeper_lost"] = evidence.ending.keeper_lost;
+  const std::string text =
+      json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  if (const auto last = diagnosis::last_run_file(); !last.empty()) write_file(last, text);
+  if (options.result && !write_file(*options.result, text)) {
+    say(fmt::format("cannot write the result to {}", options.result->string()));
+  }
+}
+
+// A good end is told to people alone: what a script collects stays as if the command ran bare.
+void print_verdict(const Options& options, const Verdict& verdict) {
+  const bool good = verdict.cause == diagnosis::Cause::success;
+  if (options.quiet || (good && isatty(STDERR_FILENO) == 0)) return;
+  fmt::print(stderr, "{}\n", diagnosis::describe(verdict));
+}
+
+void exec(const Options& options) {
+  if (!options.stray_words.empty() || options.command.empty()) {
+    const std::string word = options.stray_words.empty() ? "COMMAND" : options.stray_words.front();
+    fail(ErrorKind::usage, "the command stands behind --: plimsoll exec [OPTIONS] -- {} ...", word);
+  }
+  const Evidence evidence = supervise(options);
+  const Verdict verdict = diagnosis::judge(evidence);
+  print_verdict(options, verdict);
+  write_results(options, evidence, verdict);
+  // A shell that ran us in a loop ends it only for a child that died of Ctrl-C.
+  const auto* const killed = std::get_if<process::Signaled>(&evidence.ending.leader);
+  if (evidence.ending.typed_interrupt && killed != nullptr && killed->number == SIGINT) {
+    std::signal(SIGINT, SIG_DFL);
+    std::raise(SIGINT);
+  }
+  throw ExitWith{process::exit_code(evidence.ending)};
+}
+
+void add_gpu_options(CLI::App& command, Options& options) {
+  constexpr const char* kGpus = "GPUs";
+  command
+      .add_option("--gpu", options.gpus.gpus,
+                  "the GPUs it gets, as 0,1 or all, or none; by default those it would see bare")
+      ->type_name("LIST")
+      ->group(kGpus);
+  add_bytes(command, "--gpu-free", options.gpus.free_bytes,
+            "start when each of them has this much memory free")
+      ->group(kGpus);
+  command
+      .add_option_function<std::string>(
+          "--gpu-wait",
+          [&options](const std::string& text) { options.gpus.wait_seconds = parse_seconds(text); },
+          "wait this long for it")
+      ->type_name("TIME")
+      ->group(kGpus);
+}
+
+}  // namespace
+
+void add_exec(CLI::App& app, const std::vector<std::string>& words) {
+  CLI::App* command =
+      app.add_subcommand("exec", "Run a command so that nothing of it is left afterwards");
+  auto options = std::make_shared<Options>();
+  options->command = words;
+  command->add_option("COMMAND", options->stray_words, "behind --: the command and its arguments");
+  add_bytes(*command, "--memory", options->memory_bytes, "end it when its processes use more")
+      ->group(kResources);
+  add_bytes(*command, "--memory-high", options->memory_high_bytes,
+            "slow it down when they use more (cgroup v2)")
+      ->group(kResources);
+  add_duration(*command, "--timeout", options->timeout_seconds, "end it after this time")
+      ->group(kResources);
+  add_duration(*command, "--idle-timeout", options->idle_seconds,
+               "end it after this time without output, CPU or GPU use: a hang")
+      ->group(kResources);
+  add_duration(*command, "--grace", options->grace_seconds,
+               "from the request to end (SIGTERM) to the kill (SIGKILL)")
+      ->default_str("10s")
+      ->group(kResources);
+  add_gpu_options(*command, *options);
+  command
+      ->add_option("--level", options->level,
+                   "how its processes are held together; the strongest that works here")
+      ->check(CLI::IsMember({"cgroup2", "freezer", "pidns", "sweep"}))
+      ->group(kResources);
+  command->add_option("--log", options->log, "append all output to this file, and show it")
+      ->type_name("FILE")
+      ->group(kOutput);
+  command->add_option("--result", options->result, "write how it ended to this file, as JSON")
+      ->type_name("FILE")
+      ->group(kOutput);
+  command->add_flag("-q,--quiet", options->quiet, "do not say how it ended")->group(kOutput);
+  command->footer(R"(Exit code: the command's own, 128 + N where signal N ended it, or
+  121  it hung (--idle-timeout)    124  --timeout
+  122  its --memory was too little 125  it could not be supervised, and was not started
+  126  it cannot be executed       127  it was not found
+docs/supervision.md says what is guaranteed, and how.
+
+Examples:
+  plimsoll exec -- python train.py --epochs 10
+  plimsoll exec --gpu 0 --gpu-free 8G --gpu-wait 10m -- python train.py
+  plimsoll exec --memory 16G --timeout 2h --log run.log -- bash -c 'python train.py | tee out')");
+  command->callback([options] { exec(*options); });
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,139 @@
+// plimsoll explain: what an exit code, a log or the last run means, and what to do.
+#include "diagnosis/explain.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "cli/arguments.h"
+#include "cli/command.h"
+#include "diagnosis/circumstances.h"
+#include "diagnosis/last_run.h"
+#include "diagnosis/verdict.h"
+
+namespace plimsoll::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+
+constexpr uint64_t kMostLogBytes = 4 * kMiB;  // from its end: what ended a run is written last
+
+struct Options {
+  std::string subject;
+  bool last = false;
+  bool json = false;
+};
+
+void print(const ordered_json& json) {
+  fmt::print("{}\n", json.dump(2, ' ', false, ordered_json::error_handler_t::replace));
+}
+
+std::string read_tail(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  const auto size = file ? static_cast<std::streamoff>(file.tellg()) : -1;
+  if (size < 0) fail(ErrorKind::io, "cannot read {}; is it a file?", path.string());
+  const auto count = std::min<std::streamoff>(size, kMostLogBytes);
+  std::string text(static_cast<size_t>(count), '\0');
+  file.seekg(size - count);
+  file.read(text.data(), count);
+  text.resize(static_cast<size_t>(file.gcount()));
+  return text;
+}
+
+std::string last_line(std::string text) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
+  text.erase(0, text.find_last_of("\n\r") + 1);
+  return text.substr(0, 160);
+}
+
+void print_verdict(const diagnosis::Verdict& verdict, const std::string& circumstance) {
+  fmt::print("{}\n", diagnosis::describe(verdict));
+  if (!circumstance.empty()) fmt::print("  here, now: {}\n", circumstance);
+}
+
+void explain_log(const Options& options) {
+  const std::string text = read_tail(options.subject);
+  const auto verdict = diagnosis::judge_log(text);
+  if (!verdict) {
+    const std::string end = last_line(text);
+    if (options.json) {
+      print({{"log", options.subject}, {"verdict", nullptr}, {"last_line", end}});
+    } else {
+      fmt::print("{} holds no sign of a failure that we know.\nIts last line: {}\n",
+                 options.subject, end.empty() ? "(it is empty)" : end);
+      fmt::print("The exit code says more: plimsoll explain CODE\n");
+    }
+    return;
+  }
+  const std::string now = diagnosis::circumstance_of(verdict->cause, diagnosis::look_around());
+  if (options.json) {
+    print({{"log", options.subject}, {"verdict", to_json(*verdict)}, {"now", now}});
+  } else {
+    print_verdict(*verdict, now);
+  }
+}
+
+void explain_last(const Options& options) {
+  const diagnosis::LastRun run = diagnosis::read_last_run(diagnosis::last_run_file());
+  const bool is_good = run.verdict.cause == diagnosis::Cause::success;
+  const std::string now =
+      is_good ? "" : diagnosis::circumstance_of(run.verdict.cause, diagnosis::look_around());
+  if (options.json) {
+    print({{"command", run.command}, {"verdict", to_json(run.verdict)}, {"now", now}});
+    return;
+  }
+  fmt::print("{}\n", run.command);
+  print_verdict(run.verdict, now);
+}
+
+void explain_code(const diagnosis::Code& code, const Options& options) {
+  const auto explanation = diagnosis::explain(code, diagnosis::look_around());
+  if (options.json) {
+    print(to_json(explanation));
+  } else {
+    fmt::print("{}\n", diagnosis::describe(explanation));
+  }
+}
+
+void explain(const Options& options) {
+  if (options.last != options.subject.empty()) {
+    fail(ErrorKind::usage, "give an exit code, a log or --last: plimsoll explain 137");
+  }
+  if (options.last) return explain_last(options);
+  std::error_code none;
+  if (fs::is_regular_file(options.subject, none)) return explain_log(options);
+  if (const auto code = diagnosis::parse_code(options.subject)) return explain_code(*code, options);
+  fail(ErrorKind::usage,
+       "'{}' is neither a file nor an exit code; write 137, SIGKILL, Slurm's 0:9, or the name of a "
+       "log",
+       options.subject);
+}
+
+constexpr const char* kFooter = R"(Examples:
+  plimsoll explain 137
+  plimsoll explain 0:125         as sacct writes it
+  plimsoll explain run.log
+  plimsoll explain --last        the last plimsoll exec)";
+
+}  // namespace
+
+void add_explain(CLI::App& app) {
+  CLI::App* command =
+      app.add_subcommand("explain", "Say what an exit code or a log means here, and what to do");
+  auto options = std::make_shared<Options>();
+  command->add_option("WHAT", options->subject, "an exit code, a signal's name, or a log");
+  command->add_flag("--last", options->last, "the last plimsoll exec");
+  add_json(*command, options->json);
+  command->footer(kFooter);
+  command->callback([options] { explain(*options); });
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,100 @@
+#include "cli/gpu_use.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <thread>
+#include <utility>
+
+#include "base/error.h"
+#include "memory/host.h"
+#include "process/orphans.h"
+#include "process/process_ref.h"
+
+namespace plimsoll::cli {
+namespace {
+
+constexpr double kReturnPatienceSeconds = 10;
+constexpr std::chrono::milliseconds kLeftoverGrace{2000};
+
+gate::Whose classify(const meter::GpuHolder& holder) {
+  for (const process::Orphan& orphan : process::find_orphans()) {
+    if (orphan.process.pid == holder.pid && orphan.process.start_ticks == holder.start_ticks) {
+      return gate::Whose::leftover;
+    }
+  }
+  return gate::classify_by_user(holder, geteuid());
+}
+
+void end_leftover(const meter::GpuHolder& holder) {
+  const auto process = process::ProcessRef::open(process::ProcessId{
+      .boot = process::boot_id(), .pid = holder.pid, .start_ticks = holder.start_ticks});
+  if (!process) return;
+  process->signal(SIGTERM);
+  if (!process->wait(kLeftoverGrace)) process->signal(SIGKILL);
+}
+
+gate::Surroundings surroundings(meter::Gpus& gpus) {
+  using Clock = std::chrono::steady_clock;
+  return {.gpus = gpus,
+          .classify = classify,
+          .end_leftover = end_leftover,
+          .now_seconds =
+              [] { return std::chrono::duration<double>(Clock::now().time_since_epoch()).count(); },
+          .sleep =
+              [](double seconds) {
+                std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+              },
+          .say = [](const std::string& text) { fmt::print(stderr, "plimsoll exec: {}\n", text); }};
+}
+
+}  // namespace
+
+meter::Gpus& GpuUse::driver() {
+  if (!access_.gpus) access_ = meter::open_gpus();
+  return gate::require_gpus(access_);
+}
+
+void GpuUse::enter() {
+  if (!options_.wants_gpus()) return;
+  const auto allowed = memory::Host::real().variable("CUDA_VISIBLE_DEVICES");
+  for (const auto& gpu : gate::choose_gpus(options_.gpus, driver().read(), allowed)) {
+    uuids_.push_back(gpu.uuid);
+  }
+  const gate::Entry entry = gate::wait_for_room(options_, uuids_, surroundings(driver()));
+  access_ = {};
+  if (!entry.open) fail(ErrorKind::refused, "{}", entry.reason);
+  before_ = entry.gpus;
+}
+
+std::vector<std::string> GpuUse::environment() const {
+  if (options_.gpus.empty()) return {};
+  return {"CUDA_VISIBLE_DEVICES=" + gate::visible_devices(before_)};
+}
+
+bool GpuUse::busy() try {
+  if (uuids_.empty()) return false;
+  for (const meter::GpuReading& gpu : driver().read_counters()) {
+    const bool chosen = std::find(uuids_.begin(), uuids_.end(), gpu.uuid) != uuids_.end();
+    if (chosen && gpu.utilisation_percent.value_or(0) > 0) return true;
+  }
+  return false;
+} catch (const Error&) {
+  return false;  // the driver fails: the command will find out, if it uses it
+}
+
+void GpuUse::leave() try {
+  if (uuids_.empty()) return;
+  const gate::Release release =
+      gate::wait_until_released(before_, kReturnPatienceSeconds, surroundings(driver()));
+  at_end_ = release.gpus;
+  if (!release.back) fmt::print(stderr, "plimsoll exec: {}\n", release.reason);
+} catch (const Error& error) {  // the command has run: its end is still to be told
+  fmt::print(stderr, "plimsoll exec: {}\n", error.what());
+}
+
+}  // namespace plimsoll::cli

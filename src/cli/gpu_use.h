@@ -1,0 +1,44 @@
+// The GPUs of one exec, from the gate to the memory's return: between the command line and gate/.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "gate/gate.h"
+#include "gate/options.h"
+#include "meter/gpu.h"
+#include "meter/gpus.h"
+
+namespace plimsoll::cli {
+
+class GpuUse {
+ public:
+  explicit GpuUse(gate::Options options) : options_(std::move(options)) {}
+
+  // Waits until the GPUs have the room, and lets go of the driver, so that no process started
+  // afterwards inherits its files. Throws Error{refused} where they have it not in time.
+  void enter();
+
+  // What the command's environment says about its GPUs.
+  std::vector<std::string> environment() const;
+
+  // Whether one of them computes right now; false where that is unknown.
+  bool busy();
+
+  // Waits until their memory is back, and says so where it is not.
+  void leave();
+
+  const std::vector<meter::GpuReading>& before() const { return before_; }
+  const std::vector<meter::GpuReading>& at_end() const { return at_end_; }
+
+ private:
+  meter::Gpus& driver();
+
+  gate::Options options_;
+  meter::GpuAccess access_;
+  std::vector<std::string> uuids_;
+  std::vector<meter::GpuReading> before_;
+  std::vector<meter::GpuReading> at_end_;
+};
+
+}  // namespace plimsoll::cli

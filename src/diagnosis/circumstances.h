@@ -1,0 +1,51 @@
+// This machine, now: what makes one explanation of an exit code likelier than another.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "diagnosis/kernel_log.h"
+#include "diagnosis/verdict.h"
+#include "memory/cgroup.h"
+#include "memory/host.h"
+#include "memory/limit.h"
+
+namespace plimsoll::diagnosis {
+
+struct Space {
+  uint64_t total_bytes = 0;
+  uint64_t free_bytes = 0;
+  uint64_t free_files = 0;  // inodes; a file system without a limit has very many
+};
+std::optional<Space> space_of(const std::filesystem::path& folder);
+
+struct Circumstances {
+  memory::Limit limit;
+  std::optional<memory::CgroupMemory> group;  // the tightest, where one has a limit
+  std::optional<uint64_t> available_bytes;    // of RAM
+  uint64_t swap_bytes = 0;
+  std::optional<uint64_t> oom_kills;  // since boot, on the whole machine
+  double seconds_since_boot = 0;
+  bool kernel_log_readable = false;
+  std::vector<KernelNote> kernel_notes;  // oldest first
+  std::optional<Space> shared_memory;    // /dev/shm
+  std::optional<Space> disk;             // of the current folder
+  bool in_slurm = false;
+};
+
+Circumstances look_around(const memory::Host& host = memory::Host::real());
+
+// One line each, for people.
+std::string describe_memory(const Circumstances& now);
+std::string describe_oom_kills(const Circumstances& now);
+std::string describe_segfaults(const Circumstances& now);
+std::string describe_shared_memory(const Circumstances& now);
+std::string describe_disk(const Circumstances& now);
+
+// The one that bears on the cause; empty where none does.
+std::string circumstance_of(Cause cause, const Circumstances& now);
+
+}  // namespace plimsoll::diagnosis

@@ -1,0 +1,41 @@
+// What an exit code means, with the causes in the order of their likelihood here and now. Pure.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "diagnosis/circumstances.h"
+
+namespace plimsoll::diagnosis {
+
+// How a command ended, as people find it written: "137", "-9" (Python), "SIGKILL", and Slurm's
+// "0:9" and "0:125" (exit code, then signal).
+struct Code {
+  std::string text;
+  int exit_code = 0;
+  std::optional<int> signal;  // also the one behind a shell's 128 + n
+  bool from_slurm = false;
+};
+std::optional<Code> parse_code(std::string_view text);
+
+struct LikelyCause {
+  int weight = 0;  // larger is likelier; only the order counts
+  std::string what;
+  std::string evidence;   // may be empty
+  std::string next_step;  // may be empty
+};
+
+struct Explanation {
+  std::string headline;             // "137 = 128 + 9: SIGKILL, which nothing can catch"
+  std::vector<LikelyCause> causes;  // the likeliest first
+};
+
+Explanation explain(const Code& code, const Circumstances& now);
+
+std::string describe(const Explanation& explanation);
+nlohmann::ordered_json to_json(const Explanation& explanation);
+
+}  // namespace plimsoll::diagnosis

@@ -1,0 +1,284 @@
+// Endings by a signal, by ourselves, by the surroundings, and by an exit code that says no more.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <variant>
+
+#include "base/units.h"
+#include "diagnosis/judging.h"
+#include "diagnosis/signals.h"
+#include "diagnosis/smaller.h"
+
+namespace plimsoll::diagnosis {
+namespace {
+
+int exit_code_of(const Case& end) {
+  const auto* exited = std::get_if<process::Exited>(&end.ending().leader);
+  return exited == nullptr ? -1 : exited->code;
+}
+
+bool runs_under_timeout(const process::Ending& ending) {
+  return std::ranges::any_of(ending.command, [](const std::string& word) {
+    return word == "timeout" || word.ends_with("/timeout") || word.starts_with("timeout ") ||
+           word.find(" timeout ") != std::string::npos;
+  });
+}
+
+Verdict watched_limit(const Case& end) {
+  const auto& memory = end.memory();
+  std::string largest;
+  if (!memory.largest_process.empty()) {
+    largest = fmt::format("largest process {} ({})", memory.largest_process,
+                          format_bytes(memory.largest_process_bytes));
+  }
+  std::string next = smaller_batch(end.ending().command);
+  const auto more = memory.limit_bytes
+                        ? larger_memory(*memory.limit_bytes, end.known.machine_limit_bytes)
+                        : std::nullopt;
+  if (more) next += ", or --memory " + *more;
+  return {
+      .cause = Cause::own_memory_limit,
+      .headline = "out of memory: ended at its own limit" + end.after(),
+      .evidence = joined({peak_memory(end) + " (watched: no cgroup enforces it here)", largest}),
+      .next_step = next};
+}
+
+Verdict killed_verdict(const Case& end) {
+  const int signal = end.signal.value_or(SIGKILL);
+  Verdict verdict{
+      .cause = Cause::killed,
+      .headline = fmt::format("killed by somebody else{}: {}", end.after(), signal_name(signal)),
+      .evidence = joined({how_it_ended(end), peak_memory(end)}),
+      .next_step =
+          "ask who ended it: an administrator, a batch system, another script "
+          "of yours"};
+  if (end.log_only) {
+    verdict.headline = "one of its processes was killed: " + signal_name(signal);
+    verdict.evidence = output_says(end);
+    verdict.next_step = "plimsoll explain 137, which looks for OOM kills";
+  } else if (signal == SIGKILL) {
+    verdict.evidence += "; no OOM kill was counted, and we sent nothing";
+    verdict.next_step =
+        "journalctl -u systemd-oomd and the batch system's log, which end jobs "
+        "without a kernel message";
+  } else if (signal == SIGHUP) {
+    verdict.next_step = "nohup, tmux or a batch system: a terminal was closed";
+  } else if (signal == SIGINT) {
+    if (end.ending().typed_interrupt) verdict.cause = Cause::interrupted;
+    verdict.headline = fmt::format("interrupted{}: SIGINT", end.after());
+    verdict.next_step = end.ending().typed_interrupt ? "" : "nothing, where that was a Ctrl-C";
+  }
+  return verdict;
+}
+
+Verdict broken_pipe(const Case& end) {
+  return {
+      .cause = Cause::broken_pipe,
+      .headline = "broken pipe" + end.after(),
+      .evidence = joined({how_it_ended(end), "the reader of its output went away first"}),
+      .next_step = "see why the reader (head, tee, grep -q) ended, or write to a file with --log"};
+}
+
+Verdict crash(const Case& end, int signal) {
+  const bool is_segfault = signal == SIGSEGV;
+  Verdict verdict{.cause = is_segfault ? Cause::segfault : Cause::crashed,
+                  .headline = fmt::format("crashed{}: {}", end.after(), signal_name(signal)),
+                  .evidence = joined({how_it_ended(end), output_says(end), peak_memory(end)}),
+                  .next_step =
+                      "python -X faulthandler, which prints where; then the versions of "
+                      "compiled packages"};
+  if (is_segfault) {
+    verdict.headline = fmt::format("segmentation fault{}", end.after());
+  } else if (signal == SIGILL) {
+    verdict.next_step = "a build for this CPU: a package was compiled for a newer one";
+  } else if (signal == SIGBUS) {
+    verdict.next_step = "df /dev/shm and df of its files: a mapped file had no room or was cut";
+  } else if (signal == SIGABRT) {
+    verdict.next_step =
+        "the lines before the end of its output: it aborted itself (an assertion, "
+        "an uncaught C++ exception, damaged memory)";
+  }
+  return verdict;
+}
+
+Verdict missing(const Case& end) {
+  const Finding& sign = *end.sign;
+  const std::string what = sign.subject.empty() ? "" : ": " + sign.subject;
+  Verdict verdict{.cause = Cause::missing_dependency,
+                  .headline = "",
+                  .evidence = joined({how_it_ended(end), output_says(end)}),
+                  .next_step = ""};
+  if (sign.sign == Sign::missing_module) {
+    verdict.headline = fmt::format("missing Python module{}{}", what, end.after());
+    verdict.next_step =
+        "activate the environment it was written for, or pip install " +
+        (sign.subject.empty() ? "it" : sign.subject.substr(0, sign.subject.find('.')));
+  } else if (sign.sign == Sign::missing_library) {
+    verdict.headline = fmt::format("missing or unfit shared library{}{}", what, end.after());
+    verdict.next_step =
+        "ldd on the file that asks for it; LD_LIBRARY_PATH, or the package's build "
+        "for this system";
+  } else {
+    verdict.headline = fmt::format("command not found{}{}", what, end.after());
+    verdict.next_step = "check the spelling, activate its environment, or give the full path";
+  }
+  return verdict;
+}
+
+}  // namespace
+
+std::optional<Verdict> judge_cut(const Case& end) {
+  const process::Ending& ending = end.ending();
+  if (ending.keeper_lost) {
+    return Verdict{
+        .cause = Cause::killed,
+        .headline = "killed by somebody else" + end.after() + ": plimsoll's keeper",
+        .evidence = joined({"the process that watches over the command was killed, and the "
+                            "command was ended for that",
+                            peak_memory(end)}),
+        .next_step = "ask who kills plimsoll's processes; plimsoll explain 137"};
+  }
+  switch (ending.cut) {
+    case process::Cut::none:
+      return {};
+    case process::Cut::timeout:
+      return Verdict{
+          .cause = Cause::timed_out,
+          .headline = "timed out" + end.after(),
+          .evidence = joined({fmt::format("--timeout was {}", duration(ending.cut_after_seconds)),
+                              peak_memory(end)}),
+          .next_step = "a longer --timeout, or fewer epochs"};
+    case process::Cut::idle:
+      return Verdict{.cause = Cause::hung,
+                     .headline = "hung: ended" + end.after(),
+                     .evidence = joined({fmt::format("no output and no work of CPU or GPU for {}",
+                                                     duration(ending.cut_after_seconds)),
+                                         output_says(end), peak_memory(end)}),
+                     .next_step =
+                         "see the stacks in the log; data loader workers and collective operations "
+                         "that wait for a dead process are the usual cause"};
+    case process::Cut::memory_watch:
+      return watched_limit(end);
+    case process::Cut::interrupted:
+      return Verdict{.cause = Cause::interrupted,
+                     .headline = fmt::format("interrupted{}: {}", end.after(),
+                                             signal_name(ending.interrupting_signal)),
+                     .evidence = joined({"plimsoll was asked to stop and ended the command's tree",
+                                         peak_memory(end)}),
+                     .next_step = ""};
+  }
+  return {};
+}
+
+std::optional<Verdict> judge_signal(const Case& end) {
+  const bool by_word = !end.signal && end.says(Sign::process_killed);
+  const int signal = by_word ? SIGKILL : end.signal.value_or(0);
+  switch (signal) {
+    case 0:
+      break;
+    case SIGPIPE:
+      return broken_pipe(end);
+    case SIGSEGV:
+    case SIGABRT:
+    case SIGBUS:
+    case SIGILL:
+    case SIGFPE:
+    case SIGSYS:
+    case SIGTRAP:
+      return crash(end, signal);
+    case SIGXCPU:
+      return Verdict{.cause = Cause::timed_out,
+                     .headline = "out of CPU time" + end.after(),
+                     .evidence = how_it_ended(end) + "; ulimit -t was reached",
+                     .next_step = "a higher ulimit -t"};
+    case SIGXFSZ:
+      return Verdict{.cause = Cause::disk_full,
+                     .headline = "a file became too large" + end.after(),
+                     .evidence = how_it_ended(end) + "; ulimit -f was reached",
+                     .next_step = "a higher ulimit -f"};
+    default:
+      return killed_verdict(end);
+  }
+  // Python takes SIGPIPE for an exception.
+  const bool is_pipe = end.says(Sign::fallout) && (end.sign->line.starts_with("BrokenPipeError") ||
+                                                   end.sign->line.ends_with("Broken pipe"));
+  if (is_pipe) return broken_pipe(end);
+  if (end.says(Sign::crash)) return crash(end, SIGSEGV);
+  return {};
+}
+
+std::optional<Verdict> judge_surroundings(const Case& end) {
+  if (end.says(Sign::batch_system_time)) {
+    return Verdict{
+        .cause = Cause::timed_out,
+        .headline = "timed out" + end.after() + ": the limit of its Slurm job",
+        .evidence = output_says(end),
+        .next_step = "a longer --time in the job's script, and checkpoints to go on from"};
+  }
+  if (end.says(Sign::batch_system_end)) {
+    return Verdict{.cause = Cause::killed,
+                   .headline = "ended by Slurm" + end.after(),
+                   .evidence = output_says(end),
+                   .next_step = "sacct -j, for the state of the job; --requeue goes on by itself"};
+  }
+  const bool is_shared_memory = end.says(Sign::shared_memory);
+  const bool is_own_doing = !end.signal || end.signal == SIGABRT || end.signal == SIGBUS;
+  if (is_own_doing && is_shared_memory) {
+    return Verdict{.cause = Cause::shared_memory_full,
+                   .headline = "shared memory full" + end.after(),
+                   .evidence = joined({how_it_ended(end), output_says(end)}),
+                   .next_step = "--num_workers 0 or fewer; in a container a larger --shm-size"};
+  }
+  if (is_own_doing && end.says(Sign::disk_full)) {
+    return Verdict{.cause = Cause::disk_full,
+                   .headline = "disk full" + end.after(),
+                   .evidence = joined({how_it_ended(end), output_says(end)}),
+                   .next_step =
+                       "df -h and df -i of where it writes, TMPDIR included; old "
+                       "checkpoints are the usual cause"};
+  }
+  const bool is_missing = end.says(Sign::missing_module) || end.says(Sign::missing_library) ||
+                          end.says(Sign::missing_command);
+  if (!end.signal && is_missing) return missing(end);
+  return {};
+}
+
+Verdict judge_exit_code(const Case& end) {
+  const int code = exit_code_of(end);
+  Verdict verdict{.cause = Cause::failed,
+                  .headline = fmt::format("failed with exit code {}{}", code, end.after()),
+                  .evidence = joined({output_says(end), peak_memory(end)}),
+                  .next_step = "the end of its output says why"};
+  if (end.log_only) verdict.headline = "failed";
+  if (!end.log_only && end.ending().output_tail.empty()) {
+    verdict.next_step = "the end of its output; with --log FILE the verdict reads it, too";
+  }
+  if (code == 0) verdict.headline = fmt::format("failed{}: a pipe hid it", end.after());
+  if (end.says(Sign::gpu_error)) {
+    verdict.cause = Cause::gpu_failed;
+    verdict.headline = "GPU error" + end.after();
+    verdict.evidence = joined({how_it_ended(end), output_says(end)});
+    verdict.next_step =
+        "CUDA_LAUNCH_BLOCKING=1 for the place, NCCL_DEBUG=INFO for collectives; "
+        "plimsoll doctor, for the driver";
+  } else if (code == 127) {
+    verdict.cause = Cause::missing_dependency;
+    verdict.headline = "command not found" + end.after() + " (exit code 127)";
+    verdict.next_step = "check the spelling, activate its environment, or give the full path";
+  } else if (code == 126 || end.says(Sign::not_executable)) {
+    verdict.cause = Cause::missing_dependency;
+    verdict.headline =
+        fmt::format("a command could not be executed{} (exit code {})", end.after(), code);
+    verdict.next_step = "chmod +x, or its interpreter before it";
+  } else if (code == 124 && runs_under_timeout(end.ending())) {
+    verdict.cause = Cause::timed_out;
+    verdict.headline = "timed out" + end.after() + ": the `timeout` within the command";
+    verdict.next_step = "a longer time for it, or --timeout instead";
+  } else if (code == 2 && !end.sign) {
+    verdict.next_step = "the end of its output; 2 is mostly a command line that is wrong";
+  }
+  return verdict;
+}
+
+}  // namespace plimsoll::diagnosis

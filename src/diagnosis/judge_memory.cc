@@ -1,0 +1,176 @@
+// Endings for want of memory, the host's and the GPU's.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include "base/units.h"
+#include "diagnosis/gpu_message.h"
+#include "diagnosis/judging.h"
+#include "diagnosis/signals.h"
+#include "diagnosis/smaller.h"
+
+namespace plimsoll::diagnosis {
+namespace {
+
+// Less than this is what a driver or a desktop holds, not a neighbour.
+constexpr uint64_t kNeighbourBytes = 256 * kMiB;
+
+std::string largest_process(const Case& end) {
+  const auto& memory = end.memory();
+  if (memory.largest_process.empty()) return {};
+  return fmt::format("largest process {} ({})", memory.largest_process,
+                     format_bytes(memory.largest_process_bytes));
+}
+
+std::string less_or_more(const Case& end) {
+  std::string text = smaller_batch(end.ending().command);
+  if (end.memory().limit_bytes) {
+    const auto more = larger_memory(*end.memory().limit_bytes, end.known.machine_limit_bytes);
+    if (more) text += ", or --memory " + *more;
+  }
+  return text;
+}
+
+std::string kernel_count(const Case& end) {
+  const auto& memory = end.memory();
+  return fmt::format("({}: oom_kill {})",
+                     memory.counted_in.empty() ? "memory.events" : memory.counted_in,
+                     memory.group_oom_kills);
+}
+
+Verdict own_limit(const Case& end) {
+  return {.cause = Cause::own_memory_limit,
+          .headline = "out of memory: killed by its own limit" + end.after(),
+          .evidence = joined({peak_memory(end) + " " + kernel_count(end), largest_process(end)}),
+          .next_step = less_or_more(end)};
+}
+
+Verdict host_killer(const Case& end) {
+  const auto& memory = end.memory();
+  std::string count =
+      memory.group_oom_kills > 0
+          ? fmt::format("its own limit was never reached {}", kernel_count(end))
+          : fmt::format("{}, and {} OOM kill{} on this machine meanwhile", how_it_ended(end),
+                        memory.host_oom_kills, memory.host_oom_kills == 1 ? "" : "s");
+  return {.cause = Cause::host_out_of_memory,
+          .headline = "out of memory: killed by the host's OOM killer" + end.after(),
+          .evidence = joined({peak_memory(end), std::move(count), largest_process(end)}),
+          .next_step =
+              "fewer jobs at a time, or --memory below what the machine can spare "
+              "(plimsoll doctor), so that the limit is yours"};
+}
+
+struct Neighbours {
+  uint64_t bytes = 0;
+  std::string who;
+};
+
+// The most that others held on any of the command's GPUs.
+Neighbours neighbours_of(const Evidence& known) {
+  Neighbours most;
+  for (const auto* snapshot : {&known.gpus_at_end, &known.gpus_before}) {
+    for (const meter::GpuReading& gpu : *snapshot) {
+      if (gpu.used_bytes <= most.bytes) continue;
+      most = {gpu.used_bytes, describe_holders(gpu)};
+    }
+  }
+  return most;
+}
+
+std::string describe(const GpuMessage& message) {
+  std::string text;
+  if (message.wanted_bytes) text = "it wanted " + format_bytes(*message.wanted_bytes);
+  if (message.own_bytes) {
+    text += fmt::format("{}held {}", text.empty() ? "it " : " more and ",
+                        format_bytes(*message.own_bytes));
+  }
+  if (message.total_bytes) text += fmt::format(" of {}", format_bytes(*message.total_bytes));
+  return text;
+}
+
+// Would it have fitted but for the neighbours?
+bool fits_alone(const GpuMessage& message, const Evidence& known, uint64_t neighbour_bytes) {
+  uint64_t total = message.total_bytes.value_or(0);
+  for (const meter::GpuReading& gpu : known.gpus_before) total = std::max(total, gpu.total_bytes);
+  if (message.wanted_bytes && message.own_bytes && total > 0) {
+    return *message.own_bytes + *message.wanted_bytes <= total;
+  }
+  if (message.wanted_bytes && total > 0 && *message.wanted_bytes > total) return false;
+  // Nothing is known of its own size: a neighbour with a quarter of the GPU is the likelier cause.
+  return total > 0 && neighbour_bytes >= total / 4;
+}
+
+Verdict neighbour_verdict(const Case& end, const GpuMessage& message, const Neighbours& others) {
+  std::string room = "--gpu-wait 10m with --gpu-free at what it needs";
+  if (message.own_bytes && message.wanted_bytes) {
+    room = fmt::format("--gpu-free {} --gpu-wait 10m",
+                       rounded_up(*message.own_bytes + *message.wanted_bytes));
+  }
+  return {.cause = Cause::gpu_memory_neighbour,
+          .headline = "GPU out of memory: somebody else held it" + end.after(),
+          .evidence = joined({fmt::format("{} held by {}", format_bytes(others.bytes),
+                                          others.who.empty() ? "others" : others.who),
+                              describe(message)}),
+          .next_step = room + ", which waits until the room is there"};
+}
+
+}  // namespace
+
+std::optional<Verdict> judge_memory(const Case& end) {
+  const auto& memory = end.memory();
+  if (memory.group_oom_kills > 0) {
+    return memory.own_limit_hits > 0 ? own_limit(end) : host_killer(end);
+  }
+  if (end.says(Sign::batch_system_memory)) {
+    return Verdict{.cause = Cause::own_memory_limit,
+                   .headline = "out of memory: killed by the limit of its Slurm job" + end.after(),
+                   .evidence = joined({output_says(end), peak_memory(end), largest_process(end)}),
+                   .next_step = smaller_batch(end.ending().command) +
+                                ", or a larger --mem in the job's script"};
+  }
+  const bool was_killed = end.signal == SIGKILL || (!end.signal && end.says(Sign::process_killed));
+  if (was_killed && memory.host_oom_kills > 0) return host_killer(end);
+  const bool is_own_doing = !end.signal || end.signal == SIGABRT;
+  if (is_own_doing && end.says(Sign::host_memory)) {
+    return Verdict{.cause = Cause::memory_refused,
+                   .headline = "out of memory: an allocation was refused" + end.after(),
+                   .evidence = joined({output_says(end), how_it_ended(end), peak_memory(end)}),
+                   .next_step = less_or_more(end) + "; ulimit -v shows a limit of the shell's"};
+  }
+  return {};
+}
+
+std::optional<Verdict> judge_gpu(const Case& end) {
+  const bool is_own_doing = !end.signal || end.signal == SIGABRT;
+  if (!is_own_doing || !end.says(Sign::gpu_memory)) return {};
+  const GpuMessage message = parse_gpu_message(end.sign->line);
+  Neighbours others = neighbours_of(end.known);
+  if (message.total_bytes && message.free_bytes && message.own_bytes) {
+    const uint64_t accounted = *message.free_bytes + *message.own_bytes;
+    const uint64_t foreign =
+        *message.total_bytes > accounted ? *message.total_bytes - accounted : 0;
+    others.bytes = std::max(others.bytes, foreign);
+  }
+  // A share of every GPU is the driver's own.
+  const uint64_t drivers = message.total_bytes.value_or(0) / 32;
+  if (others.bytes > std::max(kNeighbourBytes, drivers) &&
+      fits_alone(message, end.known, others.bytes)) {
+    return neighbour_verdict(end, message, others);
+  }
+  const bool is_fragmented =
+      message.idle_bytes && message.wanted_bytes && *message.idle_bytes >= *message.wanted_bytes;
+  const std::string figures = describe(message);
+  return Verdict{
+      .cause = Cause::gpu_memory_own,
+      .headline = "GPU out of memory by its own size" + end.after(),
+      .evidence = joined({figures.empty() ? output_says(end) : figures,
+                          end.known.gpus_at_end.empty() ? "" : "nobody else held much of the GPU"}),
+      .next_step = is_fragmented
+                       ? "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, for " +
+                             format_bytes(*message.idle_bytes) + " lay idle in pieces; or " +
+                             smaller_batch(end.ending().command)
+                       : smaller_batch(end.ending().command) + ", or mixed precision"};
+}
+
+}  // namespace plimsoll::diagnosis

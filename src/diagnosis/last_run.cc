@@ -1,0 +1,107 @@
+#include "diagnosis/last_run.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <variant>
+
+#include "base/error.h"
+
+namespace plimsoll::diagnosis {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json to_json(const process::LeaderEnd& end) {
+  if (const auto* exited = std::get_if<process::Exited>(&end)) return {{"exit_code", exited->code}};
+  if (const auto* killed = std::get_if<process::Signaled>(&end))
+    return {{"signal", killed->number}};
+  const auto& start = std::get<process::NotStarted>(end);
+  return {{"not_started", start.what}, {"errno", start.error}};
+}
+
+ordered_json or_null(const std::optional<uint64_t>& value) {
+  return value ? ordered_json(*value) : ordered_json(nullptr);
+}
+
+ordered_json to_json(const process::MemoryFacts& memory) {
+  return {{"limit_bytes", or_null(memory.limit_bytes)},
+          {"enforced_by_kernel", memory.enforced_by_kernel},
+          {"peak_bytes", or_null(memory.peak_bytes)},
+          {"own_limit_hits", memory.own_limit_hits},
+          {"group_oom_kills", memory.group_oom_kills},
+          {"host_oom_kills", memory.host_oom_kills},
+          {"largest_process", memory.largest_process},
+          {"largest_process_bytes", memory.largest_process_bytes}};
+}
+
+ordered_json to_json(const std::vector<meter::GpuReading>& gpus) {
+  auto array = ordered_json::array();
+  for (const meter::GpuReading& gpu : gpus) {
+    array.push_back({{"index", gpu.index},
+                     {"uuid", gpu.uuid},
+                     {"total_bytes", gpu.total_bytes},
+                     {"used_bytes", gpu.used_bytes},
+                     {"holders", describe_holders(gpu)}});
+  }
+  return array;
+}
+
+std::optional<Cause> cause_named(const std::string& text) {
+  for (int i = 0; i <= static_cast<int>(Cause::not_started); ++i) {
+    if (name(static_cast<Cause>(i)) == text) return static_cast<Cause>(i);
+  }
+  return {};
+}
+
+}  // namespace
+
+ordered_json result_json(const Evidence& evidence, const Verdict& verdict) {
+  const process::Ending& ending = evidence.ending;
+  return {{"command", ending.command},
+          {"end", to_json(ending.leader)},
+          {"seconds", ending.seconds},
+          {"level", ending.level},
+          {"leftovers_ended", ending.leftovers_ended},
+          {"memory", to_json(ending.memory)},
+          {"gpus_before", to_json(evidence.gpus_before)},
+          {"gpus_at_end", to_json(evidence.gpus_at_end)},
+          {"verdict", to_json(verdict)}};
+}
+
+std::filesystem::path last_run_file(const memory::Host& host) {
+  const auto folder = [&](const char* variable) {
+    std::filesystem::path path = host.variable(variable).value_or("");
+    return path.is_absolute() ? path : std::filesystem::path();
+  };
+  std::filesystem::path state = folder("XDG_STATE_HOME");
+  if (state.empty() && !folder("HOME").empty()) state = folder("HOME") / ".local/state";
+  return state.empty() ? state : state / "plimsoll/last.json";
+}
+
+LastRun read_last_run(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) {
+    fail(ErrorKind::io, "there is no last run: {} is missing; plimsoll exec -- COMMAND writes it",
+         file.empty() ? "~/.local/state/plimsoll/last.json" : file.string());
+  }
+  const auto root = ordered_json::parse(stream, nullptr, /*allow_exceptions=*/false);
+  try {
+    const auto& verdict = root.at("verdict");
+    const auto cause = cause_named(verdict.at("cause").get<std::string>());
+    if (!cause)
+      fail(ErrorKind::input, "{}: unknown cause {}", file.string(), verdict["cause"].dump());
+    return {.command = fmt::format(
+                "{}", fmt::join(root.at("command").get<std::vector<std::string>>(), " ")),
+            .verdict = {.cause = *cause,
+                        .headline = verdict.at("headline").get<std::string>(),
+                        .evidence = verdict.at("evidence").get<std::string>(),
+                        .next_step = verdict.at("next_step").get<std::string>()}};
+  } catch (const nlohmann::json::exception& error) {
+    fail(ErrorKind::input, "{} is no result of plimsoll exec: {}", file.string(), error.what());
+  }
+}
+
+}  // namespace plimsoll::diagnosis

@@ -1,0 +1,68 @@
+#include "diagnosis/verdict.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+namespace plimsoll::diagnosis {
+
+std::string_view name(Cause cause) {
+  switch (cause) {
+    case Cause::success:
+      return "success";
+    case Cause::failed:
+      return "failed";
+    case Cause::own_memory_limit:
+      return "own_memory_limit";
+    case Cause::host_out_of_memory:
+      return "host_out_of_memory";
+    case Cause::memory_refused:
+      return "memory_refused";
+    case Cause::killed:
+      return "killed";
+    case Cause::interrupted:
+      return "interrupted";
+    case Cause::gpu_memory_own:
+      return "gpu_memory_own";
+    case Cause::gpu_memory_neighbour:
+      return "gpu_memory_neighbour";
+    case Cause::gpu_failed:
+      return "gpu_failed";
+    case Cause::shared_memory_full:
+      return "shared_memory_full";
+    case Cause::broken_pipe:
+      return "broken_pipe";
+    case Cause::segfault:
+      return "segfault";
+    case Cause::crashed:
+      return "crashed";
+    case Cause::timed_out:
+      return "timed_out";
+    case Cause::hung:
+      return "hung";
+    case Cause::missing_dependency:
+      return "missing_dependency";
+    case Cause::disk_full:
+      return "disk_full";
+    case Cause::not_started:
+      return "not_started";
+  }
+  return "failed";
+}
+
+std::string describe(const Verdict& verdict) {
+  std::string text =
+      fmt::format("{} {}", verdict.cause == Cause::success ? "✓" : "✗", verdict.headline);
+  if (!verdict.evidence.empty()) text += "\n  " + verdict.evidence;
+  if (!verdict.next_step.empty()) text += "\n  try: " + verdict.next_step;
+  return text;
+}
+
+nlohmann::ordered_json to_json(const Verdict& verdict) {
+  return {{"cause", name(verdict.cause)},
+          {"headline", verdict.headline},
+          {"evidence", verdict.evidence},
+          {"next_step", verdict.next_step}};
+}
+
+}  // namespace plimsoll::diagnosis

@@ -1,0 +1,67 @@
+// What an ending means: one cause, the evidence for it, and what to do next. Pure: the same facts
+// give the same verdict, on any machine.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "meter/gpu.h"
+#include "process/ending.h"
+
+namespace plimsoll::diagnosis {
+
+enum class Cause {
+  success,
+  failed,                // an exit code of its own, for a reason that only its output knows
+  own_memory_limit,      // --memory, or the limit of the batch system's job
+  host_out_of_memory,    // the OOM killer of the host or of a group above
+  memory_refused,        // the kernel or the allocator said no, and it gave up by itself
+  killed,                // a signal that somebody else sent
+  interrupted,           // a signal to plimsoll, handed on: Ctrl-C, a closed terminal
+  gpu_memory_own,        // CUDA out of memory, by its own size
+  gpu_memory_neighbour,  // CUDA out of memory, and it would have fitted but for somebody else
+  gpu_failed,            // another error of CUDA, the driver or NCCL
+  shared_memory_full,    // /dev/shm, which data loaders use
+  broken_pipe,           // SIGPIPE: the reader of its output went away
+  segfault,
+  crashed,  // abort, illegal instruction, and the like
+  timed_out,
+  hung,
+  missing_dependency,  // a module, a library, the command itself
+  disk_full,
+  not_started,  // the command is there and could not be executed
+};
+std::string_view name(Cause cause);  // "own_memory_limit", as in JSON
+
+// What is known about an end. GPU snapshots are of the GPUs the command had: before it started, and
+// after the last process of its tree had gone, so that all they show belongs to others.
+struct Evidence {
+  process::Ending ending;
+  std::vector<meter::GpuReading> gpus_before;
+  std::vector<meter::GpuReading> gpus_at_end;
+  std::optional<uint64_t> machine_limit_bytes;  // no --memory above it is worth a try
+};
+
+struct Verdict {
+  Cause cause = Cause::success;
+  std::string headline;   // "out of memory: killed by its own limit after 41 s"
+  std::string evidence;   // one line
+  std::string next_step;  // "--batch-size at half its value, or --memory 24G"; empty after success
+};
+
+Verdict judge(const Evidence& evidence);
+
+// From a log alone; nothing where it holds no known sign of a failure.
+std::optional<Verdict> judge_log(std::string_view output);
+
+// Three lines, the last without an end: ✗ or ✓ and the headline; the evidence; "try: " and the next
+// step. What is empty is left out.
+std::string describe(const Verdict& verdict);
+
+nlohmann::ordered_json to_json(const Verdict& verdict);
+
+}  // namespace plimsoll::diagnosis

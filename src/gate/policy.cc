@@ -1,0 +1,118 @@
+#include "gate/policy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/units.h"
+
+namespace plimsoll::gate {
+namespace {
+
+using meter::GpuHolder;
+using meter::GpuReading;
+
+// An ended process that is still listed after this long is ended again: it may have been stopped,
+// or the signal may have been lost to a start that was not the one we knew.
+constexpr double kEndAgainSeconds = 5;
+constexpr double kLeftoverSeconds = 15;  // for a leftover's memory to come back
+
+std::string_view words(Whose whose) {
+  switch (whose) {
+    case Whose::leftover:
+      return "a leftover of ours";
+    case Whose::my_job:
+      return "another job of yours";
+    case Whose::other_user:
+      return "somebody else's";
+  }
+  return "";
+}
+
+}  // namespace
+
+Whose classify_by_user(const GpuHolder& holder, uid_t me) {
+  return holder.user_id == me ? Whose::my_job : Whose::other_user;
+}
+
+Policy::Policy(uint64_t needed_bytes, double wait_seconds, ClassifyHolder classify)
+    : needed_bytes_(needed_bytes), wait_seconds_(wait_seconds), classify_(std::move(classify)) {}
+
+Decision Policy::next(const std::vector<GpuReading>& chosen, double now_seconds) {
+  if (started_at_ < 0) started_at_ = now_seconds;
+  whose_.clear();
+  for (const GpuReading& gpu : chosen) {
+    for (const GpuHolder& holder : gpu.holders) {
+      const auto [entry, is_new] =
+          whose_.try_emplace({holder.pid, holder.start_ticks}, Whose::other_user);
+      if (is_new) entry->second = classify_(holder);
+    }
+  }
+  std::vector<GpuHolder> to_end = leftovers(chosen, now_seconds);
+  if (!to_end.empty()) {
+    return {.move = Decision::Move::end_leftovers,
+            .to_end = std::move(to_end),
+            .reason = reason_for(chosen)};
+  }
+  const bool has_room = std::ranges::all_of(
+      chosen, [&](const GpuReading& gpu) { return gpu.free_bytes >= needed_bytes_; });
+  if (has_room) return {.move = Decision::Move::open, .to_end = {}, .reason = {}};
+  // Whoever ended a leftover has a right to see its memory come back, however short the wait.
+  double patience = wait_seconds_;
+  if (first_ended_at_) {
+    patience = std::max(patience, *first_ended_at_ + kLeftoverSeconds - started_at_);
+  }
+  const bool over = now_seconds - started_at_ >= patience;
+  return {.move = over ? Decision::Move::give_up : Decision::Move::wait,
+          .to_end = {},
+          .reason = reason_for(chosen)};
+}
+
+std::vector<GpuHolder> Policy::leftovers(const std::vector<GpuReading>& chosen,
+                                         double now_seconds) {
+  std::vector<GpuHolder> found;
+  for (const GpuReading& gpu : chosen) {
+    for (const GpuHolder& holder : gpu.holders) {
+      // Without a start time there is nothing that tells it from a stranger with the same pid.
+      if (holder.start_ticks == 0 || whose(holder) != Whose::leftover) continue;
+      const Who who(holder.pid, holder.start_ticks);
+      const auto ended = ended_at_.find(who);
+      if (ended != ended_at_.end() && now_seconds - ended->second < kEndAgainSeconds) continue;
+      ended_at_[who] = now_seconds;
+      if (!first_ended_at_) first_ended_at_ = now_seconds;
+      found.push_back(holder);
+    }
+  }
+  return found;
+}
+
+Whose Policy::whose(const GpuHolder& holder) const {
+  return whose_.at({holder.pid, holder.start_ticks});
+}
+
+std::string Policy::reason_for(const std::vector<GpuReading>& chosen) const {
+  std::string text;
+  for (const GpuReading& gpu : chosen) {
+    const bool short_of_room = gpu.free_bytes < needed_bytes_;
+    const bool has_leftover = std::ranges::any_of(
+        gpu.holders, [&](const GpuHolder& holder) { return whose(holder) == Whose::leftover; });
+    if (!short_of_room && !has_leftover) continue;
+    std::string held;
+    for (const GpuHolder& holder : gpu.holders) {
+      held +=
+          fmt::format("{}{}, {}", held.empty() ? "" : "; ", describe(holder), words(whose(holder)));
+    }
+    const uint64_t unexplained = gpu.unexplained_bytes();
+    if (gpu.holders.empty() || unexplained > gpu.total_bytes / 16) {
+      held += fmt::format("{}{} held by nobody the driver lists", held.empty() ? "" : "; ",
+                          format_bytes(unexplained));
+    }
+    text += fmt::format("{}GPU {} has {} of {} free", text.empty() ? "" : " | ", gpu.index,
+                        format_bytes(gpu.free_bytes), format_bytes(gpu.total_bytes));
+    if (short_of_room) text += fmt::format(", {} needed", format_bytes(needed_bytes_));
+    text += ": " + held;
+  }
+  return text;
+}
+
+}  // namespace plimsoll::gate

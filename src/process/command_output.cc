@@ -1,0 +1,196 @@
+#include "process/command_output.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+
+namespace plimsoll::process {
+namespace {
+
+constexpr size_t kBlockBytes = size_t{64} << 10;
+constexpr int kLookAgainMs = 250;  // where the file system tells nobody of changes
+
+uint64_t size_of(int fd) {
+  struct stat status = {};
+  return fstat(fd, &status) == 0 ? static_cast<uint64_t>(status.st_size) : 0;
+}
+
+bool is_file(int fd) {
+  struct stat status = {};
+  return fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+bool write_all(int fd, const char* data, size_t size) {
+  while (size > 0) {
+    const ssize_t count = write(fd, data, size);
+    if (count < 0 && errno == EAGAIN) {
+      pollfd room = {.fd = fd, .events = POLLOUT, .revents = 0};
+      poll(&room, 1, -1);
+      continue;
+    }
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return false;
+    data += count;
+    size -= static_cast<size_t>(count);
+  }
+  return true;
+}
+
+// The first of our own streams that is a file, for reading; errors come first.
+Fd reopen_own_stream() {
+  for (const int stream : {STDERR_FILENO, STDOUT_FILENO}) {
+    if (is_file(stream)) {
+      return Fd(open(fmt::format("/proc/self/fd/{}", stream).c_str(), O_RDONLY | O_CLOEXEC));
+    }
+  }
+  return {};
+}
+
+Fd open_log(const std::filesystem::path& path) {
+  Fd log(open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666));
+  if (!log) fail_errno("write the log", path.string(), errno);
+  if (!is_file(log.get())) fail(ErrorKind::io, "the log {} is no plain file", path.string());
+  return log;
+}
+
+}  // namespace
+
+CommandOutput::CommandOutput(const std::optional<std::filesystem::path>& log)
+    : log_(log ? open_log(*log) : reopen_own_stream()), has_log_(log.has_value()) {
+  if (log_) begin_ = size_of(log_.get());
+  if (!has_log_) return;
+  if (isatty(STDOUT_FILENO) != 0 || isatty(STDERR_FILENO) != 0) open_terminal();
+  growth_ = Fd(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+  if (growth_) inotify_add_watch(growth_.get(), log->c_str(), IN_MODIFY);
+  stop_ = Fd(eventfd(0, EFD_CLOEXEC));
+}
+
+CommandOutput::~CommandOutput() {
+  if (showing_.joinable()) finish_showing();
+}
+
+void CommandOutput::open_terminal() {
+  Fd ours(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK));
+  if (!ours || grantpt(ours.get()) != 0 || unlockpt(ours.get()) != 0) return;
+  Fd theirs(ioctl(ours.get(), TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC));
+  if (!theirs) return;  // without colours, then
+  termios mode = {};
+  tcgetattr(theirs.get(), &mode);
+  cfmakeraw(&mode);  // line ends and the rest are the real terminal's business
+  tcsetattr(theirs.get(), TCSANOW, &mode);
+  terminal_ = std::move(ours);
+  command_side_ = std::move(theirs);
+  resize();
+}
+
+int CommandOutput::output_fd() const {
+  if (!has_log_) return -1;
+  return command_side_ && isatty(STDOUT_FILENO) != 0 ? command_side_.get() : log_.get();
+}
+
+int CommandOutput::error_fd() const {
+  if (!has_log_) return -1;
+  return command_side_ && isatty(STDERR_FILENO) != 0 ? command_side_.get() : log_.get();
+}
+
+void CommandOutput::drain() {
+  if (!terminal_) return;
+  std::vector<char> block(kBlockBytes);
+  for (;;) {
+    const ssize_t count = read(terminal_.get(), block.data(), block.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return;
+    write_all(log_.get(), block.data(), static_cast<size_t>(count));
+  }
+}
+
+void CommandOutput::resize() {
+  winsize size = {};
+  const int from = isatty(STDOUT_FILENO) != 0 ? STDOUT_FILENO : STDERR_FILENO;
+  if (terminal_ && ioctl(from, TIOCGWINSZ, &size) == 0) ioctl(terminal_.get(), TIOCSWINSZ, &size);
+}
+
+void CommandOutput::begin_showing() {
+  command_side_ = Fd();  // so that ours ends with the last of theirs
+  if (!has_log_) return;
+  showing_ = std::thread([this] { show(); });
+}
+
+void CommandOutput::finish_showing() {
+  if (!showing_.joinable()) return;
+  eventfd_write(stop_.get(), 1);
+  showing_.join();
+}
+
+void CommandOutput::show() {
+  // A reader that goes away is a failed write of this thread, not the end of the program.
+  sigset_t pipe_signal;
+  sigemptyset(&pipe_signal);
+  sigaddset(&pipe_signal, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &pipe_signal, nullptr);
+  uint64_t shown = begin_;
+  for (bool stopping = false; show_what_is_new(shown) && !stopping;) {
+    std::array<pollfd, 2> events = {
+        {{.fd = stop_.get(), .events = POLLIN}, {.fd = growth_.get(), .events = POLLIN}}};
+    poll(events.data(), events.size(), kLookAgainMs);
+    if (events[0].revents != 0) {
+      show_what_is_new(shown);
+      stopping = true;
+    }
+    std::array<char, 4096> ignored;
+    if (events[1].revents != 0) {
+      while (read(growth_.get(), ignored.data(), ignored.size()) > 0) {
+      }
+    }
+  }
+}
+
+bool CommandOutput::show_what_is_new(uint64_t& shown) const {
+  std::vector<char> block(kBlockBytes);
+  shown = std::min(shown, size_of(log_.get()));  // somebody may have cut the file
+  for (;;) {
+    const ssize_t count = pread(log_.get(), block.data(), block.size(), static_cast<off_t>(shown));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return count == 0;
+    if (!write_all(STDOUT_FILENO, block.data(), static_cast<size_t>(count))) return false;
+    shown += static_cast<uint64_t>(count);
+  }
+}
+
+std::optional<uint64_t> CommandOutput::seen_bytes() const {
+  if (!log_) return {};
+  const uint64_t size = size_of(log_.get());
+  return size - std::min(size, begin_);
+}
+
+std::string CommandOutput::tail(size_t most_bytes) const {
+  const uint64_t seen = seen_bytes().value_or(0);
+  std::string text(std::min<uint64_t>(seen, most_bytes), '\0');
+  const uint64_t from = begin_ + seen - text.size();
+  const ssize_t count =
+      text.empty() ? 0 : pread(log_.get(), text.data(), text.size(), static_cast<off_t>(from));
+  text.resize(static_cast<size_t>(std::max<ssize_t>(count, 0)));
+  return text;
+}
+
+void CommandOutput::note(const std::string& text) const {
+  if (has_log_) write_all(log_.get(), text.data(), text.size());
+}
+
+}  // namespace plimsoll::process

@@ -1,0 +1,47 @@
+// The keeper: a process between plimsoll and the command that outlives either.
+//
+//   plimsoll ── keeper ── command ── its children
+//
+// It is the command's parent and the subreaper of all below it, has a session of its own, so that
+// no terminal and no `kill -- -GROUP` reaches it, and waits at a socket. When plimsoll goes,
+// however it goes, the socket ends and the keeper ends the tree. When the keeper goes, plimsoll, a
+// subreaper too, inherits the tree and ends it. The command itself stays in plimsoll's session and
+// process group: for terminal and shell the two are one job, and Ctrl-C, Ctrl-Z and window sizes
+// need no help.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <string>
+
+#include "base/fd.h"
+#include "process/launch.h"
+#include "process/tree_group.h"
+
+namespace plimsoll::process {
+
+struct KeeperSetup {
+  Launch launch;
+  GroupPlan groups;
+  std::string run;                   // its name, for the title in `ps`
+  std::function<void()> write_down;  // records the run; by the keeper, which does not forget it
+  std::function<void()> strike_out;  // takes the record away again
+  double grace_seconds = 10;
+  std::function<void()> limit_memory;  // called once the groups are there, before the command runs
+  std::function<void()> drain;         // moves what the command wrote to where it belongs
+  int drain_fd = -1;
+};
+
+// plimsoll's end.
+struct Keeper {
+  pid_t pid = 0;
+  Fd socket;  // Orders go in, Reports come out; ends when the keeper does
+};
+
+// The caller must be a subreaper with one thread and with all signals blocked that it does not want
+// the keeper to die of. Throws Error{refused} where no process can be made; everything later is a
+// Report.
+Keeper start_keeper(const KeeperSetup& setup);
+
+}  // namespace plimsoll::process

@@ -1,0 +1,355 @@
+#include "process/supervisor.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <utility>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "process/command_output.h"
+#include "process/keeper.h"
+#include "process/keeper_messages.h"
+#include "process/process_ref.h"
+#include "process/registry.h"
+#include "process/signal_inbox.h"
+#include "process/terminal_state.h"
+#include "process/tree_sampler.h"
+#include "process/tree_watch.h"
+
+namespace plimsoll::process {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kLongestWait{1000};
+constexpr double kStoppedBeyond = 5;  // a wait longer than this: we were stopped, as by Ctrl-Z
+constexpr double kSayStuckAfter = 5;  // beyond the grace
+constexpr size_t kTailBytes = size_t{64} << 10;
+
+double seconds_between(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+
+LeaderEnd leader_end(int wait_status) {
+  if (WIFSIGNALED(wait_status)) return Signaled{WTERMSIG(wait_status)};
+  return Exited{WEXITSTATUS(wait_status)};
+}
+
+Level choose_level(const RunOptions& options) {
+  if (!pidfds_work()) {
+    fail(ErrorKind::refused, "this kernel has no pidfds; supervising needs Linux 5.3 or later");
+  }
+  if (!options.level) return strongest_level();
+  const std::string obstacle = process::obstacle(*options.level);
+  if (obstacle.empty()) return *options.level;
+  fail(ErrorKind::refused, "level {} does not work here: {}; leave --level out for {}",
+       name(*options.level), obstacle, name(strongest_level()));
+}
+
+// One run, from the fork of its keeper to the removal of its groups.
+class Supervisor {
+ public:
+  explicit Supervisor(const RunOptions& options);
+  ~Supervisor();
+  Supervisor(const Supervisor&) = delete;
+  Supervisor& operator=(const Supervisor&) = delete;
+  Ending run();
+
+ private:
+  void start();
+  void write_down() const;
+  void loop();
+  int next_wait_ms(Clock::time_point now) const;
+  void take_signals();
+  void take_reports();
+  void handle(const Report& report);
+  void check_clock(Clock::time_point now);
+  void check_tree(Clock::time_point now);
+  void cut(Cut why);
+  void order(Order::Kind kind, int number = 0);
+  void take_over();
+  void finish();
+
+  const RunOptions& options_;
+  const std::filesystem::path state_ = state_folder();
+  const ProcessId self_ = ProcessId::of_this_process();
+  const std::string run_ = name_run(self_);
+  const GroupPlan groups_;
+  SignalInbox signals_;
+  const TerminalState terminal_;
+  CommandOutput output_;
+  TreeSampler sampler_;
+  Keeper keeper_;
+  Tree tree_;
+  pid_t leader_ = 0;
+  bool leader_ended_ = false;
+  bool ending_ordered_ = false;
+  bool empty_ = false;
+  bool stuck_said_ = false;
+  Clock::time_point began_ = Clock::now();
+  Clock::time_point end_ordered_at_;
+  double stopped_seconds_ = 0;
+  Ending ending_;
+};
+
+Supervisor::Supervisor(const RunOptions& options)
+    : options_(options),
+      groups_(plan_groups(memory::Host::real(), run_, choose_level(options),
+                          options.memory.limit_bytes || options.memory.high_bytes)),
+      output_(options.log),
+      sampler_({.group = {.version = groups_.memory_version, .folder = groups_.memory_folder},
+                .limit_bytes = options.memory.limit_bytes,
+                .enforced_by_kernel = options.memory.limit_bytes && !groups_.memory_folder.empty(),
+                .idle_seconds = options.idle_seconds,
+                .output_bytes = [this] { return output_.seen_bytes(); },
+                .busy_elsewhere = options.busy_elsewhere}) {
+  ending_.command = options.command;
+  ending_.leader = Signaled{SIGKILL};  // until it is known: a keeper that was killed took it along
+  ending_.run = run_;
+}
+
+// Whatever was thrown on the way: the keeper ends the tree, and we wait for that.
+Supervisor::~Supervisor() {
+  keeper_.socket = Fd();
+  if (keeper_.pid > 0) waitpid(keeper_.pid, nullptr, 0);
+}
+
+Ending Supervisor::run() {
+  start();
+  loop();
+  finish();
+  return std::move(ending_);
+}
+
+void Supervisor::start() {
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  if (options_.memory.high_bytes &&
+      (groups_.memory_folder.empty() || groups_.memory_version == memory::CgroupVersion::v1)) {
+    options_.say("--memory-high has no effect here: it needs cgroup v2 with the memory controller");
+  }
+  const MemoryGroup memory{.version = groups_.memory_version, .folder = groups_.memory_folder};
+  keeper_ =
+      start_keeper({.launch = {.command = options_.command,
+                               .environment =
+                                   [&] {
+                                     auto changes = options_.environment;
+                                     changes.push_back(fmt::format("{}={}", kRunVariable, run_));
+                                     return environment_with(changes);
+                                   }(),
+                               .output_fd = output_.output_fd(),
+                               .error_fd = output_.error_fd(),
+                               .signal_mask = signals_.mask_before(),
+                               .child_signal_ignored = signals_.child_signal_was_ignored()},
+                    .groups = groups_,
+                    .run = run_,
+                    .write_down = [this] { write_down(); },
+                    .strike_out = [this] { remove_record(state_, run_); },
+                    .grace_seconds = options_.grace_seconds,
+                    .limit_memory = [&] { set_bounds(memory, options_.memory); },
+                    .drain = [this] { output_.drain(); },
+                    .drain_fd = output_.drain_fd()});
+  tree_ = {.level = groups_.level, .group = groups_.tree_folder, .root = keeper_.pid, .init = 0};
+  output_.begin_showing();
+}
+
+void Supervisor::write_down() const {
+  std::error_code ignored;
+  RunRecord record{
+      .run = run_,
+      .host = host_name(),
+      .supervisor = self_,
+      .command = options_.command,
+      .folder = std::filesystem::current_path(ignored).string(),
+      .started = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch())
+                     .count(),
+      .level = std::string(name(groups_.level)),
+      .groups = {},
+      .log = options_.log ? std::filesystem::absolute(*options_.log, ignored).string() : ""};
+  for (const auto& folder : {groups_.tree_folder, groups_.memory_folder}) {
+    if (!folder.empty()) record.groups.push_back(folder);
+  }
+  write_record(state_, record);
+}
+
+void Supervisor::loop() {
+  auto before = Clock::now();
+  while (!empty_) {
+    std::array<pollfd, 2> events = {
+        {{.fd = keeper_.socket.get(), .events = POLLIN}, {.fd = signals_.fd(), .events = POLLIN}}};
+    poll(events.data(), events.size(), next_wait_ms(before));
+    if (events[1].revents != 0) take_signals();
+    if (events[0].revents != 0) take_reports();
+    const auto now = Clock::now();
+    const double waited = seconds_between(before, now);
+    if (waited > kStoppedBeyond) stopped_seconds_ += waited;
+    before = now;
+    if (empty_) break;
+    check_clock(now);
+    if (!leader_ended_ && leader_ != 0 && now >= sampler_.next_sample()) check_tree(now);
+  }
+}
+
+int Supervisor::next_wait_ms(Clock::time_point now) const {
+  auto until = now + kLongestWait;
+  if (leader_ != 0) until = std::min(until, sampler_.next_sample());
+  if (options_.timeout_seconds && !ending_ordered_) {
+    const std::chrono::duration<double> left(*options_.timeout_seconds + stopped_seconds_);
+    until = std::min(until, began_ + std::chrono::duration_cast<Clock::duration>(left));
+  }
+  return static_cast<int>(
+      std::max<int64_t>(std::chrono::ceil<milliseconds>(until - now).count(), 0));
+}
+
+void Supervisor::take_signals() {
+  while (const auto signal = signals_.next()) {
+    switch (signal->number) {
+      case SIGWINCH:
+        output_.resize();
+        break;
+      case SIGTERM:
+      case SIGHUP:
+        if (ending_.cut == Cut::interrupted) {  // asked twice
+          order(Order::Kind::kill);
+          break;
+        }
+        ending_.interrupting_signal = signal->number;
+        cut(Cut::interrupted);
+        break;
+      default:
+        if (signal->from_terminal) {
+          ending_.typed_interrupt |= signal->number == SIGINT;
+        } else {
+          order(Order::Kind::signal_leader, signal->number);
+        }
+    }
+  }
+}
+
+void Supervisor::take_reports() {
+  for (;;) {
+    Report report;
+    const ssize_t count = recv(keeper_.socket.get(), &report, sizeof report, MSG_DONTWAIT);
+    if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (count != sizeof report) {
+      if (!empty_) take_over();
+      return;
+    }
+    handle(report);
+    if (empty_) return;
+  }
+}
+
+void Supervisor::handle(const Report& report) {
+  switch (report.kind) {
+    case Report::Kind::refused:
+      fail(ErrorKind::refused, "{}", report.text.data());
+    case Report::Kind::started:
+      leader_ = report.pid;
+      tree_.init = report.init;
+      break;
+    case Report::Kind::not_started:
+      ending_.leader = NotStarted{.error = report.number, .what = options_.command.front()};
+      leader_ended_ = true;
+      break;
+    case Report::Kind::leader_ended:
+      ending_.leader = leader_end(report.number);
+      leader_ended_ = true;
+      if (!ending_ordered_) end_ordered_at_ = Clock::now();
+      ending_ordered_ = true;
+      break;
+    case Report::Kind::empty:
+      ending_.leftovers_ended = report.leftovers;
+      ending_.cpu_seconds = report.cpu_seconds;
+      if (report.largest_resident_bytes > 0 && !ending_.memory.peak_bytes) {
+        ending_.memory.peak_bytes = report.largest_resident_bytes;
+      }
+      empty_ = true;
+      break;
+  }
+}
+
+void Supervisor::check_clock(Clock::time_point now) {
+  if (options_.timeout_seconds && !ending_ordered_ &&
+      seconds_between(began_, now) - stopped_seconds_ >= *options_.timeout_seconds) {
+    ending_.cut_after_seconds = *options_.timeout_seconds;
+    cut(Cut::timeout);
+  }
+  if (ending_ordered_ && !stuck_said_ &&
+      seconds_between(end_ordered_at_, now) > options_.grace_seconds + kSayStuckAfter) {
+    stuck_said_ = true;
+    options_.say("killed, but the kernel has not let go of it yet:\n" + describe_stuck(tree_));
+  }
+}
+
+void Supervisor::check_tree(Clock::time_point now) {
+  const Cut why = sampler_.sample(tree_, now);
+  if (why == Cut::none || ending_ordered_) return;
+  if (why == Cut::idle) {
+    ending_.cut_after_seconds = *options_.idle_seconds;
+    ending_.hang_report = describe_stuck(tree_);
+    const std::string text =
+        fmt::format("plimsoll: no output and no CPU use for {}; where it is:\n{}",
+                    format_seconds(*options_.idle_seconds), ending_.hang_report);
+    options_.log ? output_.note(text) : options_.say(text);
+  }
+  cut(why);
+}
+
+void Supervisor::cut(Cut why) {
+  if (ending_ordered_) return;
+  ending_.cut = why;
+  ending_ordered_ = true;
+  end_ordered_at_ = Clock::now();
+  order(Order::Kind::end, why == Cut::interrupted ? ending_.interrupting_signal : SIGTERM);
+}
+
+void Supervisor::order(Order::Kind kind, int number) {
+  const Order order{.kind = kind, .number = number};
+  send(keeper_.socket.get(), &order, sizeof order, MSG_NOSIGNAL);
+}
+
+// The keeper was killed. We are a subreaper, so that its children are ours now.
+void Supervisor::take_over() {
+  ending_.keeper_lost = true;
+  options_.say("its keeper was killed: ending the command");
+  tree_.root = getpid();
+  TreeWatch watch({.tree = tree_,
+                   .leader = leader_ended_ ? 0 : leader_,
+                   .grace_seconds = options_.grace_seconds,
+                   .report = [this](const Report& report) { handle(report); },
+                   .drain = [this] { output_.drain(); },
+                   .drain_fd = output_.drain_fd()});
+  watch.run();
+}
+
+void Supervisor::finish() {
+  ending_.seconds = seconds_between(began_, Clock::now());
+  ending_.level = name(groups_.level);
+  sampler_.fill(ending_.memory);
+  remove_group(groups_.tree_folder);
+  remove_group(groups_.memory_folder);
+  remove_record(state_, run_);
+  keeper_.socket = Fd();
+  waitpid(keeper_.pid, nullptr, 0);  // fails where take_over() has done it
+  keeper_.pid = 0;
+  output_.finish_showing();
+  ending_.output_tail = output_.tail(kTailBytes);
+  terminal_.restore();
+}
+
+}  // namespace
+
+Ending run_supervised(const RunOptions& options) { return Supervisor(options).run(); }
+
+}  // namespace plimsoll::process

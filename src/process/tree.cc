@@ -1,0 +1,149 @@
+#include "process/tree.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <initializer_list>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "memory/host.h"
+#include "process/process_ref.h"
+#include "process/tree_group.h"
+
+namespace plimsoll::process {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kMostThreadsShown = 200;
+
+constexpr int kDeepest = 10'000;
+
+// A list of processes is not of one moment: while it was read, a member may have ended and its pid
+// become a stranger's, whose child then seems to be ours. So, with a pidfd in hand, the way up is
+// walked once more. Nobody is older than its parent.
+bool descends_from(ProcessStat stat, pid_t root) {
+  for (int depth = 0; depth < kDeepest; ++depth) {
+    if (stat.parent == root) return true;
+    auto parent = read_stat(stat.parent);
+    if (!parent || parent->start_ticks > stat.start_ticks) return false;
+    stat = std::move(*parent);
+  }
+  return false;
+}
+
+void signal_each(const Tree& tree, const std::vector<ProcessStat>& processes,
+                 std::initializer_list<int> signals) {
+  for (const ProcessStat& stat : processes) {
+    const auto process = ProcessRef::open(stat);
+    if (!process) continue;
+    const auto now = read_stat(stat.pid);
+    const bool ours = (now && descends_from(*now, tree.root)) ||
+                      (!tree.group.empty() && in_group(stat.pid, tree.group));
+    if (!ours) continue;
+    for (const int number : signals) process->signal(number);
+  }
+}
+
+std::string first_line(const std::optional<std::string>& text) {
+  if (!text) return "?";
+  return text->substr(0, text->find('\n'));
+}
+
+std::string describe_thread(const fs::path& folder) {
+  const auto stat = parse_stat(memory::read_text(folder / "stat").value_or(""));
+  std::string line =
+      fmt::format("    thread {} {}, waits in {}, system call {}", folder.filename().string(),
+                  stat ? stat->state : '?', first_line(memory::read_text(folder / "wchan")),
+                  first_line(memory::read_text(folder / "syscall")));
+  if (const auto stack = memory::read_text(folder / "stack")) {  // for root alone
+    line += "\n      " + *stack;
+    while (line.back() == '\n') line.pop_back();
+    for (size_t end = line.find("\n[<"); end != std::string::npos; end = line.find("\n[<", end)) {
+      line.replace(end, 1, "\n      ");
+    }
+  }
+  return line + "\n";
+}
+
+}  // namespace
+
+std::vector<ProcessStat> descendants(const std::vector<ProcessStat>& all, pid_t root) {
+  std::unordered_map<pid_t, std::vector<const ProcessStat*>> children;
+  for (const ProcessStat& stat : all) children[stat.parent].push_back(&stat);
+  std::vector<ProcessStat> found;
+  std::vector<pid_t> todo = {root};
+  while (!todo.empty()) {
+    const auto below = children.extract(todo.back());
+    todo.pop_back();
+    if (below.empty()) continue;
+    for (const ProcessStat* child : below.mapped()) {
+      if (child->pid == root) continue;
+      found.push_back(*child);
+      todo.push_back(child->pid);
+    }
+  }
+  return found;
+}
+
+std::vector<ProcessStat> members(const Tree& tree) {
+  std::vector<ProcessStat> found = descendants(all_processes(), tree.root);
+  std::unordered_set<pid_t> known;
+  for (const ProcessStat& stat : found) known.insert(stat.pid);
+  if (!tree.group.empty()) {
+    for (const pid_t pid : group_members(tree.group)) {
+      if (known.contains(pid)) continue;
+      if (auto stat = read_stat(pid)) found.push_back(std::move(*stat));
+    }
+  }
+  std::erase_if(found, [&tree](const ProcessStat& stat) {
+    return !stat.alive() || stat.pid == tree.init || stat.pid == tree.root;
+  });
+  return found;
+}
+
+std::vector<ProcessStat> members_by_group(const Tree& tree, const fs::path& group) {
+  if (group.empty()) return members(tree);
+  std::vector<ProcessStat> found;
+  for (const pid_t pid : group_members(group)) {
+    auto stat = read_stat(pid);
+    if (stat && stat->alive() && pid != tree.init) found.push_back(std::move(*stat));
+  }
+  return found;
+}
+
+size_t ask_to_end(const Tree& tree, int first) {
+  const auto alive = members(tree);
+  signal_each(tree, alive, {first, SIGTERM, SIGCONT});
+  return alive.size();
+}
+
+void kill_members(const Tree& tree) {
+  if (!tree.group.empty()) kill_group(tree.level, tree.group);
+  if (tree.init != 0) {
+    if (const auto stat = read_stat(tree.init); stat && stat->parent == tree.root) {
+      signal_each(tree, {*stat}, {SIGKILL});
+    }
+  }
+  signal_each(tree, members(tree), {SIGKILL});
+}
+
+std::string describe_stuck(const Tree& tree) {
+  std::string text;
+  size_t shown = 0;
+  for (const ProcessStat& stat : members(tree)) {
+    text += fmt::format("  process {} {} {}\n", stat.pid, stat.state, command_line(stat.pid));
+    std::error_code ignored;
+    for (const auto& thread :
+         fs::directory_iterator(fmt::format("/proc/{}/task", stat.pid), ignored)) {
+      if (++shown > kMostThreadsShown) return text + "  and more\n";
+      text += describe_thread(thread.path());
+    }
+  }
+  return text;
+}
+
+}  // namespace plimsoll::process

@@ -1,0 +1,216 @@
+#include "process/tree_group.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <sstream>
+#include <thread>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "process/process_ref.h"
+
+namespace plimsoll::process {
+namespace {
+
+namespace fs = std::filesystem;
+using memory::CgroupLevel;
+using memory::CgroupVersion;
+using memory::read_text;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kFreezePatience{500};
+constexpr milliseconds kRemovePatience{2000};
+
+bool has_word(const std::string& text, const std::string& word) {
+  std::istringstream words(text);
+  for (std::string each; words >> each;) {
+    if (each == word) return true;
+  }
+  return false;
+}
+
+// Two files decide: the folder, for a new group, and cgroup.procs of the folder above both the old
+// and the new group of a process that is moved.
+std::string obstacle_in(const fs::path& folder) {
+  if (access(folder.c_str(), W_OK) != 0) {
+    return fmt::format("no groups can be made in {}: {}", folder.string(), std::strerror(errno));
+  }
+  const fs::path members = folder / "cgroup.procs";
+  if (access(members.c_str(), W_OK) != 0) {
+    return fmt::format("{}: {}", members.string(), std::strerror(errno));
+  }
+  return {};
+}
+
+bool kernel_at_least(int major, int minor) {
+  utsname kernel = {};
+  uname(&kernel);
+  int found_major = 0;
+  int found_minor = 0;
+  // NOLINTNEXTLINE(cert-err34-c): what is no number stays 0, an old kernel
+  std::sscanf(static_cast<const char*>(kernel.release), "%d.%d", &found_major, &found_minor);
+  return found_major > major || (found_major == major && found_minor >= minor);
+}
+
+bool offers_memory(const fs::path& folder) {
+  return has_word(read_text(folder / "cgroup.subtree_control").value_or(""), "memory");
+}
+
+// The process's own group; or, where only the group above can bound the memory of its members (one
+// with processes cannot), that one, as long as no limit is left behind on the way up.
+fs::path unified_folder(const std::vector<CgroupLevel>& levels) {
+  for (const CgroupLevel& level : levels) {
+    if (!obstacle_in(level.folder).empty()) break;
+    if (offers_memory(level.folder)) return level.folder;
+    if (!memory::cgroup_limits(level).empty()) break;
+  }
+  return levels.front().folder;
+}
+
+// Calls `done` until it says true; false where it did not in time.
+template <typename Done>
+bool wait_for(milliseconds patience, Done done) {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  for (milliseconds pause(1); !done(); pause = std::min(pause * 2, milliseconds(20))) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::sleep_for(pause);
+  }
+  return true;
+}
+
+// While the group is frozen nobody inside forks or ends: its pids stay whose they are. One that was
+// not frozen in time is asked for its group once more, when it can no longer be mistaken.
+void kill_frozen(const fs::path& folder) {
+  const fs::path state = folder / "freezer.state";
+  write_kernel_file(state, "FROZEN");
+  wait_for(kFreezePatience,
+           [&state] { return read_text(state).value_or("FROZEN").starts_with("FROZEN"); });
+  for (const pid_t pid : group_members(folder)) {
+    const auto stat = read_stat(pid);
+    const auto process = stat ? ProcessRef::open(*stat) : std::nullopt;
+    if (process && in_group(pid, folder)) process->signal(SIGKILL);
+  }
+  write_kernel_file(state, "THAWED");
+}
+
+}  // namespace
+
+GroupBase unified_base(const memory::Host& host) {
+  const auto levels = memory::unified_levels(host);
+  if (levels.empty()) return {.folder = {}, .obstacle = "no cgroup v2 is mounted"};
+  if (!kernel_at_least(5, 14)) {
+    return {.folder = {}, .obstacle = "cgroup.kill came with Linux 5.14, this kernel is older"};
+  }
+  const fs::path folder = unified_folder(levels);
+  return {.folder = folder, .obstacle = obstacle_in(folder)};
+}
+
+GroupBase freezer_base(const memory::Host& host) {
+  const auto levels = memory::controller_levels(host, "freezer");
+  if (levels.empty()) return {.folder = {}, .obstacle = "no cgroup v1 freezer is mounted"};
+  return {.folder = levels.front().folder, .obstacle = obstacle_in(levels.front().folder)};
+}
+
+MemoryBase memory_base(const memory::Host& host) {
+  const GroupBase unified = unified_base(host);
+  if (unified.obstacle.empty()) {
+    const auto offered = read_text(unified.folder / "cgroup.controllers").value_or("");
+    // Enabling it fails where processes are in the folder itself; the root alone may have both.
+    if (offers_memory(unified.folder) ||
+        (has_word(offered, "memory") &&
+         write_kernel_file(unified.folder / "cgroup.subtree_control", "+memory"))) {
+      return {.version = CgroupVersion::v2, .folder = unified.folder, .obstacle = {}};
+    }
+  }
+  const auto levels = memory::controller_levels(host, "memory");
+  if (levels.empty()) {
+    const std::string why = unified.obstacle.empty()
+                                ? unified.folder.string() + " has no memory controller for groups"
+                                : unified.obstacle;
+    return {.version = CgroupVersion::v2, .folder = {}, .obstacle = why};
+  }
+  const fs::path& folder = levels.front().folder;
+  return {.version = CgroupVersion::v1, .folder = folder, .obstacle = obstacle_in(folder)};
+}
+
+GroupPlan plan_groups(const memory::Host& host, const std::string& run, Level level,
+                      bool limits_memory) {
+  GroupPlan plan{.level = level};
+  const std::string name = kGroupPrefix + run;
+  if (level == Level::cgroup2) plan.tree_folder = unified_base(host).folder / name;
+  if (level == Level::freezer) plan.tree_folder = freezer_base(host).folder / name;
+  const MemoryBase memory = memory_base(host);
+  plan.memory_version = memory.version;
+  plan.memory_obstacle = memory.obstacle;
+  const bool free_of_charge = level == Level::cgroup2 && memory.version == CgroupVersion::v2;
+  if (memory.obstacle.empty() && (limits_memory || free_of_charge)) {
+    plan.memory_folder = memory.folder / name;
+  }
+  return plan;
+}
+
+void make_group(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directory(folder, error);
+  if (error) {
+    fail(ErrorKind::refused, "cannot make the control group {}: {}", folder.string(),
+         error.message());
+  }
+}
+
+void add_to_group(const fs::path& folder, pid_t pid) {
+  if (write_kernel_file(folder / "cgroup.procs", std::to_string(pid))) return;
+  fail(ErrorKind::refused, "cannot put a process into the control group {}: {}", folder.string(),
+       std::strerror(errno));
+}
+
+bool write_kernel_file(const fs::path& file, const std::string& text) {
+  const Fd opened(open(file.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!opened) return false;
+  return write(opened.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+}
+
+std::vector<pid_t> group_members(const fs::path& folder) {
+  std::vector<pid_t> members;
+  std::istringstream lines(read_text(folder / "cgroup.procs").value_or(""));
+  for (pid_t pid = 0; lines >> pid;) members.push_back(pid);
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    if (!entry.is_directory(ignored)) continue;
+    for (const pid_t pid : group_members(entry.path())) members.push_back(pid);
+  }
+  return members;
+}
+
+bool in_group(pid_t pid, const fs::path& folder) {
+  const auto groups = read_text(fmt::format("/proc/{}/cgroup", pid)).value_or("");
+  const std::string name = "/" + folder.filename().string();
+  return groups.find(name + "\n") != std::string::npos ||
+         groups.find(name + "/") != std::string::npos;
+}
+
+void kill_group(Level level, const fs::path& folder) {
+  if (level == Level::cgroup2) write_kernel_file(folder / "cgroup.kill", "1");
+  if (level == Level::freezer) kill_frozen(folder);
+}
+
+bool remove_group(const fs::path& folder) {
+  if (folder.empty()) return true;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    if (entry.is_directory(ignored)) remove_group(entry.path());
+  }
+  return wait_for(kRemovePatience,
+                  [&folder] { return rmdir(folder.c_str()) == 0 || errno == ENOENT; });
+}
+
+}  // namespace plimsoll::process

@@ -1,0 +1,111 @@
+#include "process/tree_sampler.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "process/tree_usage.h"
+
+namespace plimsoll::process {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kLongestInterval{1000};
+constexpr milliseconds kNearLimitInterval{50};
+constexpr double kNearLimit = 0.6;
+constexpr int kCostShare = 300;  // looking takes at most 1/300 of the time
+// A process that waits still wakes up now and then; below this share of one CPU it does nothing.
+constexpr double kIdleCpuShare = 0.01;
+
+}  // namespace
+
+TreeSampler::TreeSampler(SamplerOptions options)
+    : options_(std::move(options)),
+      next_(Clock::now() + interval_),
+      host_oom_kills_before_(host_oom_kills()) {}
+
+Cut TreeSampler::sample(const Tree& tree, Clock::time_point now) {
+  const auto processes =
+      members_by_group(tree, options_.group.folder.empty() ? tree.group : options_.group.folder);
+  const TreeUsage usage = usage_of(processes);
+  if (usage.largest_bytes > largest_bytes_) {
+    largest_bytes_ = usage.largest_bytes;
+    largest_process_ = command_line(usage.largest_pid);
+  }
+  Cut cut = Cut::none;
+  if (over_limit(processes, usage.resident_bytes)) {
+    cut = Cut::memory_watch;
+  } else if (is_hung(processes, usage.cpu_ticks, now)) {
+    cut = Cut::idle;
+  }
+  schedule(now, usage.resident_bytes);
+  return cut;
+}
+
+bool TreeSampler::over_limit(const std::vector<ProcessStat>& processes, uint64_t resident_bytes) {
+  if (options_.enforced_by_kernel) {
+    // Version 1 kills one process; what is left waits for it, or goes on without.
+    return options_.limit_bytes && read_counters(options_.group).oom_kills > 0;
+  }
+  // The sum over the processes is more than they use together: it decides only below the limit.
+  if (!options_.limit_bytes || resident_bytes <= *options_.limit_bytes) {
+    peak_bytes_ = std::max(peak_bytes_, resident_bytes);
+    return false;
+  }
+  const uint64_t bytes = proportional_bytes(processes);
+  peak_bytes_ = std::max(peak_bytes_, bytes);
+  return bytes > *options_.limit_bytes;
+}
+
+bool TreeSampler::is_hung(const std::vector<ProcessStat>& processes, uint64_t cpu_ticks,
+                          Clock::time_point now) {
+  if (!options_.idle_seconds) return false;
+  const auto seen = options_.output_bytes();
+  const uint64_t output = seen ? *seen : written_bytes(processes);
+  const double still =
+      still_since_ ? std::chrono::duration<double>(now - *still_since_).count() : 0;
+  const bool more_cpu =
+      cpu_ticks < still_cpu_ticks_ ||  // somebody ended: that is doing something
+      ticks_to_seconds(cpu_ticks - still_cpu_ticks_) > std::max(0.02, still * kIdleCpuShare);
+  const bool busy = more_cpu || output != still_output_bytes_ ||
+                    (options_.busy_elsewhere && options_.busy_elsewhere());
+  if (busy || !still_since_) {
+    still_since_ = now;
+    still_cpu_ticks_ = cpu_ticks;
+    still_output_bytes_ = output;
+    return false;
+  }
+  return still >= *options_.idle_seconds;
+}
+
+void TreeSampler::schedule(Clock::time_point began, uint64_t resident_bytes) {
+  const auto now = Clock::now();
+  interval_ = std::min(interval_ * 3 / 2, kLongestInterval);
+  auto pause = std::chrono::duration_cast<Clock::duration>(interval_);
+  if (options_.limit_bytes && static_cast<double>(resident_bytes) >
+                                  kNearLimit * static_cast<double>(*options_.limit_bytes)) {
+    pause = std::min<Clock::duration>(pause, kNearLimitInterval);
+  }
+  if (options_.idle_seconds) {
+    const auto tenth = std::chrono::duration<double>(*options_.idle_seconds / 10);
+    pause = std::min(pause, std::chrono::duration_cast<Clock::duration>(tenth));
+  }
+  next_ = now + std::max(pause, (now - began) * kCostShare);
+}
+
+void TreeSampler::fill(MemoryFacts& facts) const {
+  const GroupCounters counters = read_counters(options_.group);
+  facts.limit_bytes = options_.limit_bytes;
+  facts.enforced_by_kernel = options_.enforced_by_kernel;
+  facts.own_limit_hits = counters.limit_hits;
+  facts.group_oom_kills = counters.oom_kills;
+  facts.counted_in =
+      options_.group.version == memory::CgroupVersion::v1 ? "memory.oom_control" : "memory.events";
+  facts.host_oom_kills = host_oom_kills() - host_oom_kills_before_;
+  facts.largest_process = largest_process_;
+  facts.largest_process_bytes = largest_bytes_;
+  const uint64_t peak = std::max(counters.peak_bytes.value_or(0), peak_bytes_);
+  if (peak > 0) facts.peak_bytes = peak;
+}
+
+}  // namespace plimsoll::process

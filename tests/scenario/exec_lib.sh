@@ -1,0 +1,50 @@
+# Shared by the scenarios of exec: `. exec_lib.sh "$@"` first, instead of lib.sh. Every program they run is a copy in the
+# scenario's own folder, so that what is alive of it can be told from all else on the machine without asking plimsoll.
+# shellcheck shell=sh
+. "$(dirname "$0")/lib.sh"
+UNRULY=$(dirname "$PLIMSOLL")/tests/unruly
+[ -x "$UNRULY" ] || skip "there is no $UNRULY"
+mkdir programs
+cp "$UNRULY" programs/unruly
+cp "$(command -v sleep)" programs/sleep
+export PATH="$WORK/programs:$PATH"
+export XDG_STATE_HOME="$WORK/state"
+
+# The pids of all processes that run a program of this scenario.
+alive() {
+  find /proc -maxdepth 2 -name exe -lname "$WORK/*" 2>/dev/null | sed 's|/proc/\([0-9]*\)/exe|\1|'
+}
+
+end_own() {
+  for pid in $(alive); do
+    kill -KILL "$pid" 2>/dev/null || true
+  done
+  cleanup
+}
+trap end_own EXIT
+
+# nothing_alive WHAT [TENTHS]: fails where something of the scenario still runs, after waiting for it that long.
+nothing_alive() {
+  left=${2:-0}
+  while [ -n "$(alive)" ] && [ "$left" -gt 0 ]; do
+    sleep 0.1
+    left=$((left - 1))
+  done
+  [ -z "$(alive)" ] || fail "$1: alive: $(for pid in $(alive); do tr '\0' ' ' </proc/"$pid"/cmdline; echo " ($pid)"; done)"
+}
+
+# The control groups of ours that nobody is in. Those of other runs on this machine have other names.
+own_groups() {
+  find /sys/fs/cgroup -maxdepth 6 -type d -name "plimsoll-*-$1-*" 2>/dev/null
+}
+
+# The levels that work here, strongest first.
+levels() {
+  for level in cgroup2 freezer pidns sweep; do
+    if "$PLIMSOLL" exec --level $level -- true 2>/dev/null; then
+      echo $level
+    else
+      echo "level $level does not work here: not tested" >&2
+    fi
+  done
+}

@@ -1,0 +1,36 @@
+#!/bin/sh
+# --memory ends the tree with the same exit code whether the kernel enforces it or plimsoll watches, whether the command
+# itself or a grandchild is too large; what stays below is left alone.
+. "$(dirname "$0")/exec_lib.sh"
+
+check() {
+  run timeout 30 $wrapper "$PLIMSOLL" exec --memory 64M --grace 0.2s -- unruly eat 150
+  expect 122
+  nothing_alive "$1, leader"
+  run timeout 30 $wrapper "$PLIMSOLL" exec --memory 64M --grace 0.2s -- unruly eat-below 150
+  expect 122
+  nothing_alive "$1, grandchild"
+  run timeout 30 $wrapper "$PLIMSOLL" exec --memory 256M -- sh -c 'head -c 50000000 /dev/zero | tail -c 1 >/dev/null; exit 6'
+  expect 6
+  echo "$1: limit holds"
+}
+
+wrapper=
+check "as this machine is"
+
+# Without control groups the tree is watched.
+if unshare --mount true 2>/dev/null; then
+  cat >without_groups <<'END'
+#!/bin/sh
+umount -R /sys/fs/cgroup && exec "$@"
+END
+  chmod +x without_groups
+  wrapper="unshare --mount $WORK/without_groups"
+  if $wrapper true 2>/dev/null; then
+    check "without control groups"
+  else
+    echo "control groups cannot be hidden here: the watched limit was not tested apart"
+  fi
+else
+  echo "no mount namespaces for this user: the watched limit was not tested apart"
+fi

@@ -1,0 +1,166 @@
+#include "process/supervisor.h"
+
+#include <dirent.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <thread>
+
+#include "base/units.h"
+#include "memory/host.h"
+#include "process/tree_group.h"
+#include "temp_folder.h"
+
+namespace plimsoll::process {
+namespace {
+
+// Each test at each level that this machine offers.
+class Supervisor : public testing::TestWithParam<Level> {
+ protected:
+  void SetUp() override {
+    const std::string why = obstacle(GetParam());
+    if (!why.empty()) GTEST_SKIP() << name(GetParam()) << ": " << why;
+    setenv("XDG_STATE_HOME", folder_.path().c_str(), 1);
+  }
+
+  RunOptions options(const std::string& script) const {
+    return {.command = {"sh", "-c", script},
+            .grace_seconds = 0.2,
+            .level = GetParam(),
+            .say = [](const std::string& text) { fmt::print(stderr, "{}\n", text); }};
+  }
+  Ending run(const std::string& script) const { return run_supervised(options(script)); }
+
+  TempFolder folder_;
+};
+
+size_t open_files() {
+  size_t count = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    ++count;
+  }
+  return count;
+}
+
+TEST_P(Supervisor, ReturnsTheExitCode) {
+  EXPECT_EQ(exit_code(run("exit 0")), 0);
+  const Ending ending = run("exit 41");
+  EXPECT_EQ(std::get<Exited>(ending.leader).code, 41);
+  EXPECT_EQ(ending.cut, Cut::none);
+  EXPECT_EQ(ending.level, name(GetParam()));
+  EXPECT_FALSE(ending.keeper_lost);
+}
+
+TEST_P(Supervisor, ReportsTheSignalThatEndedTheCommand) {
+  EXPECT_EQ(std::get<Signaled>(run("kill -SEGV $$").leader).number, SIGSEGV);
+  EXPECT_EQ(exit_code(run("kill -KILL $$")), 137);
+}
+
+TEST_P(Supervisor, ReportsACommandThatCannotBeExecuted) {
+  RunOptions missing = options("");
+  missing.command = {"/nowhere/train.py"};
+  const Ending ending = run_supervised(missing);
+  EXPECT_EQ(std::get<NotStarted>(ending.leader).error, ENOENT);
+  EXPECT_EQ(std::get<NotStarted>(ending.leader).what, "/nowhere/train.py");
+  missing.command = {"/etc/passwd"};
+  EXPECT_EQ(std::get<NotStarted>(run_supervised(missing).leader).error, EACCES);
+}
+
+TEST_P(Supervisor, CountsWhatTheLeaderLeftAndEndsIt) {
+  const Ending ending = run("sleep 50 & setsid sleep 50 & exit 3");
+  EXPECT_EQ(exit_code(ending), 3);
+  EXPECT_GE(ending.leftovers_ended, 1U);
+  EXPECT_LT(ending.seconds, 10);
+  EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "it has children left";
+}
+
+TEST_P(Supervisor, EndsItAfterTheTimeout) {
+  RunOptions slow = options("trap '' TERM; sleep 50; sleep 50");
+  slow.timeout_seconds = 0.2;
+  const Ending ending = run_supervised(slow);
+  EXPECT_EQ(ending.cut, Cut::timeout);
+  EXPECT_EQ(exit_code(ending), kExitTimeout);
+  EXPECT_LT(ending.seconds, 5);
+}
+
+TEST_P(Supervisor, LeavesTimeToEndInAnOrderlyWay) {
+  RunOptions slow = options("trap 'echo saved; exit 5' TERM; while :; do sleep 0.05; done");
+  slow.timeout_seconds = 0.2;
+  slow.grace_seconds = 10;
+  slow.log = folder_.path() / "log";
+  const Ending ending = run_supervised(slow);
+  EXPECT_EQ(std::get<Exited>(ending.leader).code, 5);
+  EXPECT_EQ(exit_code(ending), kExitTimeout);
+  EXPECT_TRUE(ending.output_tail.ends_with("saved\n")) << ending.output_tail;
+}
+
+TEST_P(Supervisor, TakesStillnessForAHangAndSaysWhereItIs) {
+  RunOptions idle = options("echo begun; exec sleep 50");
+  idle.idle_seconds = 0.3;
+  idle.log = folder_.path() / "log";
+  const Ending ending = run_supervised(idle);
+  EXPECT_EQ(ending.cut, Cut::idle);
+  EXPECT_EQ(exit_code(ending), kExitHung);
+  EXPECT_NE(ending.hang_report.find("sleep 50"), std::string::npos) << ending.hang_report;
+  EXPECT_NE(ending.hang_report.find("thread"), std::string::npos) << ending.hang_report;
+}
+
+TEST_P(Supervisor, TakesNeitherWorkNorOutputForAHang) {
+  RunOptions busy = options("for i in 1 2 3 4 5 6 7 8; do echo $i; sleep 0.1; done");
+  busy.idle_seconds = 0.4;
+  EXPECT_EQ(exit_code(run_supervised(busy)), 0) << "it writes";
+  busy = options("end=$(($(date +%s) + 2)); while [ $(date +%s) -lt $end ]; do :; done");
+  busy.idle_seconds = 0.4;
+  EXPECT_EQ(exit_code(run_supervised(busy)), 0) << "it computes";
+}
+
+TEST_P(Supervisor, WritesTheLogAndKnowsItsEnd) {
+  RunOptions logged = options("echo to output; echo to errors >&2");
+  logged.log = folder_.path() / "log";
+  EXPECT_EQ(run_supervised(logged).output_tail, "to output\nto errors\n");
+  EXPECT_EQ(run_supervised(logged).output_tail, "to output\nto errors\n") << "its own part alone";
+  EXPECT_EQ(memory::read_text(*logged.log), "to output\nto errors\nto output\nto errors\n");
+}
+
+TEST_P(Supervisor, ManyRunsLeaveNothing) {
+  run("true");
+  const size_t before = open_files();
+  for (int i = 0; i < 15; ++i) run("true");
+  EXPECT_EQ(open_files(), before);
+  EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "a child is left";
+  EXPECT_EQ(errno, ECHILD);
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.path() / "plimsoll/runs"));
+  const GroupPlan groups = plan_groups(memory::Host::real(), "x", GetParam(), true);
+  for (const auto& group : {groups.tree_folder, groups.memory_folder}) {
+    if (group.empty()) continue;
+    for (const auto& entry : std::filesystem::directory_iterator(group.parent_path())) {
+      const std::string mine = fmt::format("-{}-", getpid());
+      EXPECT_EQ(entry.path().filename().string().find(mine), std::string::npos) << entry.path();
+    }
+  }
+}
+
+TEST_P(Supervisor, TheCommandFindsSignalsAsWeFoundThem) {
+  RunOptions look = options("grep -E 'Sig(Blk|Ign)' /proc/self/status");
+  look.log = folder_.path() / "log";
+  const std::string ours = memory::read_text("/proc/self/status").value_or("");
+  const auto line = [](const std::string& text, const std::string& key) {
+    const size_t begin = text.find(key);
+    return text.substr(begin, text.find('\n', begin) - begin);
+  };
+  const std::string seen = run_supervised(look).output_tail;
+  EXPECT_EQ(line(seen, "SigBlk"), line(ours, "SigBlk"));
+  EXPECT_EQ(line(seen, "SigIgn"), line(ours, "SigIgn"));
+}
+
+INSTANTIATE_TEST_SUITE_P(, Supervisor, testing::ValuesIn(kLevels),
+                         [](const auto& level) { return std::string(name(level.param)); });
+
+}  // namespace
+}  // namespace plimsoll::process

@@ -87,12 +87,14 @@ bool GpuUse::busy() try {
   return false;  // the driver fails: the command will find out, if it uses it
 }
 
-void GpuUse::leave() {
+void GpuUse::leave() try {
   if (uuids_.empty()) return;
   const gate::Release release =
       gate::wait_until_released(before_, kReturnPatienceSeconds, surroundings(driver()));
   at_end_ = release.gpus;
   if (!release.back) fmt::print(stderr, "plimsoll exec: {}\n", release.reason);
+} catch (const Error& error) {  // the command has run: its end is still to be told
+  fmt::print(stderr, "plimsoll exec: {}\n", error.what());
 }
 
 }  // namespace plimsoll::cli

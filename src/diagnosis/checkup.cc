@@ -62,11 +62,16 @@ Check check_memory_group(const MachineFacts& facts) {
 Check check_memory(const MachineFacts& facts) {
   const Circumstances& now = facts.now;
   Check check{"memory", Health::good, describe_memory(now) + "; " + describe_oom_kills(now), ""};
+  // Kills by a group's own limit are what limits are for.
+  const bool may_be_the_hosts =
+      now.kernel_notes.empty() || std::ranges::any_of(now.kernel_notes, [](const KernelNote& note) {
+        return note.what == KernelNote::What::oom_on_host;
+      });
   const bool is_short = now.available_bytes && *now.available_bytes < now.limit.bytes / 10;
   if (is_short) {
     check.health = Health::bad;
     check.remedy = "end what else runs here; the host's OOM killer is near";
-  } else if (now.oom_kills.value_or(0) > 0) {
+  } else if (now.oom_kills.value_or(0) > 0 && may_be_the_hosts) {
     check.health = Health::limited;
     check.remedy =
         "plimsoll exec --memory for every command, so that the limits add up to less "

@@ -32,9 +32,11 @@ Causes causes_of_kill(const Circumstances& now) {
   const bool kills_counted = now.oom_kills.value_or(0) > 0;
   int by_limit = has_tight_group(now) ? kLikely : kRare;
   int by_host = kPossible;
-  if (has_note(now, KernelNote::What::oom_in_group)) by_limit += kProven;
-  if (has_note(now, KernelNote::What::oom_on_host)) by_host += kProven;
-  if (kills_counted) by_host += kSupported;
+  const bool noted_in_group = has_note(now, KernelNote::What::oom_in_group);
+  const bool noted_on_host = has_note(now, KernelNote::What::oom_on_host);
+  if (noted_in_group) by_limit += kProven;
+  if (noted_on_host) by_host += kProven;
+  if (kills_counted && !noted_in_group) by_host += kSupported;
   if (is_host_short(now)) by_host += kSupported;
   const std::string for_certain =
       "plimsoll exec --memory SIZE -- COMMAND, which says who killed it and how much it had used; "
@@ -43,9 +45,9 @@ Causes causes_of_kill(const Circumstances& now) {
   const int by_others = kills_counted || now.oom_kills == std::nullopt ? kRare : kLikely;
   Causes causes = {
       {by_limit, "the OOM killer of a memory limit: a cgroup, a container, a batch job",
-       describe_memory(now), for_certain},
-      {by_host, "the host's OOM killer, when all of RAM was in use", describe_oom_kills(now),
-       for_certain},
+       describe_memory(now) + "; " + describe_oom_kills(now), for_certain},
+      {by_host, "the host's OOM killer, when all of RAM was in use", describe_memory(now),
+       "fewer jobs at a time, each under plimsoll exec --memory, so that they fit together"},
       {by_others, "somebody's kill -9: an administrator, a runner's timeout, docker stop", "",
        "ask, or look into the log of whatever started it"},
       {kRare, "systemd-oomd, which ends whole scopes without a kernel message", "",
@@ -143,6 +145,10 @@ Causes causes_of_exit(int code, const Circumstances& now) {
       return {{kLikely, "a command line it does not understand (argparse, most tools)", "",
                "its --help"},
               {kPossible, "a shell that could not read its script", "", "bash -n SCRIPT"}};
+    case 120:
+      return {{kLikely, "Python could not write the last of its output: its reader went away", "",
+               "plimsoll exec --log FILE, which cannot break"},
+              {kPossible, "a disk that ran full", describe_disk(now), "df -h"}};
     case 121:
       return {{kLikely, "plimsoll exec: it hung, and --idle-timeout ended it", "",
                "plimsoll explain --last; the stacks are in the log"}};

@@ -1,6 +1,7 @@
 // Endings by a signal, by ourselves, by the surroundings, and by an exit code that says no more.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <csignal>
 #include <variant>
 
@@ -18,13 +19,10 @@ int exit_code_of(const Case& end) {
 }
 
 bool runs_under_timeout(const process::Ending& ending) {
-  for (const std::string& word : ending.command) {
-    if (word == "timeout" || word.ends_with("/timeout") || word.find("timeout ") == 0 ||
-        word.find(" timeout ") != std::string::npos) {
-      return true;
-    }
-  }
-  return false;
+  return std::ranges::any_of(ending.command, [](const std::string& word) {
+    return word == "timeout" || word.ends_with("/timeout") || word.starts_with("timeout ") ||
+           word.find(" timeout ") != std::string::npos;
+  });
 }
 
 Verdict watched_limit(const Case& end) {
@@ -67,10 +65,19 @@ Verdict killed_verdict(const Case& end) {
   } else if (signal == SIGHUP) {
     verdict.next_step = "nohup, tmux or a batch system: a terminal was closed";
   } else if (signal == SIGINT) {
+    if (end.ending().typed_interrupt) verdict.cause = Cause::interrupted;
     verdict.headline = fmt::format("interrupted{}: SIGINT", end.after());
-    verdict.next_step = "nothing, where that was a Ctrl-C";
+    verdict.next_step = end.ending().typed_interrupt ? "" : "nothing, where that was a Ctrl-C";
   }
   return verdict;
+}
+
+Verdict broken_pipe(const Case& end) {
+  return {
+      .cause = Cause::broken_pipe,
+      .headline = "broken pipe" + end.after(),
+      .evidence = joined({how_it_ended(end), "the reader of its output went away first"}),
+      .next_step = "see why the reader (head, tee, grep -q) ended, or write to a file with --log"};
 }
 
 Verdict crash(const Case& end, int signal) {
@@ -123,6 +130,15 @@ Verdict missing(const Case& end) {
 
 std::optional<Verdict> judge_cut(const Case& end) {
   const process::Ending& ending = end.ending();
+  if (ending.keeper_lost) {
+    return Verdict{
+        .cause = Cause::killed,
+        .headline = "killed by somebody else" + end.after() + ": plimsoll's keeper",
+        .evidence = joined({"the process that watches over the command was killed, and the "
+                            "command was ended for that",
+                            peak_memory(end)}),
+        .next_step = "ask who kills plimsoll's processes; plimsoll explain 137"};
+  }
   switch (ending.cut) {
     case process::Cut::none:
       return {};
@@ -162,12 +178,7 @@ std::optional<Verdict> judge_signal(const Case& end) {
     case 0:
       break;
     case SIGPIPE:
-      return Verdict{.cause = Cause::broken_pipe,
-                     .headline = "broken pipe" + end.after(),
-                     .evidence = how_it_ended(end) + "; the reader of its output went away first",
-                     .next_step =
-                         "see why the reader (head, tee, grep -q) ended, or write to a "
-                         "file with --log"};
+      return broken_pipe(end);
     case SIGSEGV:
     case SIGABRT:
     case SIGBUS:
@@ -189,6 +200,10 @@ std::optional<Verdict> judge_signal(const Case& end) {
     default:
       return killed_verdict(end);
   }
+  // Python takes SIGPIPE for an exception.
+  const bool is_pipe = end.says(Sign::fallout) && (end.sign->line.starts_with("BrokenPipeError") ||
+                                                   end.sign->line.ends_with("Broken pipe"));
+  if (is_pipe) return broken_pipe(end);
   if (end.says(Sign::crash)) return crash(end, SIGSEGV);
   return {};
 }

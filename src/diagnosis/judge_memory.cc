@@ -33,9 +33,10 @@ std::string less_or_more(const Case& end) {
 }
 
 std::string kernel_count(const Case& end) {
-  const bool is_v1 = end.ending().level.find("v1") != std::string::npos;
-  return fmt::format("({}: oom_kill {})", is_v1 ? "memory.oom_control" : "memory.events",
-                     end.memory().group_oom_kills);
+  const auto& memory = end.memory();
+  return fmt::format("({}: oom_kill {})",
+                     memory.counted_in.empty() ? "memory.events" : memory.counted_in,
+                     memory.group_oom_kills);
 }
 
 Verdict own_limit(const Case& end) {

@@ -180,7 +180,7 @@ std::string subject_of(Sign sign, std::string_view line) {
     case Sign::missing_library:
       return before_the_last_colon(line, "cannot open shared object file");
     case Sign::missing_command: {
-      if (const std::string name = quoted(line); !name.empty()) return name;
+      if (std::string name = quoted(line); !name.empty()) return name;
       for (const std::string_view message :
            {"command not found", "not found", "No such file or directory"}) {
         std::string name = before_the_last_colon(line, message);

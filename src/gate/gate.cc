@@ -18,14 +18,17 @@ constexpr double kSayAgainSeconds = 60;  // who is in the way, where that has ch
 // Contexts of other processes come and go; a missing batch of a training is larger.
 constexpr uint64_t kToleranceBytes = 64 * kMiB;
 
+// In the order of `uuids`, which is the order in which the command will see them.
 std::vector<GpuReading> read_chosen(meter::Gpus& gpus, const std::vector<std::string>& uuids) {
+  const std::vector<GpuReading> all = gpus.read();
   std::vector<GpuReading> chosen;
-  for (GpuReading& gpu : gpus.read()) {
-    if (std::ranges::find(uuids, gpu.uuid) != uuids.end()) chosen.push_back(std::move(gpu));
-  }
-  if (chosen.size() != uuids.size()) {
-    fail(ErrorKind::io, "a GPU has gone while we waited for it; see if nvidia-smi lists {}",
-         uuids.empty() ? "any" : uuids.front());
+  chosen.reserve(uuids.size());
+  for (const std::string& uuid : uuids) {
+    const auto gpu = std::ranges::find(all, uuid, &GpuReading::uuid);
+    if (gpu == all.end()) {
+      fail(ErrorKind::io, "GPU {} has gone; see if nvidia-smi lists it", uuid);
+    }
+    chosen.push_back(*gpu);
   }
   return chosen;
 }
@@ -97,6 +100,7 @@ Entry wait_for_room(const Options& options, const std::vector<std::string>& uuid
 Release wait_until_released(const std::vector<GpuReading>& before, double patience_seconds,
                             const Surroundings& around) {
   std::vector<std::string> uuids;
+  uuids.reserve(before.size());
   for (const GpuReading& gpu : before) uuids.push_back(gpu.uuid);
   const double start = around.now_seconds();
   for (;;) {

@@ -40,6 +40,14 @@ Policy::Policy(uint64_t needed_bytes, double wait_seconds, ClassifyHolder classi
 
 Decision Policy::next(const std::vector<GpuReading>& chosen, double now_seconds) {
   if (started_at_ < 0) started_at_ = now_seconds;
+  whose_.clear();
+  for (const GpuReading& gpu : chosen) {
+    for (const GpuHolder& holder : gpu.holders) {
+      const auto [entry, is_new] =
+          whose_.try_emplace({holder.pid, holder.start_ticks}, Whose::other_user);
+      if (is_new) entry->second = classify_(holder);
+    }
+  }
   std::vector<GpuHolder> to_end = leftovers(chosen, now_seconds);
   if (!to_end.empty()) {
     return {.move = Decision::Move::end_leftovers,
@@ -66,8 +74,8 @@ std::vector<GpuHolder> Policy::leftovers(const std::vector<GpuReading>& chosen,
   for (const GpuReading& gpu : chosen) {
     for (const GpuHolder& holder : gpu.holders) {
       // Without a start time there is nothing that tells it from a stranger with the same pid.
-      if (holder.start_ticks == 0 || classify_(holder) != Whose::leftover) continue;
-      const auto who = std::pair(holder.pid, holder.start_ticks);
+      if (holder.start_ticks == 0 || whose(holder) != Whose::leftover) continue;
+      const Who who(holder.pid, holder.start_ticks);
       const auto ended = ended_at_.find(who);
       if (ended != ended_at_.end() && now_seconds - ended->second < kEndAgainSeconds) continue;
       ended_at_[who] = now_seconds;
@@ -78,17 +86,21 @@ std::vector<GpuHolder> Policy::leftovers(const std::vector<GpuReading>& chosen,
   return found;
 }
 
+Whose Policy::whose(const GpuHolder& holder) const {
+  return whose_.at({holder.pid, holder.start_ticks});
+}
+
 std::string Policy::reason_for(const std::vector<GpuReading>& chosen) const {
   std::string text;
   for (const GpuReading& gpu : chosen) {
     const bool short_of_room = gpu.free_bytes < needed_bytes_;
     const bool has_leftover = std::ranges::any_of(
-        gpu.holders, [&](const GpuHolder& holder) { return classify_(holder) == Whose::leftover; });
+        gpu.holders, [&](const GpuHolder& holder) { return whose(holder) == Whose::leftover; });
     if (!short_of_room && !has_leftover) continue;
     std::string held;
     for (const GpuHolder& holder : gpu.holders) {
-      held += fmt::format("{}{}, {}", held.empty() ? "" : "; ", describe(holder),
-                          words(classify_(holder)));
+      held +=
+          fmt::format("{}{}, {}", held.empty() ? "" : "; ", describe(holder), words(whose(holder)));
     }
     const uint64_t unexplained = gpu.unexplained_bytes();
     if (gpu.holders.empty() || unexplained > gpu.total_bytes / 16) {

@@ -44,14 +44,16 @@ class Policy {
   std::vector<meter::GpuHolder> leftovers(const std::vector<meter::GpuReading>& chosen,
                                           double now_seconds);
   std::string reason_for(const std::vector<meter::GpuReading>& chosen) const;
+  Whose whose(const meter::GpuHolder& holder) const;
 
   const uint64_t needed_bytes_;
   const double wait_seconds_;
   const ClassifyHolder classify_;
   double started_at_ = -1;
   std::optional<double> first_ended_at_;
-  // When each was ended, by pid and start: a driver lists it for a while longer.
-  std::map<std::pair<pid_t, uint64_t>, double> ended_at_;
+  using Who = std::pair<pid_t, uint64_t>;  // pid and start
+  std::map<Who, Whose> whose_;             // of this question; asking may search all processes
+  std::map<Who, double> ended_at_;         // a driver lists an ended process for a while longer
 };
 
 }  // namespace plimsoll::gate

@@ -171,7 +171,7 @@ class NvmlGpus : public Gpus {
       reading.power_watts = static_cast<double>(*milliwatts) / 1000;
     }
     reading.temperature_celsius = ask<unsigned>(functions_.temperature, device, nvml::kGpuSensor);
-    if (const auto energy = ask<unsigned long long>(functions_.energy, device)) {
+    if (const auto energy = ask<uint64_t>(functions_.energy, device)) {
       reading.energy_millijoules = *energy;
     }
     return reading;

@@ -14,11 +14,11 @@ constexpr Result kLibraryMismatch = 18;
 constexpr int kGpuSensor = 0;  // of temperatures
 
 struct Memory {
-  unsigned long long total, free, used;  // `used` has what the driver keeps for itself
+  uint64_t total, free, used;  // `used` has what the driver keeps for itself
 };
 struct Memory2 {
   unsigned version;
-  unsigned long long total, reserved, free, used;
+  uint64_t total, reserved, free, used;
 };
 constexpr unsigned kMemory2Version = sizeof(Memory2) | (2U << 24);
 struct Utilisation {
@@ -32,7 +32,7 @@ using Count = Result (*)(unsigned*);
 using HandleByIndex = Result (*)(unsigned, Device*);
 using DeviceText = Result (*)(Device, char* text, unsigned size);
 using DeviceNumber = Result (*)(Device, unsigned*);
-using DeviceCounter = Result (*)(Device, unsigned long long*);
+using DeviceCounter = Result (*)(Device, uint64_t*);
 using DeviceMemory = Result (*)(Device, Memory*);
 using DeviceMemory2 = Result (*)(Device, Memory2*);
 using DeviceUtilisation = Result (*)(Device, Utilisation*);

@@ -31,6 +31,7 @@ struct MemoryFacts {
   std::optional<uint64_t> peak_bytes;  // of the whole tree
   uint64_t own_limit_hits = 0;         // how often the tree ran into its own group's limit
   uint64_t group_oom_kills = 0;        // processes of the tree that an OOM killer ended
+  std::string counted_in;              // the file of the two: "memory.events"
   uint64_t host_oom_kills = 0;         // on the whole machine, while the command ran
   std::string largest_process;         // the command line of the largest one seen
   uint64_t largest_process_bytes = 0;

@@ -114,6 +114,8 @@ void TreeSampler::fill(MemoryFacts& facts) const {
   facts.enforced_by_kernel = options_.enforced_by_kernel;
   facts.own_limit_hits = counters.limit_hits;
   facts.group_oom_kills = counters.oom_kills;
+  facts.counted_in =
+      options_.group.version == memory::CgroupVersion::v1 ? "memory.oom_control" : "memory.events";
   facts.host_oom_kills = host_oom_kills() - host_oom_kills_before_;
   facts.largest_process = largest_process_;
   facts.largest_process_bytes = largest_bytes_;

@@ -194,6 +194,19 @@ TEST(Judge, NamesWhatWeCutShort) {
   expect_cause(Cause::timed_out, graceful);
 }
 
+TEST(Judge, TellsACtrlCFromASignalOfSomebodyElse) {
+  Evidence evidence = ended(Signaled{SIGINT});
+  expect_cause(Cause::killed, evidence);
+  evidence.ending.typed_interrupt = true;
+  expect_cause(Cause::interrupted, evidence);
+}
+
+TEST(Judge, SaysThatTheKeeperWasKilled) {
+  Evidence evidence = ended(Signaled{SIGKILL});
+  evidence.ending.keeper_lost = true;
+  EXPECT_NE(judge(evidence).headline.find("plimsoll's keeper"), std::string::npos);
+}
+
 TEST(Judge, TellsAMissingCommandFromOneThatMayNotRun) {
   const Verdict verdict = judge(ended(NotStarted{ENOENT, "pythn"}));
   EXPECT_EQ(verdict.cause, Cause::missing_dependency);
@@ -250,6 +263,13 @@ TEST(Judge, NamesTheExceptionAndItsPlace) {
                   "    x = d['y']\nKeyError: 'y'\n"));
   EXPECT_EQ(verdict.cause, Cause::failed);
   EXPECT_EQ(verdict.evidence, "the output says: KeyError: 'y' (train.py, line 41)");
+}
+
+TEST(Judge, KnowsABrokenPipeThatPythonTookForAnException) {
+  expect_cause(Cause::broken_pipe,
+               ended(Exited{1},
+                     "Traceback (most recent call last):\n  File \"a.py\", line 2\n"
+                     "BrokenPipeError: [Errno 32] Broken pipe\n"));
 }
 
 TEST(Judge, KnowsATimeoutWithinTheCommand) {

@@ -148,6 +148,17 @@ TEST_F(Gate, LooksOnlyAtTheChosenGpus) {
   EXPECT_TRUE(ended_.empty());
 }
 
+TEST_F(Gate, KeepsTheOrderInWhichGpusWereAskedFor) {
+  now_ = {gpu(0, 0), gpu(1, 0)};
+  const Entry entry = wait_for_room({.gpus = "1,0"}, {"GPU-b", "GPU-a"}, around());
+  EXPECT_EQ(visible_devices(entry.gpus), "GPU-b,GPU-a");
+}
+
+TEST_F(Gate, SaysWhichGpuHasGone) {
+  expect_error(ErrorKind::io, {"GPU-z has gone"},
+               [&] { wait_for_room({.gpus = "5"}, {"GPU-z"}, around()); });
+}
+
 TEST_F(Gate, SeesTheMemoryComeBack) {
   const std::vector<GpuReading> before = {gpu(0, kGiB)};
   now_ = {gpu(0, 5 * kGiB)};

@@ -1,11 +1,12 @@
 #!/bin/sh
 # exec.sh [PLIMSOLL]: what supervising costs: the start of a command, a command that only computes, plimsoll's own memory.
-# Bare and supervised runs alternate, so that a busy machine slows both; the median of the starts and the best of the long runs are compared.
+# Bare and supervised starts alternate. On a machine that others use, `chrt -f 50 bench/exec.sh` measures the program, not the
+# queue for a CPU.
 set -eu
 cd "$(dirname "$0")/.."
 plimsoll=$(realpath "${1:-build/release/plimsoll}")
 starts=${STARTS:-200}
-loops=${LOOPS:-9}
+loops=${SECONDS_EACH:-8}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export XDG_STATE_HOME="$work"
@@ -23,12 +24,12 @@ def seconds(command):
     return time.perf_counter() - begin
 
 
-def cpu(command):
-    """User and system time of the command itself and of all that it waited for."""
-    before = os.times()
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    after = os.times()
-    return after.children_user + after.children_system - before.children_user - before.children_system
+def cpu_seconds(pid):
+    return int(open(f"/proc/{pid}/schedstat").read().split()[0]) / 1e9
+
+
+def figure(pid, file, key):
+    return int(open(f"/proc/{pid}/{file}").read().split(key)[1].split()[0]) / 1024
 
 
 print(f"start of `true`, median of {starts} (ms)")
@@ -43,32 +44,19 @@ for level in levels:
     median = statistics.median(times[level]) * 1e3
     print(f"  {level:8} {median:6.2f}  (+{median - bare:.2f})")
 
-print(f"a command that computes for seconds, best of {loops} (wall s, CPU s of everything)")
-work = [sys.executable, "-c", "x = 0\nfor i in range(40_000_000): x += i"]
+print(f"while a command computes for {loops} s: CPU that plimsoll and keeper use, and their memory (MiB)")
 for level in levels:
-    walls, cpus = {"bare": [], level: []}, {"bare": [], level: []}
-    for _ in range(loops):
-        for name in walls:
-            command = work if name == "bare" else [plimsoll, "exec", "--memory", "1G", "--level", level, "--", *work]
-            begin = time.perf_counter()
-            cpus[name].append(cpu(command))
-            walls[name].append(time.perf_counter() - begin)
-    best = {name: min(values) for name, values in walls.items()}
-    least = {name: min(values) for name, values in cpus.items()}
-    print(f"  {level:8} wall {best['bare']:.3f} -> {best[level]:.3f} ({(best[level] / best['bare'] - 1) * 100:+.2f} %),"
-          f" CPU {least['bare']:.3f} -> {least[level]:.3f} ({(least[level] / least['bare'] - 1) * 100:+.2f} %)")
-
-print("plimsoll's own memory, after two seconds (MiB)")
-process = subprocess.Popen([plimsoll, "exec", "--memory", "1G", "--log", os.environ["XDG_STATE_HOME"] + "/log", "--", "sleep", "3"],
-                           stdout=subprocess.DEVNULL)
-time.sleep(2)
-total = 0
-for name, pid in [("plimsoll", process.pid), ("keeper", int(open(f"/proc/{process.pid}/task/{process.pid}/children").read().split()[0]))]:
-    status = open(f"/proc/{pid}/status").read()
-    peak = int(status.split("VmHWM:")[1].split()[0]) / 1024
-    share = int(open(f"/proc/{pid}/smaps_rollup").read().split("Pss:")[1].split()[0]) / 1024
-    total += share
-    print(f"  {name:8} peak resident {peak:.1f}, its share now {share:.1f}")
-print(f"  together {total:.1f}")
-process.wait()
+    for limit in ([], ["--memory", "1G"]):
+        process = subprocess.Popen([plimsoll, "exec", "-q", "--level", level, *limit, "--timeout", f"{loops + 5}s", "--grace", "0",
+                                    "--", sys.executable, "-c", "while True: pass"])
+        time.sleep(1)
+        both = (process.pid, int(open(f"/proc/{process.pid}/task/{process.pid}/children").read().split()[0]))
+        before, begin = sum(map(cpu_seconds, both)), time.perf_counter()
+        time.sleep(loops)
+        share = (sum(map(cpu_seconds, both)) - before) / (time.perf_counter() - begin)
+        print(f"  {level:8} {' '.join(limit):12} {share * 100:.3f} % of one CPU; peak resident"
+              f" {sum(figure(pid, 'status', 'VmHWM:') for pid in both):.1f}, their share"
+              f" {sum(figure(pid, 'smaps_rollup', 'Pss:') for pid in both):.1f}")
+        process.terminate()
+        process.wait()
 END

@@ -1,6 +1,7 @@
 #include "process/tree_sampler.h"
 
 #include <algorithm>
+#include <ctime>
 #include <utility>
 
 #include "process/tree_usage.h"
@@ -13,9 +14,20 @@ using std::chrono::milliseconds;
 constexpr milliseconds kLongestInterval{1000};
 constexpr milliseconds kNearLimitInterval{50};
 constexpr double kNearLimit = 0.6;
-constexpr int kCostShare = 300;  // looking takes at most 1/300 of the time
+// Looking takes at most this share of a CPU; more with a limit that nobody else enforces, and near
+// it.
+constexpr double kCostShare = 1.0 / 1000;
+constexpr double kWatchingCostShare = 1.0 / 100;
+constexpr double kNearLimitCostShare = 1.0 / 10;
 // A process that waits still wakes up now and then; below this share of one CPU it does nothing.
 constexpr double kIdleCpuShare = 0.01;
+
+// Not by the clock on the wall: on a busy machine that would make the looks rare.
+double cpu_seconds_of_this_thread() {
+  timespec time = {};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
 
 }  // namespace
 
@@ -25,6 +37,7 @@ TreeSampler::TreeSampler(SamplerOptions options)
       host_oom_kills_before_(host_oom_kills()) {}
 
 Cut TreeSampler::sample(const Tree& tree, Clock::time_point now) {
+  const double began = cpu_seconds_of_this_thread();
   const auto processes =
       members_by_group(tree, options_.group.folder.empty() ? tree.group : options_.group.folder);
   const TreeUsage usage = usage_of(processes);
@@ -38,7 +51,7 @@ Cut TreeSampler::sample(const Tree& tree, Clock::time_point now) {
   } else if (is_hung(processes, usage.cpu_ticks, now)) {
     cut = Cut::idle;
   }
-  schedule(now, usage.resident_bytes);
+  schedule(cpu_seconds_of_this_thread() - began, usage.resident_bytes);
   return cut;
 }
 
@@ -78,19 +91,21 @@ bool TreeSampler::is_hung(const std::vector<ProcessStat>& processes, uint64_t cp
   return still >= *options_.idle_seconds;
 }
 
-void TreeSampler::schedule(Clock::time_point began, uint64_t resident_bytes) {
-  const auto now = Clock::now();
+void TreeSampler::schedule(double cost_seconds, uint64_t resident_bytes) {
   interval_ = std::min(interval_ * 3 / 2, kLongestInterval);
-  auto pause = std::chrono::duration_cast<Clock::duration>(interval_);
+  std::chrono::duration<double> pause = interval_;
+  const bool watching = options_.limit_bytes && !options_.enforced_by_kernel;
+  double share = watching ? kWatchingCostShare : kCostShare;
   if (options_.limit_bytes && static_cast<double>(resident_bytes) >
                                   kNearLimit * static_cast<double>(*options_.limit_bytes)) {
-    pause = std::min<Clock::duration>(pause, kNearLimitInterval);
+    pause = std::min<std::chrono::duration<double>>(pause, kNearLimitInterval);
+    if (watching) share = kNearLimitCostShare;
   }
   if (options_.idle_seconds) {
-    const auto tenth = std::chrono::duration<double>(*options_.idle_seconds / 10);
-    pause = std::min(pause, std::chrono::duration_cast<Clock::duration>(tenth));
+    pause = std::min(pause, std::chrono::duration<double>(*options_.idle_seconds / 10));
   }
-  next_ = now + std::max(pause, (now - began) * kCostShare);
+  pause = std::max(pause, std::chrono::duration<double>(cost_seconds / share));
+  next_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(pause);
 }
 
 void TreeSampler::fill(MemoryFacts& facts) const {

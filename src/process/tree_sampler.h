@@ -42,7 +42,7 @@ class TreeSampler {
   bool over_limit(const std::vector<ProcessStat>& processes, uint64_t resident_bytes);
   bool is_hung(const std::vector<ProcessStat>& processes, uint64_t cpu_ticks,
                Clock::time_point now);
-  void schedule(Clock::time_point began, uint64_t resident_bytes);
+  void schedule(double cost_seconds, uint64_t resident_bytes);
 
   SamplerOptions options_;
   std::chrono::milliseconds interval_{20};

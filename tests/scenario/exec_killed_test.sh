@@ -6,7 +6,6 @@
 kills=${PLIMSOLL_KILLS:-8}
 
 keeper_of() {
-  tr '\0' ' ' 2>/dev/null </dev/null
   for child in $(cat /proc/"$1"/task/"$1"/children); do
     case $(cat /proc/"$child"/comm) in run-keeper) echo "$child" ;; esac
   done

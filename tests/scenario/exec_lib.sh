@@ -23,14 +23,23 @@ end_own() {
 }
 trap end_own EXIT
 
-# nothing_alive WHAT [TENTHS]: fails where something of the scenario still runs, after waiting for it that long.
+# nothing_alive WHAT [TENTHS]: fails where something of the scenario still runs. With a number, waits that long for three
+# quiet looks in a row: a keeper whose plimsoll was killed may be about to start the command, and to end it.
 nothing_alive() {
   left=${2:-0}
-  while [ -n "$(alive)" ] && [ "$left" -gt 0 ]; do
-    sleep 0.1
+  quiet=0
+  needed=$([ "$left" -gt 0 ] && echo 3 || echo 1)
+  while [ $quiet -lt "$needed" ]; do
+    seen=$(alive)
+    if [ -z "$seen" ]; then
+      quiet=$((quiet + 1))
+    else
+      quiet=0
+      [ "$left" -gt 0 ] || fail "$1: alive: $(for pid in $seen; do tr '\0' ' ' </proc/"$pid"/cmdline; echo " ($pid)"; done)"
+    fi
+    [ $quiet -ge "$needed" ] || sleep 0.1
     left=$((left - 1))
   done
-  [ -z "$(alive)" ] || fail "$1: alive: $(for pid in $(alive); do tr '\0' ' ' </proc/"$pid"/cmdline; echo " ($pid)"; done)"
 }
 
 # The control groups of ours that nobody is in. Those of other runs on this machine have other names.

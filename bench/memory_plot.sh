@@ -12,9 +12,9 @@ function level(bytes, name, color, dash, above) {
   printf "<line x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"%s\" stroke-width=\"2\" stroke-dasharray=\"%s\"/>\n", left, right, y(bytes), y(bytes), color, dash
   printf "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\" fill=\"%s\">%s %s</text>\n", right - 6, y(bytes) + (above ? -6 : 17), color, name, gib(bytes)
 }
-function curve(values, color, i, points) {
+function curve(values, color, width, i, points) {
   for (i = 1; i <= n; i++) points = points sprintf("%.1f,%.1f ", x(t[i]), y(values[i]))
-  printf "<polyline points=\"%s\" fill=\"none\" stroke=\"%s\" stroke-width=\"2\"/>\n", points, color
+  printf "<polyline points=\"%s\" fill=\"none\" stroke=\"%s\" stroke-width=\"%d\"/>\n", points, color, width
 }
 END {
   left = 80; right = 820; top = 40; bottom = 300
@@ -27,8 +27,8 @@ END {
     printf "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\" fill=\"#555\">%.0f s</text>\n", x(t[n] * i / 4), bottom + 20, t[n] * i / 4
   }
   printf "<line x1=\"%d\" x2=\"%d\" y1=\"%d\" y2=\"%d\" stroke=\"#555\"/>\n", left, right, bottom, bottom
-  curve(lent, "#9ecae1"); curve(resident, "#08519c")
   level(limit, "limit", "#c0392b", "none", 1); level(planned, "planned peak", "#d98200", "7 5", 0)
+  curve(lent, "#9ecae1", 4); curve(resident, "#08519c", 2)
   printf "<rect x=\"%d\" y=\"342\" width=\"24\" height=\"4\" fill=\"#08519c\"/><text x=\"%d\" y=\"349\" fill=\"#222\">resident, by the kernel</text>\n", left, left + 32
   printf "<rect x=\"%d\" y=\"342\" width=\"24\" height=\"4\" fill=\"#9ecae1\"/><text x=\"%d\" y=\"349\" fill=\"#222\">lent by the ledger</text>\n", left + 230, left + 262
   print "</svg>"

@@ -1,33 +1,39 @@
 #!/bin/sh
-# bench/papers100m.sh [--folder DIR] [--scale X] [--threads N] [--undirected]: epochs on synth papers100M under memory
-# limits, as a Markdown table; the memory over time of the last run goes to
-# DIR/papers100m-memory.csv. Limits shrink with the scale. Each run is held to its limit by a cgroup where one can be made.
+# bench/papers100m.sh [--folder DIR] [--scale X] [--threads N] [--directed-only] [--print]: epochs on synth papers100M under memory limits, as a
+# Markdown table with this machine's own limits beside it. It goes to docs/benchmarks.md as well, and the memory over time of the third run to
+# docs/papers100m-memory.svg, unless --print. Limits shrink with the scale. A cgroup holds each run to its limit where one can be made.
 set -eu
 folder=.
 scale=1
 threads=2
-undirected=no
+undirected=yes
+print=no
 while [ $# -gt 0 ]; do
   case $1 in
     --folder) folder=$2; shift 2 ;;
     --scale) scale=$2; shift 2 ;;
     --threads) threads=$2; shift 2 ;;
-    --undirected) undirected=yes; shift ;;
+    --directed-only) undirected=no; shift ;;
+    --print) print=yes; shift ;;
     *) sed -n '2,4s/^# //p' "$0"; [ "$1" = --help ] && exit 0 || exit 2 ;;
   esac
 done
 here=$(cd "$(dirname "$0")" && pwd)
 plimsoll=$here/../build/release/plimsoll
+docs=$here/../docs
 [ -x "$plimsoll" ] || { echo "build first: make build" >&2; exit 2; }
 work=$(mktemp -d "$folder/plimsoll-papers-XXXXXX")
 cgroup=""
 trap '[ -z "$cgroup" ] || rmdir "$cgroup" 2>/dev/null || true; rm -rf "$work"' EXIT
 cores=$(seq -s , 0 $((threads - 1)))
 
-# A store of a direction; kept where the folder has one already.
+# The store of a direction: the one that the folder has, or a new one in place of that of the other direction.
 store() {
   kept=$folder/papers100M-$scale-$1.plim
-  [ -d "$kept" ] || "$plimsoll" synth papers100M --scale "$scale" "--$1" --seed 1 --out "$kept" --quiet >&2
+  if [ ! -d "$kept" ]; then
+    kept=$work/$1.plim
+    [ -d "$kept" ] || { rm -rf "$work"/*.plim; "$plimsoll" synth papers100M --scale "$scale" "--$1" --seed 1 --out "$kept" --quiet >&2; }
+  fi
   echo "$kept"
 }
 
@@ -57,30 +63,66 @@ limited() {
   fi
 }
 
-value() { sed -n "s/^  \"$1\": \\([0-9.e-]*\\),*\$/\\1/p" "$work/run/results.json"; }
+# Figures of results.json, and of what was measured of the machine.
+value() { sed -n "s/^ *\"$1\": \\([0-9.e+-]*\\),*\$/\\1/p" "$work/run/results.json" | head -n 1; }
+machine() { sed -n "s/^ *\"$1\": \\([0-9.e+]*\\),*\$/\\1/p" "$XDG_CACHE_HOME/plimsoll/machine.json" | head -n 1; }
 # row WORK GIB TARGET THEIRS DIRECTION OPTIONS...
 row() {
   name=$1 gib=$2 target=$3 theirs=$4 direction=$5
   shift 5
   graph=$(store "$direction")
   bytes=$(awk "BEGIN { printf \"%d\", $gib * $scale * 1024 * 1024 * 1024 }")
+  XDG_CACHE_HOME=$work/$direction
+  export XDG_CACHE_HOME
+  [ -d "$XDG_CACHE_HOME" ] || "$plimsoll" plan "$graph" --device cpu --threads "$threads" --calibrate >/dev/null
   rm -rf "$work/run"
   limited "$bytes" "$plimsoll" train "$graph" --device cpu --memory "$((bytes / 1024))K" --threads "$threads" --save-dir "$work/run" --quiet \
     --epochs 1 --memory-log "$work/memory.csv" "$@" >"$work/log" 2>&1 || { cat "$work/log" >&2; return 0; }
   batches=$(awk "BEGIN { n = $(value batch_size); t = int(1207179 * $scale); print int((t + n - 1) / n) }")
-  rate=$(value batches_per_second)
-  awk "BEGIN { printf \"| %s | %.1f GiB | %s | %.0f s | %.1f GiB | %.1f GiB | %s |\\n\", \"$name\", $bytes / 2^30, \"$target\", \
-    $batches / $rate / $scale, $(value peak_memory_bytes) / 2^30, $(value planned_memory_bytes) / 2^30, \"$theirs\" }"
-  sed -n 's/^\(speed\|          the\|disk\)/    \1/p' "$work/log" >&2
+  awk "BEGIN {
+    of_disk = $(value reads) / $(value training_time) / $(machine reads_per_second)
+    busy = $(value forward) + $(value backward) + $(value step)
+    binds = of_disk > 0.6 ? \"the disk\" : $(value waiting) < 0.15 * busy ? \"computing\" : \"making batches\"
+    printf \"| %s | %.1f GiB | %s | %.0f s | %.1f GiB | %.1f GiB | %.2f M, %.0f %% of the disk | %s | %s |\\n\", \"$name\", $bytes / 2^30, \"$target\",
+      $batches / $(value batches_per_second) / $scale, $(value peak_memory_bytes) / 2^30, $(value planned_memory_bytes) / 2^30,
+      $(value reads) / 1e6, 100 * of_disk, binds, \"$theirs\" }"
 }
 
-printf '\nScale %s, %s threads. Seconds are those of an epoch of full size.\n\n' "$scale" "$threads"
-printf '| work | limit | target | an epoch | peak | planned | PyG |\n|---|---|---|---|---|---|---|\n'
-small="--batch-size 128 --fanout 3,2 --hidden 16 --model gcn"
-large="--batch-size 1024 --fanout 15,10 --hidden 256 --model gcn"
-deep="--batch-size 1024 --fanout 10,10,10 --hidden 256 --model sage"
-row "batch 128, [3,2], gcn h16, directed" 4 "≤ 60 s" "dies" directed $small
-row "the same" 16 "≤ 15 s" "152 s, 128 GB and a GPU" directed $small
-row "batch 1024, [15,10], gcn h256, directed" 16 "≤ 120 s" "never fitted in 256 GB" directed $large
-cp "$work/memory.csv" "$folder/papers100m-memory.csv"
-[ $undirected = no ] || row "batch 1024, [10,10,10], sage h256, undirected" 16 "≤ 15 min" "about 390 GB" undirected $deep
+limits() {
+  awk "BEGIN { printf \"The machine, measured in the same run: %.0f random reads of %d bytes a second, %.1f GB/s in order; products of matrices %.0f GFLOP/s; %.1f M \", \
+    $(machine reads_per_second), $(machine read_bytes), $(machine read_bytes_per_second) / 1e9, $(machine flops_per_second) / 1e9, $(machine rows_per_second) / 1e6 }"
+  echo "rows a second gathered from memory by one thread."
+}
+
+table() {
+  printf 'Scale %s, %s threads. Seconds are those of an epoch of full size; reads are those of the run, with its evaluation.\n\n' "$scale" "$threads"
+  printf '| work | limit | target | an epoch | peak | planned | reads | what binds | a PyG user |\n|---|---|---|---|---|---|---|---|---|\n'
+  small="--batch-size 128 --fanout 3,2 --hidden 16 --model gcn"
+  large="--batch-size 1024 --fanout 15,10 --hidden 256 --model gcn"
+  deep="--batch-size 1024 --fanout 10,10,10 --hidden 256 --model sage"
+  # shellcheck disable=SC2086  # lists of words
+  {
+    row "batch 128, [3,2], gcn h16, directed" 4 "≤ 60 s" "dies" directed $small
+    row "the same" 16 "≤ 15 s" "152 s, 128 GB and a GPU" directed $small
+    row "batch 1024, [15,10], gcn h256, directed" 16 "≤ 120 s" "never fitted in 256 GB" directed $large
+    cp "$work/memory.csv" "$work/picture.csv"
+    [ $undirected = no ] || row "batch 1024, [10,10,10], sage h256, undirected" 16 "≤ 15 min" "about 390 GB" undirected $deep
+  }
+  echo
+  limits
+}
+
+# Between the two marks of docs/benchmarks.md.
+write_docs() {
+  awk -v table="$work/table.md" '
+    /^<!-- end of bench\/papers100m.sh -->/ { skipped = 0 }
+    !skipped { print }
+    /^<!-- bench\/papers100m.sh -->/ { skipped = 1; while ((getline line <table) > 0) print line }' "$docs/benchmarks.md" >"$work/benchmarks.md"
+  cp "$work/benchmarks.md" "$docs/benchmarks.md"
+  "$here/memory_plot.sh" "$work/picture.csv" "papers100M × $scale: batch 1024, fan-out 15,10, hidden 256, one epoch with its evaluation" \
+    >"$docs/papers100m-memory.svg"
+}
+
+table >"$work/table.md"
+cat "$work/table.md"
+[ $print = yes ] || write_docs

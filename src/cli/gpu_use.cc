@@ -78,11 +78,11 @@ std::vector<std::string> GpuUse::environment() const {
 
 bool GpuUse::busy() try {
   if (uuids_.empty()) return false;
-  for (const meter::GpuReading& gpu : driver().read_counters()) {
+  const auto gpus = driver().read_counters();
+  return std::any_of(gpus.begin(), gpus.end(), [this](const meter::GpuReading& gpu) {
     const bool chosen = std::find(uuids_.begin(), uuids_.end(), gpu.uuid) != uuids_.end();
-    if (chosen && gpu.utilisation_percent.value_or(0) > 0) return true;
-  }
-  return false;
+    return chosen && gpu.utilisation_percent.value_or(0) > 0;
+  });
 } catch (const Error&) {
   return false;  // the driver fails: the command will find out, if it uses it
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "base/units.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "meter/gpus.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -39,10 +41,44 @@ double age_seconds(const Orphan& orphan) {
   return std::max(std::chrono::duration<double>(now).count() - orphan.started, 0.0);
 }
 
-ordered_json to_json(const Orphan& orphan) {
+// By pid: memory that it holds on all GPUs together. Nothing for a process that has a GPU open and
+// that the driver does not list, as forked workers do.
+using GpuMemory = std::map<pid_t, std::optional<uint64_t>>;
+
+// Empty where there is no driver, or where it fails: what is left is listed all the same.
+GpuMemory gpu_memory() {
+  GpuMemory held;
+  try {
+    const meter::GpuAccess access = meter::open_gpus();
+    if (!access.gpus) return held;
+    for (const meter::GpuReading& gpu : access.gpus->read()) {
+      for (const meter::GpuHolder& holder : gpu.holders) {
+        std::optional<uint64_t>& bytes = held[holder.pid];
+        if (holder.bytes) bytes = bytes.value_or(0) + *holder.bytes;
+      }
+    }
+  } catch (const Error&) {
+    return {};
+  }
+  return held;
+}
+
+std::string gpu_column(const GpuMemory& held, pid_t pid) {
+  const auto found = held.find(pid);
+  if (found == held.end()) return "-";
+  return found->second ? format_bytes(*found->second) : "open";
+}
+
+ordered_json gpu_json(const GpuMemory& held, pid_t pid) {
+  const auto found = held.find(pid);
+  return found == held.end() || !found->second ? ordered_json() : ordered_json(*found->second);
+}
+
+ordered_json to_json(const Orphan& orphan, const GpuMemory& held) {
   return {{"pid", orphan.process.pid},
           {"age_seconds", age_seconds(orphan)},
           {"resident_bytes", orphan.process.resident_bytes},
+          {"gpu_bytes", gpu_json(held, orphan.process.pid)},
           {"command", orphan.command},
           {"run", orphan.run},
           {"run_command", orphan.record ? ordered_json(orphan.record->command) : ordered_json()},
@@ -53,11 +89,12 @@ std::string dump(const ordered_json& object) {
   return object.dump(2, ' ', false, ordered_json::error_handler_t::replace);
 }
 
-void print_table(const std::vector<Orphan>& orphans) {
-  fmt::print("{:>8}  {:>13}  {:>10}  {:<28}  {}\n", "PID", "SINCE", "RAM", "RUN", "COMMAND");
+void print_table(const std::vector<Orphan>& orphans, const GpuMemory& held) {
+  constexpr const char* kRow = "{:>8}  {:>13}  {:>10}  {:>10}  {:<28}  {}\n";
+  fmt::print(kRow, "PID", "SINCE", "RAM", "GPU", "RUN", "COMMAND");
   for (const Orphan& orphan : orphans) {
-    fmt::print("{:>8}  {:>13}  {:>10}  {:<28}  {}\n", orphan.process.pid,
-               format_seconds(age_seconds(orphan)), format_bytes(orphan.process.resident_bytes),
+    fmt::print(kRow, orphan.process.pid, format_seconds(age_seconds(orphan)),
+               format_bytes(orphan.process.resident_bytes), gpu_column(held, orphan.process.pid),
                orphan.run, shortened(orphan.command));
   }
 }
@@ -66,12 +103,13 @@ void list(const Options& options) {
   const auto orphans = process::find_orphans();
   if (options.json) {
     ordered_json array = ordered_json::array();
-    for (const Orphan& orphan : orphans) array.push_back(to_json(orphan));
+    const GpuMemory held = gpu_memory();
+    for (const Orphan& orphan : orphans) array.push_back(to_json(orphan, held));
     fmt::print("{}\n", dump({{"orphans", array}}));
   } else if (orphans.empty()) {
     fmt::print("nothing is left of any run\n");
   } else {
-    print_table(orphans);
+    print_table(orphans, gpu_memory());
     fmt::print("plimsoll orphans --kill ends them\n");
   }
 }
@@ -80,7 +118,7 @@ void kill(const Options& options) {
   const auto cleared = process::end_orphans(options.grace_seconds.value_or(kDefaultGraceSeconds));
   if (options.json) {
     ordered_json left = ordered_json::array();
-    for (const Orphan& orphan : cleared.left) left.push_back(to_json(orphan));
+    for (const Orphan& orphan : cleared.left) left.push_back(to_json(orphan, gpu_memory()));
     fmt::print("{}\n", dump({{"ended", cleared.ended},
                              {"groups_removed", cleared.groups_removed},
                              {"left", left}}));
@@ -90,7 +128,7 @@ void kill(const Options& options) {
                cleared.groups_removed == 1 ? "" : "s");
   }
   if (cleared.left.empty()) return;
-  print_table(cleared.left);
+  print_table(cleared.left, gpu_memory());
   fail(ErrorKind::io, "{} could not be ended: stuck in the kernel, or another user's",
        cleared.left.size());
 }

@@ -37,6 +37,7 @@ nothing_left() {
   [ -z "$(ls state/plimsoll/runs 2>/dev/null)" ] || fail "$1: records are left: $(ls state/plimsoll/runs)"
 }
 
+fake=$(dirname "$PLIMSOLL")/tests/libfake_nvml.so
 for level in $(levels); do
   for i in $(seq "$kills"); do
     start
@@ -65,6 +66,12 @@ for level in $(levels); do
     sleep 0.1
     run plimsoll orphans
     expect 0 "unruly family"
+    if [ -f "$fake" ]; then
+      orphan=$("$PLIMSOLL" orphans --json | sed -n 's/^ *"pid": \([0-9]*\),$/\1/p' | head -n 1)
+      printf 'driver 550.1\ngpu GPU-a 81920 20480\nprocess 0 %s 10240\n' "$orphan" >nvml
+      run env PLIMSOLL_NVML="$fake" FAKE_NVML_STATE="$PWD/nvml" "$PLIMSOLL" orphans
+      expect 0 "10.0 GiB"
+    fi
   fi
   run plimsoll orphans --kill --grace 0.2s
   expect 0 ended

@@ -19,6 +19,7 @@
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/gpu_use.h"
+#include "cli/running.h"
 #include "diagnosis/last_run.h"
 #include "diagnosis/verdict.h"
 #include "memory/limit.h"
@@ -86,7 +87,6 @@ Evidence supervise(const Options& options) {
 // Complete or not at all; false where it could not be written.
 bool write_file(const std::filesystem::path& file, const std::string& text) {
   std::error_code error;
-  if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path(), error);
   const std::filesystem::path unfinished = fmt::format("{}.{}", file.string(), getpid());
   std::ofstream stream(unfinished);
   stream << text << std::flush;
@@ -95,16 +95,27 @@ bool write_file(const std::filesystem::path& file, const std::string& text) {
   return !error;
 }
 
+// For `explain --last`, in place of the run before.
+void write_last_run(const nlohmann::ordered_json& json) {
+  const std::filesystem::path file = diagnosis::last_run_file();
+  if (file.empty()) return;
+  std::error_code none;
+  std::filesystem::create_directories(file.parent_path(), none);
+  write_file(file,
+             json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+}
+
 void write_results(const Options& options, const Evidence& evidence, const Verdict& verdict) {
   auto json = diagnosis::result_json(evidence, verdict);
   json["exit_code"] = process::exit_code(evidence.ending);
   json["run"] = evidence.ending.run;
   json["cpu_seconds"] = evidence.ending.cpu_seconds;
   json["keeper_lost"] = evidence.ending.keeper_lost;
+  write_last_run(json);
+  if (!options.result) return;
   const std::string text =
       json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-  if (const auto last = diagnosis::last_run_file(); !last.empty()) write_file(last, text);
-  if (options.result && !write_file(*options.result, text)) {
+  if (!write_file(*options.result, text)) {
     say(fmt::format("cannot write the result to {}", options.result->string()));
   }
 }
@@ -121,6 +132,8 @@ void exec(const Options& options) {
     const std::string word = options.stray_words.empty() ? "COMMAND" : options.stray_words.front();
     fail(ErrorKind::usage, "the command stands behind --: plimsoll exec [OPTIONS] -- {} ...", word);
   }
+  if (options.result) check_writable("--result", *options.result, /*force=*/true);
+  write_last_run(diagnosis::unfinished_json(options.command));
   const Evidence evidence = supervise(options);
   const Verdict verdict = diagnosis::judge(evidence);
   print_verdict(options, verdict);

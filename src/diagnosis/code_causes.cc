@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <csignal>
+#include <optional>
+#include <string>
 
 #include "base/units.h"
 
@@ -141,6 +143,38 @@ Causes causes_of_failure(const Circumstances& now) {
           {kRare + (no_room ? kLikely : 0), "a disk that ran full", describe_disk(now), "df -h"}};
 }
 
+// What plimsoll's own commands end with; docs/errors.md has the whole table.
+std::optional<LikelyCause> cause_of_own_code(int code) {
+  const auto cause = [](const char* what, const char* remedy) {
+    return LikelyCause{kPossible, std::string("plimsoll itself: ") + what, "", remedy};
+  };
+  switch (code) {
+    case 3:
+      return cause("an input file or a checkpoint is corrupt, or not what was expected",
+                   "the message, which names file and place");
+    case 4:
+      return cause("--memory is too little for this work; nothing was begun",
+                   "the least limit is in the message; plimsoll plan");
+    case 5:
+      return cause("too little room on the disk", "df -h; --temp-dir or --save-dir elsewhere");
+    case 6:
+      return cause("the operating system refused to read or write", "the message");
+    case 7:
+      return cause("the output exists already, or another run is writing it",
+                   "--force, or another name");
+    case 8:
+      return cause("a store that is damaged, of another version, or was changed while it was read",
+                   "plimsoll inspect STORE --verify, or import it again");
+    case 9:
+      return cause("a training was asked to stop and wrote last.pth",
+                   "plimsoll train --resume FOLDER");
+    case 10:
+      return cause("a training's loss became infinite or no number", "a lower --lr");
+    default:
+      return {};
+  }
+}
+
 Causes causes_of_exit(int code, const Circumstances& now) {
   switch (code) {
     case 0:
@@ -182,8 +216,11 @@ Causes causes_of_exit(int code, const Circumstances& now) {
       return {{kLikely, "ssh, srun or a launcher that lost its connection or its worker", "",
                "its log"},
               {kPossible, "exit(-1) of a program", "", "the end of its output"}};
-    default:
-      return causes_of_failure(now);
+    default: {
+      Causes causes = causes_of_failure(now);
+      if (const auto own = cause_of_own_code(code)) causes.push_back(*own);
+      return causes;
+    }
   }
 }
 

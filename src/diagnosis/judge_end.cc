@@ -38,6 +38,11 @@ Verdict killed_verdict(const Case& end) {
     verdict.headline = "one of its processes was killed: " + signal_name(signal);
     verdict.evidence = output_says(end);
     verdict.next_step = "plimsoll explain 137, which looks for OOM kills";
+  } else if (signal == end.ending().handed_on_signal && signal != SIGINT) {
+    verdict.headline =
+        fmt::format("ended{} by {}, which was sent to plimsoll", end.after(), signal_name(signal));
+    verdict.next_step =
+        "a handler in the command, where it should do something else at this signal";
   } else if (signal == SIGKILL) {
     verdict.evidence += "; no OOM kill was counted, and we sent nothing";
     verdict.next_step =

@@ -71,6 +71,15 @@ ordered_json result_json(const Evidence& evidence, const Verdict& verdict) {
           {"verdict", to_json(verdict)}};
 }
 
+ordered_json unfinished_json(const std::vector<std::string>& command) {
+  const Verdict verdict = {
+      .cause = Cause::killed,
+      .headline = "no end is on record: it is still running, or plimsoll was killed",
+      .evidence = "plimsoll exec wrote down its start and nothing more",
+      .next_step = "plimsoll orphans, which lists what is left of runs; plimsoll explain 137"};
+  return {{"command", command}, {"verdict", to_json(verdict)}};
+}
+
 std::filesystem::path last_run_file(const memory::Host& host) {
   const auto folder = [&](const char* variable) {
     std::filesystem::path path = host.variable(variable).value_or("");

@@ -5,6 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "diagnosis/verdict.h"
 #include "memory/host.h"
@@ -13,6 +14,9 @@ namespace plimsoll::diagnosis {
 
 // The command, how it ended, what was measured, and the verdict.
 nlohmann::ordered_json result_json(const Evidence& evidence, const Verdict& verdict);
+
+// What stands in its place while it runs, and stays where plimsoll was killed.
+nlohmann::ordered_json unfinished_json(const std::vector<std::string>& command);
 
 // $XDG_STATE_HOME/plimsoll/last.json, ~/.local/state/plimsoll/last.json; empty where there is no
 // home.

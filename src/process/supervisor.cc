@@ -229,7 +229,9 @@ void Supervisor::take_signals() {
       default:
         if (signal->from_terminal) {
           ending_.typed_interrupt |= signal->number == SIGINT;
+          if (signal->number == SIGQUIT) ending_.handed_on_signal = SIGQUIT;
         } else {
+          ending_.handed_on_signal = signal->number;
           order(Order::Kind::signal_leader, signal->number);
         }
     }
@@ -299,9 +301,9 @@ void Supervisor::check_tree(Clock::time_point now) {
     ending_.cut_after_seconds = *options_.idle_seconds;
     ending_.hang_report = describe_stuck(tree_);
     const std::string text =
-        fmt::format("plimsoll: no output and no CPU use for {}; where it is:\n{}",
+        fmt::format("no output, no CPU and no GPU use for {}; where it is:\n{}",
                     format_seconds(*options_.idle_seconds), ending_.hang_report);
-    options_.log ? output_.note(text) : options_.say(text);
+    options_.log ? output_.note("plimsoll: " + text) : options_.say(text);
   }
   cut(why);
 }

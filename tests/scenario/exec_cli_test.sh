@@ -102,7 +102,36 @@ fi
 
 # Hung: says where it is.
 run plimsoll exec --idle-timeout 0.5s --grace 0.2s -- sleep 30
-expect 121 "no output and no CPU use for 0.5 s" "sleep 30"
+expect 121 "plimsoll exec: no output, no CPU and no GPU use for 0.5 s" "sleep 30"
+
+# A result that cannot be written is refused before the command runs.
+run plimsoll exec --result . -- touch ran
+expect 2 "is a folder"
+run plimsoll exec --result nowhere/result.json -- touch ran
+expect 6 "the folder nowhere does not exist"
+[ ! -e ran ] || fail "the command ran all the same"
+
+# A signal that is handed on is nobody else's.
+"$PLIMSOLL" exec -- sleep 30 >output 2>&1 &
+run=$!
+tries=0
+until [ -n "$(alive)" ] || [ $tries -ge 50 ]; do sleep 0.1; tries=$((tries + 1)); done
+kill -USR1 "$run"
+code=0
+wait "$run" || code=$?
+expect 138 "SIGUSR1, which was sent to plimsoll"
+
+# Killed, it leaves no older run's verdict behind.
+plimsoll exec -- true
+"$PLIMSOLL" exec -- sleep 31 >output 2>&1 &
+run=$!
+tries=0
+until [ -n "$(alive)" ] || [ $tries -ge 50 ]; do sleep 0.1; tries=$((tries + 1)); done
+kill -KILL "$run"
+wait "$run" || true
+nothing_alive "after plimsoll was killed" 50
+run plimsoll explain --last
+expect 0 "sleep 31" "plimsoll was killed"
 
 # Many in a row.
 children=$(cat /proc/$$/task/$$/children | wc -w)

@@ -8,6 +8,8 @@ for number in 0 1 2 124 126 127 134 139 141 143; do
   run plimsoll explain "$number"
   expect 0 "$number" "1. "
 done
+run plimsoll explain 4
+expect 0 "plimsoll itself: --memory is too little"
 run plimsoll explain 0:9
 expect 0 "0:9: the command was ended by SIGKILL"
 run plimsoll explain 0:125

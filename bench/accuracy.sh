@@ -112,7 +112,7 @@ norm() {
 
 draws() {
   printf '\nHow neighbours are drawn: fan-out 10,5, evaluated with all neighbours, 3 seeds\n\n'
-  printf '| | model | by themselves | --sampler labor | --reuse-epochs 10 |\n|---|---|---|---|---|\n'
+  printf '| | model | by themselves | --sampler labor | --reuse-epochs 10 | precompute, 10,all |\n|---|---|---|---|---|---|\n'
   for graph in computers physics arxiv-structure; do
     store "$graph"
     for model in gcn sage; do
@@ -122,7 +122,10 @@ draws() {
         printf '| %s ' "$(accuracy 3 "$graph" --model "$model" $way $(settings "$graph" "$model") $(sampled_settings "$graph") \
           --fanout 10,5 --eval full)"
       done
-      echo "|"
+      "$plimsoll" precompute "$work/$graph.plim" --model "$model" --out "$work/sums.plim" --force --quiet
+      # shellcheck disable=SC2046
+      printf '| %s |\n' "$(accuracy 3 sums --model "$model" $(settings "$graph" "$model") $(sampled_settings "$graph") \
+        --fanout 10,all --eval full)"
     done
   done
 }

@@ -119,7 +119,9 @@ void Assembler::prepare(const Assembly& assembly, uint32_t columns) {
   const bool aggregated = assembly.input != Input::rows;
   const size_t hops = neighborhood_.hops.size();
   const size_t blocks = hops - (aggregated ? 1 : 0);
-  for (size_t hop = 0; hop < hops; ++hop) weigh(assembly.weighting, hop);
+  for (size_t hop = 0; hop < (assembly.precomputed ? blocks : hops); ++hop) {
+    weigh(assembly.weighting, hop);
+  }
   batch_.blocks.clear();
   for (size_t hop = blocks; hop-- > 0;) {
     batch_.blocks.push_back(view(hop, assembly.weighting));
@@ -128,9 +130,11 @@ void Assembler::prepare(const Assembly& assembly, uint32_t columns) {
   batch_.nodes = neighborhood_.nodes.first(neighborhood_.node_count());
   batch_.seeds = neighborhood_.seeds;
   const uint64_t rows = aggregated ? summed_hop().destinations : neighborhood_.node_count();
+  const bool with_own = assembly.input == Input::aggregated_and_own;
+  if (assembly.precomputed && with_own) columns /= 2;
   input_.renew(rows * columns);
   batch_.input = {input_.data(), rows, columns};
-  if (assembly.input != Input::aggregated_and_own) return;
+  if (!with_own) return;
   own_.renew(rows * columns);
   batch_.own = {own_.data(), rows, columns};
 }
@@ -154,6 +158,12 @@ void Assembler::fill_rows(const kernel::Rows& rows, const uint32_t* places, cons
 }
 
 void Assembler::fill_sums(const kernel::Rows& rows, const uint32_t* places, const Part& part) {
+  if (assembly_.precomputed) {
+    kernel::Rows sums = rows;
+    sums.columns = static_cast<uint32_t>(batch_.input.columns);
+    fill_rows(sums, places, part);
+    return;
+  }
   const Block block = view(neighborhood_.hops.size() - 1, assembly_.weighting);
   kernel::best().aggregate({.rows = rows,
                             .nodes = places,
@@ -170,8 +180,13 @@ void Assembler::fill_sums(const kernel::Rows& rows, const uint32_t* places, cons
 }
 
 void Assembler::fill_own(const kernel::Rows& rows, const uint32_t* places, const Part& part) {
+  kernel::Rows own = rows;
+  if (assembly_.precomputed) {
+    own.columns = static_cast<uint32_t>(batch_.own.columns);
+    own.data += own.columns * (rows.half ? sizeof(uint16_t) : sizeof(float));
+  }
   kernel::best().gather(
-      {.rows = rows, .nodes = places, .out = own_.data(), .first = part.first, .last = part.last});
+      {.rows = own, .nodes = places, .out = own_.data(), .first = part.first, .last = part.last});
 }
 
 }  // namespace plimsoll::batch

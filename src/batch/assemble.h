@@ -13,6 +13,9 @@ struct Assembly {
   Input input = Input::rows;
   Weighting weighting = Weighting::none;
   bool gradients = false;  // whether blocks need their edges by source
+  // Whether rows hold the sums, and the own row behind them; see graph::FirstLayer. The last hop
+  // draws nobody then.
+  bool precomputed = false;
 };
 
 // One batch's memory, used again for the next. For one thread at a time.
@@ -29,7 +32,7 @@ class Assembler {
   void prepare(const Assembly& assembly, uint32_t columns);
   Batch& batch() { return batch_; }
   const Assembly& assembly() const { return assembly_; }
-  // The hop whose sums are the input.
+  // The hop whose sums are the input, unless they are precomputed.
   const sample::Hop& summed_hop() const { return neighborhood_.hops.back(); }
 
   // The values of the input from rows, where `places` says for every node of the neighbourhood;

@@ -156,9 +156,11 @@ bool Gatherer::fill_in_rounds(std::optional<Access>& access, Assembler& assemble
   if (assembler.assembly().input == Input::rows) {
     return fill_rows_in_rounds(access, assembler, &Assembler::fill_rows);
   }
-  return fill_sums_in_rounds(access, assembler) &&
-         (assembler.assembly().input != Input::aggregated_and_own ||
-          fill_rows_in_rounds(access, assembler, &Assembler::fill_own));
+  const bool summed = assembler.assembly().precomputed
+                          ? fill_rows_in_rounds(access, assembler, &Assembler::fill_sums)
+                          : fill_sums_in_rounds(access, assembler);
+  return summed && (assembler.assembly().input != Input::aggregated_and_own ||
+                    fill_rows_in_rounds(access, assembler, &Assembler::fill_own));
 }
 
 bool Gatherer::fill_rows_in_rounds(std::optional<Access>& access, Assembler& assembler,

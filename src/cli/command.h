@@ -24,6 +24,7 @@ namespace plimsoll::cli {
 
 void add_import(CLI::App& app);
 void add_synth(CLI::App& app);
+void add_precompute(CLI::App& app);
 void add_inspect(CLI::App& app);
 void add_plan(CLI::App& app);
 void add_train(CLI::App& app);

@@ -86,6 +86,13 @@ void print_shape(const graph::Store& store) {
   print_field("edges", fmt::format("{}, {}", format_count(meta.edges), name(meta.direction)));
   print_field("features", fmt::format("{} columns of {}, {} bytes a row", meta.feature_columns,
                                       name(meta.feature_type), meta.row_bytes));
+  if (meta.first_layer != graph::FirstLayer::none) {
+    print_field(
+        "", fmt::format("sums of {}'s first layer over all neighbours{}", name(meta.first_layer),
+                        meta.first_layer == graph::FirstLayer::sage
+                            ? ", the node's own features behind them"
+                            : ""));
+  }
   print_field("order",
               meta.order == graph::Order::original
                   ? "as in the source"
@@ -235,7 +242,8 @@ ordered_json to_json(const graph::Store& store, const graph::Summary& summary, b
           {"features",
            {{"columns", meta.feature_columns},
             {"type", name(meta.feature_type)},
-            {"row_bytes", meta.row_bytes}}},
+            {"row_bytes", meta.row_bytes},
+            {"first_layer", name(meta.first_layer)}}},
           {"bytes", store.size_bytes()},
           {"files", files},
           {"verified", verified},

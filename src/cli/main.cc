@@ -139,6 +139,7 @@ int start(int argc, char** argv) {
   app.require_subcommand(1);
   add_import(app);
   add_synth(app);
+  add_precompute(app);
   add_inspect(app);
   add_plan(app);
   add_train(app);

@@ -46,12 +46,20 @@ graph::Order node_order(const std::string& name) {
 
 }  // namespace
 
-void add_making_options(CLI::App& command, MakingOptions& options) {
+void add_store_options(CLI::App& command, MakingOptions& options) {
   command.add_option("--out", options.out, "the folder to write, such as papers.plim")
       ->required()
       ->type_name("FOLDER")
       ->group(kOutput);
   command.add_flag("--force", options.force, "replace a store of that name")->group(kOutput);
+  add_memory(command, options.memory_bytes);
+  add_threads(command, options.threads);
+  add_json(command, options.json);
+  add_quiet(command, options.quiet)->description("print nothing but errors");
+}
+
+void add_making_options(CLI::App& command, MakingOptions& options) {
+  add_store_options(command, options);
   command
       .add_option("--order", options.order,
                   "how nodes are numbered: by the visits that training is expected to make, by "
@@ -59,15 +67,11 @@ void add_making_options(CLI::App& command, MakingOptions& options) {
       ->check(CLI::IsMember({"visits", "degree", "original"}))
       ->capture_default_str()
       ->group(kOutput);
-  add_memory(command, options.memory_bytes);
-  add_threads(command, options.threads);
   command
       .add_option("--temp-dir", options.temp_folder,
                   "where temporary files go (default: beside the output)")
       ->type_name("FOLDER")
       ->group(kResources);
-  add_json(command, options.json);
-  add_quiet(command, options.quiet)->description("print nothing but errors");
 }
 
 void add_direction_flags(CLI::App& command, DirectionFlags& flags) {

@@ -1,5 +1,5 @@
-// What `import` and `synth` share: the options of a store in the making, the words around the work,
-// and the closing summary.
+// What `import`, `synth` and `precompute` share: the options of a store in the making, the words
+// around the work, and the closing summary.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -28,6 +28,8 @@ struct MakingOptions {
   bool json = false;
 };
 void add_making_options(CLI::App& command, MakingOptions& options);
+// Those of them that every store in the making has: where to, and under which limit.
+void add_store_options(CLI::App& command, MakingOptions& options);
 
 // --directed and --undirected; neither given: `fallback`.
 struct DirectionFlags {
@@ -46,6 +48,7 @@ class Making {
  public:
   explicit Making(const MakingOptions& options);
 
+  const memory::Limit& limit() const { return limit_; }
   memory::Ledger& ledger() { return ledger_; }
   Progress& progress() { return progress_; }
 

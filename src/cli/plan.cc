@@ -191,7 +191,7 @@ void plan(const CLI::App& command, Options& options) {
     fail(ErrorKind::usage, "--fastest takes one --memory and one --fanout");
   }
   const graph::Store store = graph::open(options.train.store);
-  check_trainable(store, options.train.recipe);
+  for (const recipe::Recipe& recipe : asked) check_trainable(store, recipe);
   Planner planner(store, options.train.running.run, options.calibrate);
   if (options.fastest) {
     options.train.recipe = asked.front();

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "batch/first_layer.h"
 #include "memory/automatic_limit.h"
 #include "plan/describe.h"
 #include "plan/machine_cache.h"
@@ -48,6 +49,7 @@ void check_trainable(const graph::Store& store, const recipe::Recipe& recipe) {
   if (meta.split_sizes[0] == 0) {
     fail(ErrorKind::input, "{} has no training nodes; import it with a train split", folder);
   }
+  batch::check_first_layer(store, recipe);
   if (recipe.patience > 0 && meta.split_sizes[1] == 0) {
     fail(ErrorKind::input, "--patience {} needs validation nodes, and {} has none", recipe.patience,
          folder);
@@ -95,7 +97,10 @@ plan::Question Planner::question(const recipe::Recipe& recipe, uint64_t limit_by
 std::vector<plan::Remedy> Planner::remedies(const plan::Question& question) {
   std::vector<plan::FanoutDraws> smaller;
   if (question.recipe.model != recipe::ModelKind::mlp) {
-    for (const auto& fanout : plan::smaller_fanouts(question.recipe.fanout)) {
+    for (auto fanout : plan::smaller_fanouts(question.recipe.fanout)) {
+      if (store_.meta().first_layer != graph::FirstLayer::none) {
+        fanout.back() = recipe::kAllNeighbors;
+      }
       recipe::Recipe recipe = question.recipe;
       recipe.fanout = fanout;
       smaller.push_back(

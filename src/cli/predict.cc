@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "batch/first_layer.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/planning.h"
@@ -96,6 +97,7 @@ void predict(const Options& options) {
   const memory::Limit limit = training_limit(options.running);
   const train::Module& module = load_train_module();
   const recipe::Recipe recipe = module.read_recipe(options.checkpoint);
+  batch::check_first_layer(store, recipe);
   const plan::Plan plan =
       plan_prediction(store, recipe, options.running.run,
                       {limit.bytes, nodes * row_bytes(output_of(options), store, recipe)});

@@ -80,7 +80,7 @@ std::string describe(const graph::Store& store) {
   const graph::Meta& meta = store.meta();
   return fmt::format("{}: {} nodes, {} edges, {} features, {} classes", store.folder().string(),
                      format_count(meta.nodes), format_count(meta.edges),
-                     format_count(meta.feature_columns), format_count(meta.classes));
+                     format_count(meta.input_columns()), format_count(meta.classes));
 }
 
 }  // namespace plimsoll::cli

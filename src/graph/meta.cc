@@ -27,6 +27,7 @@ class FieldReader {
     if (!object_.is_object() || found == object_.end()) refuse(key, "is missing");
     return *found;
   }
+  bool has(const char* key) const { return object_.is_object() && object_.contains(key); }
   uint64_t number(const char* key, uint64_t most) const {
     const json& value = at(key);
     if (!value.is_number_unsigned() || value.get<uint64_t>() > most) {
@@ -74,6 +75,17 @@ std::string_view name(Order order) {
   }
   return "original";
 }
+std::string_view name(FirstLayer first_layer) {
+  switch (first_layer) {
+    case FirstLayer::gcn:
+      return "gcn";
+    case FirstLayer::sage:
+      return "sage";
+    case FirstLayer::none:
+      break;
+  }
+  return "none";
+}
 uint64_t value_bytes(FeatureType type) { return type == FeatureType::f16 ? 2 : 4; }
 
 uint64_t padded_row_bytes(FeatureType type, uint64_t columns) {
@@ -101,7 +113,7 @@ std::string to_text(const Meta& meta) {
   for (const auto& [file, about] : meta.files) {
     files[file] = {{"bytes", about.bytes}, {"xxh3", about.checksum}};
   }
-  const json text = {
+  json text = {
       {"format", kFormatName},
       {"version", kStoreVersion},
       {"source", meta.source},
@@ -121,6 +133,9 @@ std::string to_text(const Meta& meta) {
         {"test", meta.split_sizes[2]}}},
       {"files", files},
   };
+  if (meta.first_layer != FirstLayer::none) {
+    text["features"]["first_layer"] = name(meta.first_layer);
+  }
   return text.dump(2) + "\n";
 }
 
@@ -153,6 +168,12 @@ Meta parse_meta(std::string_view text, std::string_view path) {
   meta.row_bytes = features.number("row_bytes", kMostColumns * 8);
   if (meta.row_bytes < meta.feature_columns * value_bytes(meta.feature_type)) {
     features.refuse("row_bytes", "is too small for the columns");
+  }
+  if (features.has("first_layer")) {
+    meta.first_layer = features.choice("first_layer", {FirstLayer::gcn, FirstLayer::sage});
+    if (meta.first_layer == FirstLayer::sage && meta.feature_columns % 2 != 0) {
+      features.refuse("columns", "is odd, but there are two halves of them");
+    }
   }
   meta.order = fields.choice("order", {Order::visits, Order::degree, Order::original});
   const FieldReader splits(fields.at("splits"), path);

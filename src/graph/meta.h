@@ -15,10 +15,14 @@ constexpr int kStoreVersion = 1;
 enum class FeatureType { f16, f32 };
 enum class Direction { undirected, directed };
 enum class Order { visits, degree, original };
+// What rows are: features, or what a model's first layer makes of all neighbours' features before
+// it multiplies: gcn's weighted sum; for sage the mean, and behind it the node's own features.
+enum class FirstLayer { none, gcn, sage };
 
 std::string_view name(FeatureType type);
 std::string_view name(Direction direction);
 std::string_view name(Order order);
+std::string_view name(FirstLayer first_layer);
 uint64_t value_bytes(FeatureType type);
 
 // Bytes from one feature row to the next: the values, padded so that a row never straddles more
@@ -39,10 +43,16 @@ struct Meta {
   FeatureType feature_type = FeatureType::f16;
   uint64_t feature_columns = 0;
   uint64_t row_bytes = 0;
+  FirstLayer first_layer = FirstLayer::none;
   Order order = Order::visits;
   std::array<uint64_t, 3> split_sizes = {};  // train, valid, test
   nlohmann::json source;                     // free-form: its name, a generator's parameters
   std::map<std::string, FileMeta> files;
+
+  // The features that a model is given for a node.
+  uint64_t input_columns() const {
+    return first_layer == FirstLayer::sage ? feature_columns / 2 : feature_columns;
+  }
 };
 
 // The files of a store with the sizes that the shape demands.

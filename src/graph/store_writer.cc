@@ -17,6 +17,25 @@ void StoreWriter::close_file() {
   writer_.reset();
 }
 
+void StoreWriter::take_file(const std::string& name, const std::filesystem::path& from,
+                            const FileMeta& about) {
+  std::error_code refused;
+  std::filesystem::create_hard_link(from, folder_.path() / name, refused);
+  if (!refused) {
+    files_[name] = about;
+    return;
+  }
+  io::FileReader reader(ledger_, from);
+  io::FileWriter& writer = open_file(name);
+  memory::Buffer<std::byte> piece(ledger_, "copying", io::kStreamBytes);
+  while (const size_t bytes = reader.read_some(piece.span())) writer.append(piece.first(bytes));
+  close_file();
+  if (files_[name].checksum != about.checksum) {
+    fail(ErrorKind::store, "{} does not hold what its store says: the checksum is {}, {} expected",
+         from.string(), files_[name].checksum, about.checksum);
+  }
+}
+
 void StoreWriter::commit(Meta meta) {
   meta.files = files_;
   for (const auto& [file, expected_bytes] : expected_files(meta)) {

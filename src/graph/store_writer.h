@@ -20,6 +20,8 @@ class StoreWriter {
   // Opens the store's next file; finish it with close_file before the next one.
   io::FileWriter& open_file(const std::string& name);
   void close_file();
+  // Takes a file of another store over: by a link where both are on one disk, else as a copy.
+  void take_file(const std::string& name, const std::filesystem::path& from, const FileMeta& about);
 
   const io::StagedFolder& folder() const { return folder_; }
 

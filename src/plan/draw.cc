@@ -4,6 +4,7 @@
 #include <span>
 
 #include "base/error.h"
+#include "batch/first_layer.h"
 #include "batch/seeds.h"
 #include "io/load.h"
 #include "sample/sampler.h"
@@ -23,7 +24,7 @@ class Drawer {
         train_nodes_(io::load_array<uint32_t>(ledger, "plan", store.file("split.train.u32"),
                                               store.meta().split_sizes[0], 1,
                                               [](std::span<const uint32_t>) {})),
-        fanout_(recipe.model == recipe::ModelKind::mlp ? std::vector<uint32_t>() : recipe.fanout),
+        fanout_(batch::drawn_fanout(recipe, store.meta().first_layer)),
         sampler_(topology_, {.fanout = fanout_, .draw = recipe.sampler}, ledger),
         neighborhood_(ledger, fanout_.size()) {}
 
@@ -46,9 +47,7 @@ class Drawer {
 
   // Of the last draw. A node has two places on disk: where its list begins, and the list.
   double reads_a_seed() const {
-    uint64_t lists = 0;
-    for (const sample::Hop& hop : neighborhood_.hops) lists = hop.destinations;
-    return 2.0 * static_cast<double>(lists) / static_cast<double>(neighborhood_.seeds);
+    return 2.0 * static_cast<double>(expanded()) / static_cast<double>(neighborhood_.seeds);
   }
 
   Draws drawn() const {
@@ -59,7 +58,8 @@ class Drawer {
     Draws draws{.seeds = neighborhood_.seeds,
                 .nodes = copy(neighborhood_.nodes, neighborhood_.node_count())};
     if (!neighborhood_.hops.empty()) {
-      draws.degrees = copy(neighborhood_.degrees, neighborhood_.hops.back().destinations);
+      draws.degrees = copy(neighborhood_.degrees, expanded());
+      draws.degrees.resize(neighborhood_.hops.back().destinations);
     }
     for (const sample::Hop& hop : neighborhood_.hops) {
       draws.hops.push_back({.destinations = hop.destinations,
@@ -70,6 +70,15 @@ class Drawer {
   }
 
  private:
+  // The nodes whose lists were looked at: the first of them.
+  uint64_t expanded() const {
+    uint64_t count = 0;
+    for (size_t i = 0; i < fanout_.size(); ++i) {
+      if (fanout_[i] > 0) count = neighborhood_.hops[i].destinations;
+    }
+    return count;
+  }
+
   sample::Topology topology_;
   memory::Buffer<uint32_t> train_nodes_;
   std::vector<uint32_t> fanout_;

@@ -21,7 +21,8 @@ struct Draws {
   };
   uint64_t seeds = 0;             // 0 where not even one could be drawn
   std::vector<uint32_t> nodes;    // positions in the store; the seeds come first
-  std::vector<uint32_t> degrees;  // in the whole graph, of the last hop's destinations
+  std::vector<uint32_t> degrees;  // in the whole graph, of the last hop's destinations; 0
+                                  // where it draws nobody
   std::vector<Hop> hops;          // as many as layers, the seeds' first; none for mlp
 };
 

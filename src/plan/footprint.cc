@@ -41,10 +41,9 @@ uint64_t columns_after(const Work& work, size_t layer) {
 // others.
 uint64_t looked_at(const Work& work) {
   constexpr uint64_t kLongLists = 4;
-  const std::vector<HopSize>& hops = work.probe.largest.hops;
-  if (hops.empty() || work.store.nodes == 0) return 0;
+  if (work.store.nodes == 0) return 0;
   const uint64_t degree = work.store.edges / work.store.nodes + 1;
-  return hops.back().destinations * degree * kLongLists;
+  return work.probe.largest.expanded() * degree * kLongLists;
 }
 
 }  // namespace
@@ -88,10 +87,11 @@ uint64_t slot_bytes(const Work& work, bool reads_disk) {
 
 uint64_t worker_bytes(const Work& work, const Arrangement& arrangement, bool reads_disk) {
   const BatchSize& batch = work.probe.largest;
-  const uint64_t last_edges = batch.hops.empty() ? 0 : batch.hops.back().edges;
+  uint64_t most_edges = 0;
+  for (const HopSize& hop : batch.hops) most_edges = std::max(most_edges, hop.edges);
   const bool labor = work.recipe.sampler == recipe::Draw::labor;
   const uint64_t group = labor        ? std::min(kMostPlaces, looked_at(work))
-                         : reads_disk ? std::min(kMostPlaces, last_edges)
+                         : reads_disk ? std::min(kMostPlaces, most_edges)
                                       : 4096;
   uint64_t bytes =
       8 * std::bit_ceil(2 * (batch.nodes + group)) + grown(16 * batch.nodes) + grown(8 * group);

@@ -20,7 +20,12 @@ struct BatchSize {
   uint64_t nodes = 0;         // all different ones
   std::vector<HopSize> hops;  // the seeds' first
 
-  uint64_t expanded() const { return hops.empty() ? 0 : hops.back().destinations; }
+  // Nodes whose neighbours are drawn: the first of them.
+  uint64_t expanded() const {
+    uint64_t count = 0;
+    for (const HopSize& hop : hops) count = hop.edges > 0 ? hop.destinations : count;
+    return count;
+  }
 };
 
 struct Probe {

@@ -32,7 +32,7 @@ StoreShape read_shape(const graph::Store& store, memory::Ledger& ledger) {
   StoreShape shape{.nodes = meta.nodes,
                    .edges = meta.edges,
                    .row_bytes = meta.row_bytes,
-                   .columns = meta.feature_columns,
+                   .columns = meta.input_columns(),
                    .classes = meta.classes,
                    .train_nodes = meta.split_sizes[0],
                    .evaluated_nodes = meta.split_sizes[1] + meta.split_sizes[2],

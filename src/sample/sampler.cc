@@ -68,6 +68,10 @@ void Sampler::sample(std::span<const uint32_t> seeds, uint64_t key, Neighborhood
   }
   uint32_t known = 0;  // nodes whose lists' bounds are
   for (size_t i = 0; i < options_.fanout.size(); ++i) {
+    if (options_.fanout[i] == 0) {
+      sample_nobody(out.hops[i]);
+      continue;
+    }
     find_bounds(out, known, table_.count());
     known = table_.count();
     sample_hop(options_.fanout[i], RandomStream(key, i).at(0), out, out.hops[i]);
@@ -82,6 +86,12 @@ void Sampler::find_bounds(Neighborhood& out, uint32_t known, uint32_t count) {
   for (uint32_t i = known; i < count; ++i) {
     out.degrees[i] = static_cast<uint32_t>(bounds_[i].degree);
   }
+}
+
+void Sampler::sample_nobody(Hop& hop) {
+  hop.destinations = hop.sources = table_.count();
+  hop.offsets.renew(uint64_t{hop.destinations} + 1);
+  std::fill_n(hop.offsets.data(), hop.destinations + 1, 0);
 }
 
 void Sampler::sample_hop(uint32_t fanout, uint64_t key, Neighborhood& out, Hop& hop) {

@@ -54,7 +54,7 @@ struct Neighborhood {
 constexpr uint64_t kMostLooked = 4096;
 
 struct SamplerOptions {
-  std::vector<uint32_t> fanout;  // one hop each, the seeds' first
+  std::vector<uint32_t> fanout;  // one hop each, the seeds' first; 0 = the nodes alone
   bool all_degrees = false;      // the outermost nodes', too
   recipe::Draw draw = recipe::Draw::uniform;
   io::ReadOptions reading;
@@ -76,6 +76,7 @@ class Sampler {
 
  private:
   void find_bounds(Neighborhood& out, uint32_t known, uint32_t count);
+  void sample_nobody(Hop& hop);
   void sample_hop(uint32_t fanout, uint64_t key, Neighborhood& out, Hop& hop);
   void choose(uint32_t node, const ListBounds& list, uint32_t fanout, uint64_t key);
   struct Range {

@@ -152,7 +152,7 @@ StoreIdentity identity_of(const graph::Store& store) {
 
 nn::ModelShape shape_of(const recipe::Recipe& recipe, const graph::Store& store) {
   return {.kind = recipe.model,
-          .inputs = static_cast<int64_t>(store.meta().feature_columns),
+          .inputs = static_cast<int64_t>(store.meta().input_columns()),
           .hidden = static_cast<int64_t>(recipe.hidden),
           .classes = static_cast<int64_t>(store.meta().classes),
           .layers = static_cast<int64_t>(recipe.fanout.size()),

@@ -108,23 +108,8 @@ std::vector<feature::NodeSet> needed_nodes(std::span<const Question> questions, 
 
 }  // namespace
 
-batch::Assembly assembly_for(recipe::ModelKind kind, recipe::Norm norm) {
-  switch (kind) {
-    case recipe::ModelKind::gcn:
-      return {batch::Input::aggregated, norm == recipe::Norm::full ? batch::Weighting::gcn_full
-                                                                   : batch::Weighting::gcn_sampled};
-    case recipe::ModelKind::sage:
-      return {batch::Input::aggregated_and_own, batch::Weighting::mean};
-    case recipe::ModelKind::gat:
-    case recipe::ModelKind::mlp:
-      break;
-  }
-  return {batch::Input::rows, batch::Weighting::none};
-}
-
-Hops hops_of(const recipe::Recipe& recipe) {
-  if (recipe.model == recipe::ModelKind::mlp) return {};
-  return {recipe.fanout, recipe.sampler};
+Hops hops_of(const recipe::Recipe& recipe, graph::FirstLayer first_layer) {
+  return {batch::drawn_fanout(recipe, first_layer), recipe.sampler};
 }
 
 Source::Source(const Place& place, const feature::RowSource& rows, const Hops& hops,
@@ -214,8 +199,10 @@ void Inference::answer_full(std::span<const Question> questions, Report& report,
 
 void Inference::compute_layer(size_t layer, const feature::RowSource& rows,
                               const feature::NodeSet& nodes, HiddenRows& out, Report& report) {
-  Source source(place_, rows, {.fanout = {UINT32_MAX}},
-                assembly_for(model_.shape().kind, recipe::Norm::full));
+  const bool summed = layer == 0 && options_.first_layer != graph::FirstLayer::none;
+  batch::Assembly assembly = batch::assembly_for(model_.shape().kind, recipe::Norm::full);
+  assembly.precomputed = summed;
+  Source source(place_, rows, {.fanout = {summed ? 0 : recipe::kAllNeighbors}}, assembly);
   const batch::Pass pass = {.seeds = batch::Seeds::members(nodes), .batch_size = kFullBatch};
   for_each_batch(source, pass, report,
                  [&](const batch::Batch& /*batch*/, const nn::BatchTensors& tensors) {
@@ -229,11 +216,13 @@ void Inference::answer_last_layer(const feature::RowSource& rows,
                                   std::span<const Question> questions, Report& report,
                                   const Take& take) {
   const auto last = static_cast<size_t>(model_.shape().layers - 1);
-  batch::Assembly assembly = assembly_for(model_.shape().kind, recipe::Norm::full);
+  batch::Assembly assembly = batch::assembly_for(model_.shape().kind, recipe::Norm::full);
+  assembly.precomputed = last == 0 && options_.first_layer != graph::FirstLayer::none;
   if (options_.embeddings && assembly.input == batch::Input::aggregated) {
     assembly.input = batch::Input::aggregated_and_own;
   }
-  Source source(place_, rows, {.fanout = {UINT32_MAX}}, assembly);
+  Source source(place_, rows, {.fanout = {assembly.precomputed ? 0 : recipe::kAllNeighbors}},
+                assembly);
   for (size_t i = 0; i < questions.size(); ++i) {
     const batch::Pass pass = {
         .seeds = questions[i].seeds, .labels = questions[i].labels, .batch_size = kFullBatch};

@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "batch/first_layer.h"
 #include "batch/pipeline.h"
 #include "batch/split.h"
 #include "feature/row_source.h"
@@ -24,9 +25,6 @@
 #include "train/report.h"
 
 namespace plimsoll::train {
-
-// How a pipeline must prepare batches for a model.
-batch::Assembly assembly_for(recipe::ModelKind kind, recipe::Norm norm);
 
 // What batches are made from, and in which room.
 struct Place {
@@ -43,7 +41,7 @@ struct Hops {
   recipe::Draw draw = recipe::Draw::uniform;
 };
 
-Hops hops_of(const recipe::Recipe& recipe);
+Hops hops_of(const recipe::Recipe& recipe, graph::FirstLayer first_layer = graph::FirstLayer::none);
 
 // A pipeline for these hops whose batches fit the device, with its feeder.
 struct Source {
@@ -73,7 +71,8 @@ struct InferenceOptions {
   recipe::Evaluation evaluation = recipe::Evaluation::sampled;
   uint64_t batch_size = 1024;
   uint64_t seed = 0;
-  bool embeddings = false;        // wanted, beside the logits
+  graph::FirstLayer first_layer = graph::FirstLayer::none;  // what the rows are
+  bool embeddings = false;                                  // wanted, beside the logits
   std::filesystem::path scratch;  // a folder for what does not fit into memory
 };
 

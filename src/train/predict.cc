@@ -151,12 +151,15 @@ void predict(const PredictJob& job) {
   nn::Model model(checkpoint.shape, 0, device);
   load_model(checkpoint, job.checkpoint, model);
   const Place place = {data.topology, arrangement, device, job.ledger};
-  Source source(place, data.rows, hops_of(recipe), assembly_for(recipe.model, recipe.norm));
+  const graph::FirstLayer first_layer = job.store.meta().first_layer;
+  Source source(place, data.rows, hops_of(recipe, first_layer),
+                batch::assembly_for(recipe, first_layer));
   Inference inference(
       model, place, data.rows, source,
       {.evaluation = job.evaluation.value_or(recipe.evaluation),
        .batch_size = recipe.batch_size,
        .seed = recipe.seed,
+       .first_layer = first_layer,
        .embeddings = job.output == Output::embeddings,
        .scratch = job.out.has_parent_path() ? job.out.parent_path() : std::filesystem::path(".")});
   const uint64_t count = asked.ids.size();

@@ -31,6 +31,8 @@ const std::vector<Style>& styles() {
       {"gcn by the sample", kGcnSampled, {3, kAll}},
       {"gcn with own rows", {Input::aggregated_and_own, Weighting::gcn_full, false}, {kAll}},
       {"sage", kSage, {3, kAll}},
+      {"gcn's sums", {Input::aggregated, Weighting::gcn_full, false, true}, {3, 0}},
+      {"sage's sums", {Input::aggregated_and_own, Weighting::mean, false, true}, {3, 0}},
       {"gat", kGat, {3, kAll}},
       {"mlp", {Input::rows, Weighting::none, false}, {}},
   };

@@ -98,6 +98,22 @@ TEST(Meta, RefusesRowsTooShortForTheirColumns) {
   EXPECT_THAT(refusal_of("/features/row_bytes", 4), HasSubstr("\"row_bytes\" is too small"));
 }
 
+TEST(Meta, KnowsWhatItsRowsAre) {
+  Meta meta = whole_meta();
+  EXPECT_EQ(meta.input_columns(), meta.feature_columns);
+  EXPECT_EQ(json::parse(to_text(meta))["features"].count("first_layer"), 0U);
+  meta.first_layer = FirstLayer::gcn;
+  EXPECT_EQ(parse_meta(to_text(meta), "meta.json").first_layer, FirstLayer::gcn);
+  EXPECT_EQ(meta.input_columns(), meta.feature_columns);
+  meta.first_layer = FirstLayer::sage;
+  EXPECT_EQ(meta.input_columns(), meta.feature_columns / 2);
+  EXPECT_THAT(refusal_of("/features/first_layer", "gat"), HasSubstr("\"gat\""));
+}
+
+TEST(Meta, RefusesHalvesOfAnOddNumberOfColumns) {
+  EXPECT_THAT(refusal_of("/features/first_layer", "sage"), HasSubstr("odd"));
+}
+
 TEST(Meta, RefusesAFileSizeThatContradictsTheShape) {
   EXPECT_THAT(refusal_of("/files/labels.i32/bytes", 20),
               AllOf(HasSubstr("labels.i32"), HasSubstr("20 bytes"), HasSubstr("demands 16")));

@@ -168,6 +168,27 @@ TEST(Sampler, ReachesNobodyFromNodesWithoutNeighbours) {
   EXPECT_EQ(among.hops[1].offsets, (std::vector<uint32_t>{0, 0, 2, 2, 2}));
 }
 
+TEST(Sampler, DrawsNobodyWhereTheFanoutIsNone) {
+  for (const bool all_degrees : {false, true}) {
+    memory::Ledger ledger(64 * kMiB);
+    const Lists lists = random_lists(300, 9, 1);
+    const Topology topology = topology_of(lists, ledger);
+    Sampler some(topology, {.fanout = {3}, .all_degrees = all_degrees}, ledger);
+    Sampler and_none(topology, {.fanout = {3, 0}, .all_degrees = all_degrees}, ledger);
+    Neighborhood drawn(ledger, 1);
+    Neighborhood same(ledger, 2);
+    some.sample(every(7, 0, 300), 5, drawn);
+    and_none.sample(every(7, 0, 300), 5, same);
+    const Drawn one = copy_of(drawn, all_degrees);
+    ASSERT_EQ(same.node_count(), drawn.node_count());
+    EXPECT_EQ(same.hops[1].destinations, same.node_count());
+    EXPECT_EQ(same.hops[1].sources, same.node_count());
+    EXPECT_EQ(same.hops[1].edges(), 0U);
+    for (uint32_t i = 0; i < same.node_count(); ++i) EXPECT_EQ(same.nodes[i], one.nodes[i]);
+    for (size_t i = 0; i < one.degrees.size(); ++i) EXPECT_EQ(same.degrees[i], one.degrees[i]);
+  }
+}
+
 TEST(Sampler, RefusesASeedThatStandsTwice) {
   Sampling sampling(random_lists(10, 3, 1), {2});
   expect_error(ErrorKind::internal, {"3 seeds, 2 of them different"}, [&] {

@@ -315,7 +315,7 @@ TEST_F(CheckpointFile, PredictsInPythonAsHere) {
   write_torch_file(path_, trained.checkpoint());
   const Place place = {graph.topology(), {}, kCpu, graph.ledger()};
   Source source(place, graph.rows(), hops_of(trained.recipe),
-                assembly_for(ModelKind::gcn, recipe::Norm::full));
+                batch::assembly_for(ModelKind::gcn, recipe::Norm::full));
   Inference inference(trained.model, place, graph.rows(), source,
                       {.evaluation = recipe::Evaluation::full});
   const at::Tensor logits = at::zeros({60, 5});

@@ -121,7 +121,7 @@ TEST_P(Parts, HaveGradientsThatAddUpToTheWhole) {
   SmallGraph graph(400);
   const Asked asked(400);
   Source source(place_of(graph), graph.rows(), Hops{.fanout = std::vector<uint32_t>(layers, 3)},
-                assembly_for(kind, norm));
+                batch::assembly_for(kind, norm));
   source.feeder.start({.seeds = batch::Seeds::in_order(asked.nodes),
                        .labels = asked.labels,
                        .batch_size = 23,

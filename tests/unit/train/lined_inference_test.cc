@@ -87,7 +87,7 @@ class LinedInference : public testing::Test {
                       : memory::Lease()),
           place_{data_.topology, arrangement(where), kCpu, ledger_},
           source_(place_, data_.rows, {.fanout = {3, 2, 2}},
-                  assembly_for(model.shape().kind, recipe::Norm::full)) {}
+                  batch::assembly_for(model.shape().kind, recipe::Norm::full)) {}
 
     std::vector<Said> say(Evaluation evaluation = Evaluation::full) {
       Inference inference(model_, place_, data_.rows, source_,

@@ -52,7 +52,7 @@ inline Place place_of(SmallGraph& graph) {
 inline Source make_source(SmallGraph& graph, ModelKind kind, std::vector<uint32_t> fanout) {
   if (kind == ModelKind::mlp) fanout.clear();
   return Source(place_of(graph), graph.rows(), {.fanout = std::move(fanout)},
-                assembly_for(kind, recipe::Norm::full));
+                batch::assembly_for(kind, recipe::Norm::full));
 }
 
 struct Step {

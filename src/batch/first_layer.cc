@@ -1,0 +1,192 @@
+#include "batch/first_layer.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+#include "base/half.h"
+#include "base/interrupt.h"
+#include "base/units.h"
+#include "batch/pipeline.h"
+#include "feature/row_source.h"
+#include "graph/store_writer.h"
+#include "io/disk.h"
+#include "sample/topology.h"
+
+namespace plimsoll::batch {
+namespace {
+
+using graph::FirstLayer;
+using recipe::ModelKind;
+
+constexpr uint64_t kBatch = 2048;              // nodes
+constexpr uint64_t kAreaBytes = 16 * kMiB;     // for rows from disk, of each worker
+constexpr uint64_t kBatchesBytes = 64 * kMiB;  // left for each worker and its batches
+
+ModelKind model_of(FirstLayer first_layer) {
+  return first_layer == FirstLayer::gcn ? ModelKind::gcn : ModelKind::sage;
+}
+
+// Appends values as rows of a store.
+class RowWriter {
+ public:
+  RowWriter(io::FileWriter& file, const graph::Meta& meta, memory::Ledger& ledger)
+      : file_(file),
+        half_(meta.feature_type == graph::FeatureType::f16),
+        row_(ledger, "rows written", meta.row_bytes) {
+    std::memset(row_.data(), 0, meta.row_bytes);
+  }
+
+  void append(const Matrix& sums, const Matrix& own) {
+    for (uint64_t i = 0; i < sums.rows; ++i) {
+      const size_t used = put({sums.data + i * sums.columns, sums.columns}, 0);
+      if (own.data != nullptr) put({own.data + i * own.columns, own.columns}, used);
+      file_.append(row_.span());
+    }
+  }
+
+ private:
+  size_t put(std::span<const float> values, size_t begin) {
+    std::byte* to = row_.data() + begin;
+    if (!half_) {
+      std::memcpy(to, values.data(), values.size_bytes());
+      return begin + values.size_bytes();
+    }
+    to_half(values, {reinterpret_cast<uint16_t*>(to), values.size()});
+    return begin + values.size() * sizeof(uint16_t);
+  }
+
+  io::FileWriter& file_;
+  bool half_;
+  memory::Buffer<std::byte> row_;
+};
+
+graph::Meta meta_of_sums(const graph::Store& store, FirstLayer model) {
+  graph::Meta meta = store.meta();
+  meta.first_layer = model;
+  if (model == FirstLayer::sage) meta.feature_columns *= 2;
+  meta.row_bytes = graph::padded_row_bytes(meta.feature_type, meta.feature_columns);
+  return meta;
+}
+
+void check_room(const graph::Meta& meta, const std::filesystem::path& out) {
+  const std::filesystem::path parent = out.has_parent_path() ? out.parent_path() : ".";
+  const uint64_t bytes = meta.nodes * meta.row_bytes;
+  const uint64_t free_bytes = io::disk_of(parent).free_bytes;
+  if (free_bytes >= bytes) return;
+  fail(ErrorKind::disk, "the sums of all nodes take {}, and the disk of {} has {} free",
+       format_bytes(bytes), out.string(), format_bytes(free_bytes));
+}
+
+void write_sums(const graph::Store& store, const PrecomputeOptions& options, RowWriter& rows,
+                memory::Ledger& ledger, Progress& progress) {
+  // Lists are read in order, so a line would save nothing: the memory is the rows'.
+  const sample::Topology topology =
+      sample::load_topology(store, ledger, {0, 0}, options.threads, [](uint64_t) {});
+  const unsigned workers = std::max(1U, options.threads);
+  const uint64_t kept = workers * (kAreaBytes + kBatchesBytes);
+  const uint64_t free_bytes = ledger.available_bytes();
+  const feature::RowSource source =
+      feature::load_rows(store, ledger,
+                         {.line_bytes = free_bytes - std::min(free_bytes, kept),
+                          .areas = workers,
+                          .area_bytes = kAreaBytes},
+                         options.threads, [](uint64_t) {});
+  const memory::Ledger::Reclaimer lower =
+      ledger.on_shortage([&](uint64_t bytes) { source.file().lower_by(bytes); });
+  Pipeline pipeline(topology, source,
+                    {.fanout = {recipe::kAllNeighbors},
+                     .assembly = assembly_for(model_of(options.model), recipe::Norm::full),
+                     .workers = workers,
+                     .slots = workers + 2},
+                    ledger);
+  pipeline.start({.seeds = Seeds::all(store.meta().nodes), .batch_size = kBatch});
+  while (const Batch* batch = pipeline.take()) {
+    rows.append(batch->input, batch->own);
+    progress.add(batch->seeds);
+    pipeline.give_back(batch);
+    throw_if_interrupted();
+  }
+  for (const io::LinedFile* file : {&source.file(), &topology.neighbors(), &topology.offsets()}) {
+    file->check_unchanged();
+  }
+}
+
+}  // namespace
+
+Assembly assembly_for(ModelKind kind, recipe::Norm norm) {
+  switch (kind) {
+    case ModelKind::gcn:
+      return {Input::aggregated,
+              norm == recipe::Norm::full ? Weighting::gcn_full : Weighting::gcn_sampled};
+    case ModelKind::sage:
+      return {Input::aggregated_and_own, Weighting::mean};
+    case ModelKind::gat:
+    case ModelKind::mlp:
+      break;
+  }
+  return {Input::rows, Weighting::none};
+}
+
+Assembly assembly_for(const recipe::Recipe& recipe, FirstLayer first_layer) {
+  Assembly assembly = assembly_for(recipe.model, recipe.norm);
+  assembly.precomputed = first_layer != FirstLayer::none;
+  return assembly;
+}
+
+std::vector<uint32_t> drawn_fanout(const recipe::Recipe& recipe, FirstLayer first_layer) {
+  if (recipe.model == ModelKind::mlp) return {};
+  std::vector<uint32_t> fanout = recipe.fanout;
+  if (first_layer != FirstLayer::none && !fanout.empty()) fanout.back() = 0;
+  return fanout;
+}
+
+void check_first_layer(const graph::Store& store, const recipe::Recipe& recipe) {
+  const FirstLayer first_layer = store.meta().first_layer;
+  if (first_layer == FirstLayer::none) return;
+  const std::string folder = store.folder().string();
+  if (recipe.model != model_of(first_layer)) {
+    fail(
+        ErrorKind::usage,
+        "{} holds the sums of {}'s first layer, which {} cannot use; give --model {}, or the store "
+        "it was made from",
+        folder, name(first_layer), name(recipe.model), name(first_layer));
+  }
+  if (recipe.fanout.empty() || recipe.fanout.back() != recipe::kAllNeighbors) {
+    std::vector<uint32_t> fitting = recipe.fanout;
+    if (!fitting.empty()) fitting.back() = recipe::kAllNeighbors;
+    fail(ErrorKind::usage,
+         "{} holds the first layer's sums over all neighbours, so the last fan-out must be all: "
+         "--fanout {}, not {}",
+         folder, recipe::format_fanout(fitting), recipe::format_fanout(recipe.fanout));
+  }
+  if (recipe.model == ModelKind::gcn && recipe.norm == recipe::Norm::sampled) {
+    fail(ErrorKind::usage,
+         "{} holds sums that are weighted by the degrees of the whole graph; --norm sampled needs "
+         "the store it was made from",
+         folder);
+  }
+}
+
+graph::Meta precompute(const graph::Store& store, const PrecomputeOptions& options,
+                       memory::Ledger& ledger, Progress& progress) {
+  if (store.meta().first_layer != FirstLayer::none) {
+    fail(ErrorKind::usage, "{} holds a first layer's sums already; name the store it was made from",
+         store.folder().string());
+  }
+  const graph::Meta meta = meta_of_sums(store, options.model);
+  check_room(meta, options.out);
+  graph::StoreWriter writer(options.out, options.replace, ledger);
+  const std::string features = store.features_file().filename().string();
+  for (const auto& [name, about] : store.meta().files) {
+    if (name != features) writer.take_file(name, store.file(name), about);
+  }
+  progress.start_step("summing neighbours", "nodes", meta.nodes);
+  RowWriter rows(writer.open_file(features), meta, ledger);
+  write_sums(store, options, rows, ledger, progress);
+  writer.close_file();
+  writer.commit(meta);
+  return meta;
+}
+
+}  // namespace plimsoll::batch

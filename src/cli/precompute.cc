@@ -1,0 +1,72 @@
+// plimsoll precompute: a store whose rows are the sums of a model's first layer, so that batches
+// need one hop less.
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+
+#include "base/units.h"
+#include "batch/first_layer.h"
+#include "cli/arguments.h"
+#include "cli/command.h"
+#include "cli/making.h"
+#include "graph/store.h"
+#include "plan/plan.h"
+
+namespace plimsoll::cli {
+namespace {
+
+struct Options {
+  std::string store;
+  std::string model = "sage";
+  MakingOptions making;
+};
+
+void precompute(const Options& options) {
+  const graph::Store store = graph::open(options.store);
+  Making making(options.making);
+  const memory::Lease headroom =
+      making.ledger().lease("headroom", plan::headroom_bytes(making.limit().bytes));
+  making.headline(fmt::format("summing neighbours of {} for {}'s first layer: {} nodes, {} edges",
+                              options.store, options.model, format_count(store.meta().nodes),
+                              format_count(store.meta().edges)));
+  making.say("memory", describe(making.limit()));
+  const graph::Meta meta = batch::precompute(
+      store,
+      {.model = options.model == "gcn" ? graph::FirstLayer::gcn : graph::FirstLayer::sage,
+       .out = options.making.out,
+       .replace = options.making.force,
+       .threads = options.making.threads},
+      making.ledger(), making.progress());
+  making.progress().finish_step();
+  making.summarize(
+      fmt::format("{} nodes, {} bytes a row", format_count(meta.nodes), meta.row_bytes),
+      {{"nodes", meta.nodes},
+       {"edges", meta.edges},
+       {"first_layer", name(meta.first_layer)},
+       {"row_bytes", meta.row_bytes}});
+}
+
+}  // namespace
+
+void add_precompute(CLI::App& app) {
+  CLI::App* command = app.add_subcommand(
+      "precompute", "Sum all neighbours once, so that batches need one hop less");
+  auto options = std::make_shared<Options>();
+  command->add_option("STORE", options->store, "folder of the store")->required();
+  command->add_option("--model", options->model, "whose first layer")
+      ->check(CLI::IsMember({"gcn", "sage"}))
+      ->capture_default_str();
+  add_store_options(*command, options->making);
+  command->footer(
+      R"(The new store shares every file but the features with the old one, where both are on one disk.
+Train on it with all neighbours in the first layer, which is the last fan-out; docs/training.md
+says what that does to accuracy.
+
+Examples:
+  plimsoll precompute papers.plim --model sage --out papers-sage.plim
+  plimsoll train papers-sage.plim --model sage --fanout 10,10,all)");
+  command->callback([options] { precompute(*options); });
+}
+
+}  // namespace plimsoll::cli

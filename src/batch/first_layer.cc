@@ -174,7 +174,7 @@ graph::Meta precompute(const graph::Store& store, const PrecomputeOptions& optio
     fail(ErrorKind::usage, "{} holds a first layer's sums already; name the store it was made from",
          store.folder().string());
   }
-  const graph::Meta meta = meta_of_sums(store, options.model);
+  graph::Meta meta = meta_of_sums(store, options.model);
   check_room(meta, options.out);
   graph::StoreWriter writer(options.out, options.replace, ledger);
   const std::string features = store.features_file().filename().string();

@@ -1,0 +1,28 @@
+// What earlier batches ran already, from their summary tables.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "experiment/problems.h"
+#include "experiment/values.h"
+
+namespace plimsoll::experiment {
+
+struct PastRun {
+  std::string repository;
+  std::string model;
+  bool parallel = false;
+  std::map<std::string, double> values;  // what the row holds; the others had their defaults
+};
+
+// Columns repository, model and hyperparam_*; parallel by a column `mode`, or by the id's ending.
+std::vector<PastRun> read_history(std::string_view text, const std::string& file,
+                                  Problems& problems);
+
+// The combination that a run with these `defaults` had.
+Values values_of(const PastRun& run, const Values& defaults);
+
+}  // namespace plimsoll::experiment

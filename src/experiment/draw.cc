@@ -73,13 +73,14 @@ Drawer::Drawer(const Repository& repository, const std::vector<std::string>& mut
 
 bool Drawer::in_space(const Values& values) const {
   if (values.all.size() != base_.all.size()) return false;
-  for (const auto& [name, value] : base_.all) {
-    const Value* other = values.find(name);
+  for (const Values::Named& named : base_.all) {
+    const Value* other = values.find(named.name);
     if (other == nullptr) return false;
-    const auto drawn = std::find_if(parameters_.begin(), parameters_.end(),
-                                    [&](const auto* parameter) { return parameter->name == name; });
+    const auto drawn =
+        std::find_if(parameters_.begin(), parameters_.end(),
+                     [&](const auto* parameter) { return parameter->name == named.name; });
     if (drawn == parameters_.end()) {
-      if (!(*other == value)) return false;
+      if (!(*other == named.value)) return false;
       continue;
     }
     const bool inside = other->number >= (*drawn)->low && other->number <= (*drawn)->high;

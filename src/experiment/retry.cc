@@ -83,12 +83,13 @@ Retry shrunk(const std::string& cause, const Terms& terms, const Values& values)
 }  // namespace
 
 const std::vector<std::string>& cause_names() {
-  static const std::vector<std::string> kNames = [] {
-    std::vector<std::string> names;
-    for (const Rule& rule : kRules) names.emplace_back(rule.cause);
-    return names;
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    all.reserve(kRules.size());
+    for (const Rule& rule : kRules) all.emplace_back(rule.cause);
+    return all;
   }();
-  return kNames;
+  return names;
 }
 
 Retry decide(const FailedAttempt& attempt, unsigned max_retries, const Terms& terms,

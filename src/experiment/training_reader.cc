@@ -20,18 +20,15 @@ std::string one_of(const std::string& word, const std::vector<std::string>& know
 }
 
 bool says_what_to_vary(const ObjectReader& object) {
-  for (const char* key : {"mutate", "mutate_params", "num_mutations"}) {
-    if (object.has(key)) return true;
-  }
-  return false;
+  return object.has("mutate") || object.has("mutate_params") || object.has("num_mutations");
 }
 
 // The text of a key or of one of its former names.
 std::optional<std::string> text_or_former(ObjectReader& object, const std::string& key,
-                                          const std::vector<std::string>& former_names) {
+                                          const std::vector<std::string>& spellings) {
   std::optional<std::string> text = object.text(key);
-  for (const std::string& former_name : former_names) {
-    const JsonNode* former = object.former(former_name, key);
+  for (const std::string& spelling : spellings) {
+    const JsonNode* former = object.former(spelling, key);
     if (former != nullptr && former->is(Kind::text) && !text) text = former->text;
   }
   return text;

@@ -18,6 +18,7 @@
 #include "cli/run_folder.h"
 #include "experiment/batch.h"
 #include "experiment/driver.h"
+#include "experiment/governor.h"
 #include "experiment/supervised_child.h"
 #include "gate/options.h"
 #include "memory/host.h"
@@ -109,7 +110,7 @@ Source read_source(const Options& options) {
 void report(const Problems& problems) {
   for (const auto& problem : problems.all()) say(experiment::describe(problem));
   if (problems.notes() > 0)
-    say(fmt::format("{} notes in the files have no effect", problems.notes()));
+    say(fmt::format("notes in the files, which have no effect: {}", problems.notes()));
 }
 
 // Everything that is wrong, at once; nothing has been started.
@@ -214,6 +215,8 @@ GpuClaim claim_gpus(const Options& options) {
 void drive(const Options& options, const fs::path& folder, const Source& source, const Batch& batch,
            experiment::Journal& journal) {
   const GpuClaim claim = claim_gpus(options);
+  const experiment::Governor governor(batch.settings.governor);
+  if (!governor.obstacle().empty()) say("warning: " + governor.obstacle());
   experiment::DriverOptions driving{.folder = folder,
                                     .keep_going = options.keep_going,
                                     .gpus = claim.gpus,
@@ -312,6 +315,9 @@ void add_batch_options(CLI::App& command, Options& options) {
   command.add_option("--max-retries", options.max_retries, "of a failed experiment (-mr)")
       ->check(whole_number(0, 1000))
       ->group(kBatch);
+  command.add_option("-g,--governor", options.governor, "of the CPUs while the batch runs")
+      ->check(CLI::IsMember({"performance", "powersave", "ondemand", "conservative", "schedutil"}))
+      ->group(kResources);
 }
 
 }  // namespace

@@ -46,7 +46,8 @@ class Journal {
   std::vector<JournalEntry> entries() const;
   std::vector<JournalAttempt> attempts() const;
 
-  // In this order, each on the disk when it returns.
+  // In this order. A kill of this process loses none of them; a loss of power none that
+  // begin_attempt() or finish() returned after.
   void begin_attempt(int64_t experiment, int64_t number, const std::string& plan);
   void attempt_started(int64_t experiment, int64_t number, const std::string& process);
   void end_attempt(int64_t experiment, int64_t number, const std::string& result);
@@ -59,6 +60,8 @@ class Journal {
   Journal(const std::filesystem::path& file, int flags);
   void run(const char* sql, const std::vector<std::string>& texts,
            const std::vector<int64_t>& numbers) const;
+  void run_unsynced(const char* sql, const std::vector<std::string>& texts,
+                    const std::vector<int64_t>& numbers) const;
   std::vector<std::vector<std::string>> rows(const char* sql) const;
 
   std::unique_ptr<sqlite3, Close> database_;

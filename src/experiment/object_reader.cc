@@ -129,11 +129,11 @@ std::optional<std::vector<std::string>> ObjectReader::texts(const std::string& k
   return words;
 }
 
-const JsonNode* ObjectReader::former(const std::string& key, const std::string& present) {
-  known_.insert(key);
-  const JsonNode* value = node_.find(key);
+const JsonNode* ObjectReader::former(const std::string& spelling, const std::string& present) {
+  known_.insert(spelling);
+  const JsonNode* value = node_.find(spelling);
   if (value != nullptr) {
-    warning(line_of(key), fmt::format("{} is taken as {}", key, present));
+    warning(line_of(spelling), fmt::format("{} is taken as {}", spelling, present));
   }
   return value;
 }

@@ -34,7 +34,7 @@ class ObjectReader {
   std::optional<std::vector<std::string>> texts(const std::string& key);
 
   // A key of a former or mistaken spelling, taken as `present`: warns with the present one.
-  const JsonNode* former(const std::string& key, const std::string& present);
+  const JsonNode* former(const std::string& spelling, const std::string& present);
 
   bool has(const std::string& key) const { return node_.find(key) != nullptr; }
   size_t line_of(const std::string& key) const;

@@ -24,7 +24,7 @@ fs::path make_run_folder(const fs::path& results) {
   std::array<char, 32> text{};
   std::strftime(text.data(), text.size(), "run_%Y%m%d_%H%M%S", &parts);
   for (unsigned copy = 1;; ++copy) {
-    const fs::path folder =
+    fs::path folder =
         fs::absolute(results) / (copy == 1 ? text.data() : fmt::format("{}_{}", text.data(), copy));
     if (fs::create_directory(folder, error)) return folder;
     if (error) fail_errno("make", folder.string(), error.value());

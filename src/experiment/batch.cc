@@ -15,9 +15,9 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 fs::path resolved(const fs::path& path, const Source& source, const std::string& beside) {
-  const fs::path here = fs::path(source.working_folder) / path;
+  fs::path here = fs::path(source.working_folder) / path;
   if (path.is_absolute() || fs::exists(here)) return here;
-  const fs::path there = fs::path(source.working_folder) / fs::path(beside).parent_path() / path;
+  fs::path there = fs::path(source.working_folder) / fs::path(beside).parent_path() / path;
   return fs::exists(there) ? there : here;
 }
 

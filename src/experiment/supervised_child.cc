@@ -59,6 +59,7 @@ constexpr milliseconds kLook{50};
   }
   setenv(kBatchVariable, options.run_folder.c_str(), 1);
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   execv(kSelf, arguments.data());

@@ -32,8 +32,7 @@ while kill -0 $driver 2>/dev/null; do
 done
 wait $driver
 ended=$(date +%s%N)
-bare_touch driver.log
-began=$(date +%s%N)
+bare_began=$(date +%s%N)
 i=0
 while [ $i -lt 100 ]; do
   (cd toy && ./train.sh)

@@ -65,7 +65,7 @@ run plimsoll run -r toy -m good -mt epochs,learning_rate -n 3 -s 42
 expect 0 "3 succeeded"
 for folder in "$(newest)"/toy_good_*; do
   rate=$(sed -n 's/.*rate \([^ ]*\) .*/\1/p' "$folder/training.log")
-  column hyperparam_learning_rate | grep -qxF -- "$rate" || fail "rate $rate is not what the summary says"
+  column hyperparam_learning_rate | grep -xF -- "$rate" >/dev/null || fail "rate $rate is not what the summary says"
 done
 head -n 1 "$(newest)/summary.csv" | grep -q perf_loss || fail "no metric"
 python3 - "$(newest)" <<'END' || fail "metrics"

@@ -142,7 +142,8 @@ void show_table(Planner& planner, const std::vector<recipe::Recipe>& recipes,
     say_pyg(rows.front().plan);
   }
   if (std::none_of(rows.begin(), rows.end(), [](const plan::Row& row) { return row.plan.fits; })) {
-    fail(ErrorKind::memory, "none of them fits; the least of them needs {}", format_bytes_up(least));
+    fail(ErrorKind::memory, "none of them fits; the least of them needs {}",
+         format_bytes_up(least));
   }
 }
 

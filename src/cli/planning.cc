@@ -124,10 +124,16 @@ plan::Plan plan_training(const graph::Store& store, const recipe::Recipe& recipe
 }
 
 plan::Plan plan_prediction(const graph::Store& store, const recipe::Recipe& recipe,
-                           const train::RunOptions& run, uint64_t limit_bytes) {
-  const plan::Question question = Planner(store, run).question(recipe, limit_bytes);
-  plan::Plan plan = plan::make_plan(question);
-  if (!plan.fits) fail(ErrorKind::memory, "{}", explain_shortage(plan, question, {}));
+                           const train::RunOptions& run, const PredictionRoom& room) {
+  const uint64_t left = room.limit_bytes - std::min(room.limit_bytes, room.output_bytes);
+  plan::Plan plan = plan::make_plan(Planner(store, run).question(recipe, left));
+  if (!plan.fits) {
+    fail(ErrorKind::memory,
+         "the limit is {}, and this prediction needs {} at least: {} for its output, which is held "
+         "in memory until it is written, the rest for the model and its batches; raise --memory",
+         format_bytes(room.limit_bytes), format_bytes_up(room.output_bytes + plan.minimum_bytes),
+         format_bytes(room.output_bytes));
+  }
   return plan;
 }
 

@@ -51,8 +51,12 @@ std::string explain_shortage(const plan::Plan& plan, const plan::Question& quest
 // training, what would lower it.
 plan::Plan plan_training(const graph::Store& store, const recipe::Recipe& recipe,
                          const train::RunOptions& run, uint64_t limit_bytes);
+struct PredictionRoom {
+  uint64_t limit_bytes = 0;
+  uint64_t output_bytes = 0;  // held until the end
+};
 plan::Plan plan_prediction(const graph::Store& store, const recipe::Recipe& recipe,
-                           const train::RunOptions& run, uint64_t limit_bytes);
+                           const train::RunOptions& run, const PredictionRoom& room);
 
 // The plan as part of the opening; nothing when quiet.
 void say_plan(const RunningOptions& options, const plan::Plan& plan);

@@ -44,22 +44,6 @@ train::Output output_of(const Options& options) {
   return options.embeddings ? train::Output::embeddings : train::Output::classes;
 }
 
-void check_writable(const char* option, const fs::path& file, bool force) {
-  if (fs::is_directory(file)) {
-    fail(ErrorKind::usage, "{} {} is a folder; give a file such as predictions.npy", option,
-         file.string());
-  }
-  if (fs::exists(fs::symlink_status(file)) && !force) {
-    fail(ErrorKind::exists, "{} exists; give --force to replace it, or another {}", file.string(),
-         option);
-  }
-  const fs::path parent = file.has_parent_path() ? file.parent_path() : fs::path(".");
-  if (!fs::is_directory(parent)) {
-    fail(ErrorKind::io, "cannot write {}: the folder {} does not exist", file.string(),
-         parent.string());
-  }
-}
-
 void check_files(const Options& options) {
   if (!fs::exists(options.checkpoint)) {
     fail(ErrorKind::io, "there is no checkpoint {}; plimsoll train writes best.pth and last.pth",
@@ -90,6 +74,20 @@ uint64_t count_nodes(const graph::Store& store, train::SplitName split) {
   return nodes;
 }
 
+// What a row of the output takes in memory, with its ids and places.
+uint64_t row_bytes(train::Output output, const graph::Store& store, const recipe::Recipe& recipe) {
+  constexpr uint64_t kIds = 3 * sizeof(uint32_t);
+  switch (output) {
+    case train::Output::classes:
+      return kIds + 2 * sizeof(int64_t);
+    case train::Output::logits:
+      return kIds + sizeof(float) * store.meta().classes;
+    case train::Output::embeddings:
+      break;
+  }
+  return kIds + sizeof(float) * recipe.hidden;
+}
+
 void predict(const Options& options) {
   check_files(options);
   const graph::Store store = graph::open(options.store);
@@ -97,8 +95,10 @@ void predict(const Options& options) {
   const uint64_t nodes = count_nodes(store, split);
   const memory::Limit limit = training_limit(options.running);
   const train::Module& module = load_train_module();
-  const plan::Plan plan = plan_prediction(store, module.read_recipe(options.checkpoint),
-                                          options.running.run, limit.bytes);
+  const recipe::Recipe recipe = module.read_recipe(options.checkpoint);
+  const plan::Plan plan =
+      plan_prediction(store, recipe, options.running.run,
+                      {limit.bytes, nodes * row_bytes(output_of(options), store, recipe)});
   say(options.running, "store", describe(store));
   say(options.running, "model", options.checkpoint.string());
   say(options.running, "nodes", fmt::format("{}, {}", format_count(nodes), options.split));

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "base/error.h"
 #include "base/units.h"
 #include "cli/arguments.h"
 
@@ -51,6 +52,22 @@ void add_running_options(CLI::App& command, RunningOptions& options) {
   add_device_options(command, options.run);
   add_training_memory(command, options.memory_bytes);
   add_quiet(command, options.run.quiet);
+}
+
+void check_writable(const char* option, const std::filesystem::path& file, bool force) {
+  if (std::filesystem::is_directory(file)) {
+    fail(ErrorKind::usage, "{} {} is a folder; name a file", option, file.string());
+  }
+  if (std::filesystem::exists(std::filesystem::symlink_status(file)) && !force) {
+    fail(ErrorKind::exists, "{} exists; give --force to replace it, or another {}", file.string(),
+         option);
+  }
+  const std::filesystem::path parent =
+      file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
+  if (!std::filesystem::is_directory(parent)) {
+    fail(ErrorKind::io, "cannot write {}: the folder {} does not exist", file.string(),
+         parent.string());
+  }
 }
 
 void say(const RunningOptions& options, const std::string& topic, const std::string& text) {

@@ -63,6 +63,8 @@ void train(const CLI::App& command, TrainOptions& options) {
   complete(command, options);
   watch_also(SIGUSR1);
   check_save_dir(options);
+  if (!options.memory_log.empty())
+    check_writable("--memory-log", options.memory_log, /*force=*/true);
   find_store(options);
   const graph::Store store = graph::open(options.store);
   check_trainable(store, options.recipe);
@@ -99,7 +101,7 @@ void train(const CLI::App& command, TrainOptions& options) {
 }
 
 constexpr const char* kFooter =
-    R"(SIGINT, SIGTERM and SIGUSR1 finish the batch, write last.pth and exit with code 9; --resume
+    R"(SIGINT, SIGTERM, SIGHUP and SIGUSR1 finish the batch, write last.pth and exit with code 9; --resume
 goes on with the same results as a run that was never stopped.
 
 The spellings of PyTorch scripts are understood, too: --data_root, --hidden_dim, --batch_size,

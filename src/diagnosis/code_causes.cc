@@ -36,6 +36,11 @@ Causes causes_of_kill(const Circumstances& now) {
   const bool noted_on_host = has_note(now, KernelNote::What::oom_on_host);
   if (noted_in_group) by_limit += kProven;
   if (noted_on_host) by_host += kProven;
+  // Where the log has both, the last one is the nearer.
+  const auto last =
+      std::find_if(now.kernel_notes.rbegin(), now.kernel_notes.rend(),
+                   [](const KernelNote& note) { return note.what != KernelNote::What::segfault; });
+  if (noted_in_group && last->what == KernelNote::What::oom_in_group) by_limit += kSupported;
   if (kills_counted && !noted_in_group) by_host += kSupported;
   if (is_host_short(now)) by_host += kSupported;
   const std::string for_certain =

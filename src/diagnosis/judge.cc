@@ -39,9 +39,9 @@ bool hides_failures_in_a_pipe(const process::Ending& ending) {
 Verdict judge_success(const Case& end) {
   Verdict verdict{.cause = Cause::success, .headline = "done in " + duration(end.ending().seconds)};
   std::string oddity;
-  if (end.memory().group_oom_kills > 0) {
-    oddity = fmt::format("{} of its processes were killed for memory on the way",
-                         end.memory().group_oom_kills);
+  if (const uint64_t kills = end.memory().group_oom_kills; kills > 0) {
+    oddity = fmt::format("{} of its processes {} killed for memory on the way", kills,
+                         kills == 1 ? "was" : "were");
   } else if (end.ending().leftovers_ended > 0) {
     oddity = fmt::format("{} of its processes were still alive and have been ended",
                          end.ending().leftovers_ended);
@@ -153,6 +153,7 @@ Verdict judge(const Evidence& evidence) {
   }
   end.sign = decisive_sign(ending.output_tail);
   if (auto verdict = judge_cut(end)) return *verdict;
+  if (process::hit_own_limit(ending)) return judge_own_limit(end);
   const auto* exited = std::get_if<process::Exited>(&ending.leader);
   const bool is_zero = exited != nullptr && exited->code == 0;
   const bool is_hidden =

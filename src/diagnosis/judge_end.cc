@@ -25,25 +25,6 @@ bool runs_under_timeout(const process::Ending& ending) {
   });
 }
 
-Verdict watched_limit(const Case& end) {
-  const auto& memory = end.memory();
-  std::string largest;
-  if (!memory.largest_process.empty()) {
-    largest = fmt::format("largest process {} ({})", memory.largest_process,
-                          format_bytes(memory.largest_process_bytes));
-  }
-  std::string next = smaller_batch(end.ending().command);
-  const auto more = memory.limit_bytes
-                        ? larger_memory(*memory.limit_bytes, end.known.machine_limit_bytes)
-                        : std::nullopt;
-  if (more) next += ", or --memory " + *more;
-  return {
-      .cause = Cause::own_memory_limit,
-      .headline = "out of memory: ended at its own limit" + end.after(),
-      .evidence = joined({peak_memory(end) + " (watched: no cgroup enforces it here)", largest}),
-      .next_step = next};
-}
-
 Verdict killed_verdict(const Case& end) {
   const int signal = end.signal.value_or(SIGKILL);
   Verdict verdict{
@@ -159,7 +140,7 @@ std::optional<Verdict> judge_cut(const Case& end) {
                          "see the stacks in the log; data loader workers and collective operations "
                          "that wait for a dead process are the usual cause"};
     case process::Cut::memory_watch:
-      return watched_limit(end);
+      return judge_own_limit(end);
     case process::Cut::interrupted:
       return Verdict{.cause = Cause::interrupted,
                      .headline = fmt::format("interrupted{}: {}", end.after(),

@@ -18,7 +18,9 @@ constexpr uint64_t kNeighbourBytes = 256 * kMiB;
 
 std::string largest_process(const Case& end) {
   const auto& memory = end.memory();
-  if (memory.largest_process.empty()) return {};
+  // What was seen is a moment before the end: of a fast one not the process that took the memory.
+  const bool is_it = 2 * memory.largest_process_bytes >= memory.peak_bytes.value_or(0);
+  if (memory.largest_process.empty() || !is_it) return {};
   return fmt::format("largest process {} ({})", memory.largest_process,
                      format_bytes(memory.largest_process_bytes));
 }
@@ -37,13 +39,6 @@ std::string kernel_count(const Case& end) {
   return fmt::format("({}: oom_kill {})",
                      memory.counted_in.empty() ? "memory.events" : memory.counted_in,
                      memory.group_oom_kills);
-}
-
-Verdict own_limit(const Case& end) {
-  return {.cause = Cause::own_memory_limit,
-          .headline = "out of memory: killed by its own limit" + end.after(),
-          .evidence = joined({peak_memory(end) + " " + kernel_count(end), largest_process(end)}),
-          .next_step = less_or_more(end)};
 }
 
 Verdict host_killer(const Case& end) {
@@ -117,10 +112,23 @@ Verdict neighbour_verdict(const Case& end, const GpuMessage& message, const Neig
 
 }  // namespace
 
+Verdict judge_own_limit(const Case& end) {
+  const bool by_kernel = end.memory().enforced_by_kernel;
+  return {
+      .cause = Cause::own_memory_limit,
+      .headline = fmt::format("out of memory: {} its own limit{}",
+                              by_kernel ? "killed by" : "ended at", end.after()),
+      .evidence = joined({peak_memory(end) + " " +
+                              (by_kernel ? kernel_count(end)
+                                         : std::string("(watched: no cgroup enforces it here)")),
+                          largest_process(end)}),
+      .next_step = less_or_more(end)};
+}
+
 std::optional<Verdict> judge_memory(const Case& end) {
   const auto& memory = end.memory();
   if (memory.group_oom_kills > 0) {
-    return memory.own_limit_hits > 0 ? own_limit(end) : host_killer(end);
+    return memory.own_limit_hits > 0 ? judge_own_limit(end) : host_killer(end);
   }
   if (end.says(Sign::batch_system_memory)) {
     return Verdict{.cause = Cause::own_memory_limit,

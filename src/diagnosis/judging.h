@@ -33,6 +33,7 @@ std::string joined(std::initializer_list<std::string> parts);
 // Each gives a verdict where the case is one of its own.
 std::optional<Verdict> judge_cut(const Case& end);
 std::optional<Verdict> judge_memory(const Case& end);
+Verdict judge_own_limit(const Case& end);  // it is known to be --memory
 std::optional<Verdict> judge_gpu(const Case& end);
 std::optional<Verdict> judge_signal(const Case& end);
 std::optional<Verdict> judge_surroundings(const Case& end);  // disk, shared memory, dependencies

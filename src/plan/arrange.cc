@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/units.h"
+#include "batch/packed_rows.h"
 #include "plan/activation.h"
 #include "plan/evaluation.h"
 
@@ -93,6 +94,9 @@ Taken taken_bytes(const Question& question, const Arrangement& arrangement, bool
       .model_bytes = model_bytes(work) + activation_bytes(work),
       .runtime_bytes = question.runtime_bytes + work.store.split_bytes() + evaluation_bytes(work),
       .in_flight = in_flight};
+  if (reads_disk && question.recipe.reuse_epochs > 1) {
+    taken.workers_bytes += batch::PackedRows::table_bytes(question.batches());
+  }
   // It evaluates in the room of the batches, which are not there meanwhile.
   const uint64_t instead = taken.batches_bytes + taken.workers_bytes + activation_bytes(work);
   const uint64_t least = least_full_evaluation_bytes(work, arrangement, reads_disk);

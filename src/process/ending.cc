@@ -5,14 +5,13 @@
 
 namespace plimsoll::process {
 
+// Also where the leader took its worker's end for good: what is left then would otherwise depend on
+// whether it, or we, came first, and version 2 of cgroups ends the whole group anyway.
 bool hit_own_limit(const Ending& ending) {
   if (ending.cut == Cut::memory_watch) return true;
   const MemoryFacts& memory = ending.memory;
-  const bool killed_inside = memory.limit_bytes && memory.enforced_by_kernel &&
-                             memory.own_limit_hits > 0 && memory.group_oom_kills > 0;
-  // A command that was told of its worker's end, and went on to a good one, did not fail.
-  const auto* const exited = std::get_if<Exited>(&ending.leader);
-  return killed_inside && ending.cut == Cut::none && (exited == nullptr || exited->code != 0);
+  return ending.cut == Cut::none && memory.limit_bytes && memory.enforced_by_kernel &&
+         memory.own_limit_hits > 0 && memory.group_oom_kills > 0;
 }
 
 int exit_code(const Ending& ending) {

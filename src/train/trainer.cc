@@ -106,8 +106,8 @@ void Trainer::resume() {
   load_adam(checkpoint, file, model_, adam_);
   position_ = checkpoint.position;
   last_good_ = file.string();
-  fmt::print("  so far    {} epochs and {} batches of the next{}\n", position_.epoch,
-             position_.batch,
+  fmt::print("  so far    {} epoch{} and {} batch{} of the next{}\n", position_.epoch,
+             position_.epoch == 1 ? "" : "s", position_.batch, position_.batch == 1 ? "" : "es",
              finished() ? "; nothing is left to train, unless --epochs asks for more" : "");
 }
 

@@ -10,6 +10,9 @@ check() {
   run timeout 30 $wrapper "$PLIMSOLL" exec --memory 64M --grace 0.2s -- unruly eat-below 150
   expect 122
   nothing_alive "$1, grandchild"
+  # A shell that makes light of its worker's end has not done what it was asked for.
+  run timeout 30 $wrapper "$PLIMSOLL" exec --memory 64M --grace 0.2s -- sh -c 'unruly eat 150; true'
+  expect 122
   run timeout 30 $wrapper "$PLIMSOLL" exec --memory 256M -- sh -c 'head -c 50000000 /dev/zero | tail -c 1 >/dev/null; exit 6'
   expect 6
   echo "$1: limit holds"

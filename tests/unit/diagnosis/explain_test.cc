@@ -83,6 +83,17 @@ TEST(Explain, BlamesTheHostWhereItKilledBefore) {
   EXPECT_TRUE(starts_with(likeliest("137", now), "the host's OOM killer"));
 }
 
+TEST(Explain, BlamesTheKillerThatWasSeenLast) {
+  const std::string group = "[ 20.0] Memory cgroup out of memory: Killed process 2 (python) x\n";
+  const std::string host = "[ 10.0] Out of memory: Killed process 1 (python) x\n";
+  Circumstances now = calm();
+  now.oom_kills = 2;
+  now.kernel_notes = parse_kernel_log(host + group);
+  EXPECT_TRUE(starts_with(likeliest("137", now), "the OOM killer of a memory limit"));
+  now.kernel_notes = parse_kernel_log(group + host);
+  EXPECT_TRUE(starts_with(likeliest("137", now), "the host's OOM killer"));
+}
+
 TEST(Explain, KnowsSlurmsMarkForMemory) {
   const auto explanation = explain(parse_code("0:125").value(), calm());
   EXPECT_EQ(explanation.headline, "0:125: Slurm's mark for a job that ran out of memory");

@@ -74,6 +74,27 @@ TEST(Judge, PrintsItsOwnLimitInThreeLines) {
             "  try: --batch-size at half its value, or --memory 24G");
 }
 
+TEST(Judge, TakesAWorkersEndAtTheLimitForTheCommands) {
+  Evidence evidence = killed_for_memory(3);
+  evidence.ending.leader = Exited{0};
+  expect_cause(Cause::own_memory_limit, evidence);
+}
+
+TEST(Judge, SaysWhetherTheKernelEnforcesTheLimitWeEndedItFor) {
+  Evidence evidence = killed_for_memory(3);
+  evidence.ending.cut = process::Cut::memory_watch;
+  EXPECT_NE(describe(judge(evidence)).find("(memory.events: oom_kill 1)"), std::string::npos);
+  evidence.ending.memory.enforced_by_kernel = false;
+  EXPECT_NE(describe(judge(evidence)).find("(watched: no cgroup enforces it here)"),
+            std::string::npos);
+}
+
+TEST(Judge, NamesNoProcessThatCannotHaveTakenTheMemory) {
+  Evidence evidence = killed_for_memory(3);
+  evidence.ending.memory.largest_process_bytes = 4 * kMiB;
+  EXPECT_EQ(describe(judge(evidence)).find("largest process"), std::string::npos);
+}
+
 TEST(Judge, BlamesTheHostWhereItsOwnLimitWasNeverReached) {
   expect_cause(Cause::host_out_of_memory, killed_for_memory(0));
 }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "batch/packed_rows.h"
 #include "made_up_store.h"
 
 namespace plimsoll::plan {
@@ -159,6 +160,14 @@ TEST(Plan, KeepsTheLookAheadItWasGiven) {
       EXPECT_EQ(plan_within(question, limit).arrangement.window, window);
     }
   }
+}
+
+TEST(Plan, HasRoomForTheTableOfRowsThatAreReused) {
+  Question question = made_up_question({.batch_size = 1});
+  const uint64_t before = minimum_bytes(question);
+  question.recipe.reuse_epochs = 5;
+  EXPECT_GE(minimum_bytes(question),
+            before + batch::PackedRows::table_bytes(question.batches()) + batch::kPackingBytes);
 }
 
 TEST(Plan, HasMoreBatchesUnderWayWithMoreMemory) {

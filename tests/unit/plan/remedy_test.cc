@@ -80,7 +80,8 @@ TEST_F(Remedies, NameWorkersOnlyWhereThereAreSome) {
   EXPECT_EQ(of(find(minimum_bytes(question_) - kMiB), "--workers"), nullptr);
   question_.workers = 6;
   EXPECT_NE(of(find(minimum_bytes(question_) - kMiB), "--workers 3"), nullptr);
-  const Remedy* alone = of(find(kMiB), "--workers");
+  const auto remedies = find(kMiB);
+  const Remedy* alone = of(remedies, "--workers");
   ASSERT_NE(alone, nullptr);
   EXPECT_EQ(alone->options, "--workers 1");
   EXPECT_FALSE(alone->enough);

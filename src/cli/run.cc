@@ -1,6 +1,5 @@
 // plimsoll run: a batch of experiments, each under exec's guarantees, all of it in a journal.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -15,9 +14,12 @@
 #include "base/units.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "cli/live_lines.h"
+#include "cli/machine_now.h"
 #include "cli/run_folder.h"
 #include "experiment/batch.h"
 #include "experiment/driver.h"
+#include "experiment/expected_time.h"
 #include "experiment/governor.h"
 #include "experiment/supervised_child.h"
 #include "gate/options.h"
@@ -56,17 +58,12 @@ struct Options {
   bool keep_going = false;
 };
 
-bool on_terminal() { return isatty(STDERR_FILENO) != 0; }
-
-void say(const std::string& text) {
-  fmt::print(stderr, "{}{}\n", on_terminal() ? "\r\033[K" : "", text);
+LiveLines& screen() {
+  static LiveLines lines;
+  return lines;
 }
 
-void show(const std::string& text) {
-  constexpr size_t kWidth = 110;
-  fmt::print(stderr, "\r\033[K{}", text.substr(0, kWidth));
-  std::fflush(stderr);
-}
+void say(const std::string& text) { screen().say(text); }
 
 std::string read_whole(const std::string& file) {
   std::ifstream stream(file, std::ios::binary);
@@ -114,11 +111,11 @@ void report(const Problems& problems) {
 }
 
 // Everything that is wrong, at once; nothing has been started.
-Batch planned(const Source& source, const std::string& run) {
+Batch planned(const Source& source) {
   Problems problems(source.lenient);
   Batch batch = experiment::read_batch(source, problems);
   experiment::check_paths(batch, source, problems);
-  experiment::plan_batch(batch, source, run, problems);
+  experiment::plan_batch(batch, source, problems);
   report(problems);
   if (problems.errors() > 0) {
     fail(ErrorKind::input, "{} errors; no experiment was started", problems.errors());
@@ -131,18 +128,38 @@ void print_plan(const Batch& batch, const Source& source) {
   fmt::print("  seed {}\n", source.seed);
 }
 
-void print_dry_run(const Batch& batch, const Source& source) {
-  print_plan(batch, source);
-  for (const Experiment& experiment : batch.queue) {
-    const auto& training = experiment.training;
-    const auto& repository = *batch.catalog.find(training.repository);
-    std::string command;
-    for (const auto& word : training_command(repository, training.model, training.values)) {
-      command += (command.empty() ? "" : " ") + word;
-    }
-    fmt::print("{}\n  {}\n  cd {} && {}\n", experiment.folder, describe(training.values),
-               experiment::folder_of(repository, source).string(), command);
+std::string command_line(const Batch& batch, const Source& source, const experiment::Load& load) {
+  const auto& repository = *batch.catalog.find(load.repository);
+  std::string line = fmt::format(
+      "cd {} &&", experiment::folder_of(repository, source).lexically_normal().string());
+  for (const auto& word : training_command(repository, load.model, load.values)) {
+    line += " " + experiment::shell_word(word);
   }
+  return line;
+}
+
+// Where the run's folder is made: by the command line, else by the settings.
+fs::path results_folder(const Options& options, const Batch& batch) {
+  return options.results.empty() ? batch.settings.results_folder : options.results;
+}
+
+void print_dry_run(const Options& options, const Batch& batch, const Source& source) {
+  print_plan(batch, source);
+  const experiment::ExpectedTimes expected(experiment::earlier_durations(
+      results_folder(options, batch), history_tables(batch, source), {}));
+  experiment::TimeLeft all;
+  for (const Experiment& experiment : batch.queue) {
+    const auto seconds = expected.of(experiment);
+    all.add(seconds);
+    fmt::print("{}, expected time {}\n  {}\n  {}\n", experiment.folder,
+               seconds ? "about " + format_seconds(*seconds) : "unknown",
+               describe(experiment.training.values),
+               command_line(batch, source, experiment.training));
+    if (experiment.background) {
+      fmt::print("  beside it: {}\n", command_line(batch, source, *experiment.background));
+    }
+  }
+  fmt::print("expected time of the batch, by medians of earlier runs: {}\n", describe(all));
 }
 
 void list_catalog(const Options& options) {
@@ -217,12 +234,21 @@ void drive(const Options& options, const fs::path& folder, const Source& source,
   const GpuClaim claim = claim_gpus(options);
   const experiment::Governor governor(batch.settings.governor);
   if (!governor.obstacle().empty()) say("warning: " + governor.obstacle());
-  experiment::DriverOptions driving{.folder = folder,
-                                    .keep_going = options.keep_going,
-                                    .gpus = claim.gpus,
-                                    .gpu_wait_seconds = options.gpu_wait_seconds,
-                                    .say = say};
-  if (on_terminal()) driving.show = show;
+  experiment::DriverOptions driving{
+      .folder = folder,
+      .keep_going = options.keep_going,
+      .gpus = claim.gpus,
+      .gpu_wait_seconds = options.gpu_wait_seconds,
+      .earlier = experiment::earlier_durations(folder.parent_path(), history_tables(batch, source),
+                                               folder),
+      .say = say};
+  std::optional<MachineWatch> machine;
+  if (screen().on_terminal()) {
+    machine.emplace(claim.gpus.empty() ? "none" : claim.gpus);
+    driving.show = [&machine](const experiment::Progress& progress) {
+      screen().show(lines_of(progress, machine->read()));
+    };
+  }
   experiment::DriverEnd end;
   {
     experiment::Driver driver(driving, source, batch, journal);
@@ -234,19 +260,13 @@ void drive(const Options& options, const fs::path& folder, const Source& source,
 void start(const Options& options) {
   const Source source = read_source(options);
   if (options.dry_run) {
-    print_dry_run(planned(source, "run_dry"), source);
+    print_dry_run(options, planned(source), source);
     return;
   }
-  planned(source, "run_dry");  // before a folder is made
-  const std::string results = [&] {
-    Problems ignored(true);
-    return experiment::read_batch(source, ignored).settings.results_folder;
-  }();
-  const fs::path folder = make_run_folder(options.results.empty() ? results : options.results);
+  Batch batch = planned(source);  // before a folder is made
+  const fs::path folder = make_run_folder(results_folder(options, batch));
   const RunLock own = lock(lock_file(folder), "this run", false);
-  Problems known(source.lenient);
-  Batch batch = experiment::read_batch(source, known);
-  experiment::plan_batch(batch, source, folder.filename().string(), known);
+  experiment::name_experiments(batch.queue, folder.filename().string());
   print_plan(batch, source);
   std::fflush(stdout);
   std::vector<experiment::JournalEntry> entries;

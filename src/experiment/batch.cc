@@ -93,22 +93,29 @@ Batch read_batch(const Source& source, Problems& problems) {
   return batch;
 }
 
-void plan_batch(Batch& batch, const Source& source, const std::string& run, Problems& problems) {
+void plan_batch(Batch& batch, const Source& source, Problems& problems) {
   std::vector<PastRun> history;
   if (batch.settings.deduplicate) {
-    for (const std::string& file : batch.settings.history) {
-      const auto text = memory::read_text(resolved(file, source, source.settings_file));
+    for (const fs::path& file : history_tables(batch, source)) {
+      const auto text = memory::read_text(file);
       if (!text) {
         problems.error(batch.settings.file, 0,
-                       fmt::format("historical_csvs: cannot read {}", file));
+                       fmt::format("historical_csvs: cannot read {}", file.string()));
         continue;
       }
-      const auto runs = read_history(*text, file, problems);
+      const auto runs = read_history(*text, file.string(), problems);
       history.insert(history.end(), runs.begin(), runs.end());
     }
   }
-  batch.queue = make_queue(batch.settings, batch.catalog, history,
-                           {.run = run, .seed = source.seed}, problems);
+  batch.queue = make_queue(batch.settings, batch.catalog, history, source.seed, problems);
+}
+
+std::vector<fs::path> history_tables(const Batch& batch, const Source& source) {
+  std::vector<fs::path> tables;
+  for (const std::string& file : batch.settings.history) {
+    tables.push_back(resolved(file, source, source.settings_file));
+  }
+  return tables;
 }
 
 fs::path folder_of(const Repository& repository, const Source& source) {

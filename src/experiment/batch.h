@@ -40,8 +40,11 @@ struct Batch {
 // Pure but for the checks of paths. Everything that is wrong is in `problems`.
 Batch read_batch(const Source& source, Problems& problems);
 
-// Draws the queue; reads the tables of the history.
-void plan_batch(Batch& batch, const Source& source, const std::string& run, Problems& problems);
+// Draws the queue; reads the tables of the history. The experiments have no ids yet.
+void plan_batch(Batch& batch, const Source& source, Problems& problems);
+
+// The historical_csvs, where they are: under the working folder, or beside the settings.
+std::vector<std::filesystem::path> history_tables(const Batch& batch, const Source& source);
 
 // Where a repository is: under the working folder, or beside the model config.
 std::filesystem::path folder_of(const Repository& repository, const Source& source);

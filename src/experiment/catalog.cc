@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 
 #include "experiment/object_reader.h"
@@ -227,6 +228,17 @@ std::vector<std::string> split_words(std::string_view text) {
   }
   if (inside) words.push_back(std::move(word));
   return words;
+}
+
+std::string shell_word(const std::string& word) {
+  const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("-_./=:,+@%").find(c) != std::string_view::npos;
+  });
+  if (plain) return word;
+  std::string quoted = "'";
+  for (const char c : word) c == '\'' ? quoted += R"('\'')" : quoted += c;
+  return quoted + "'";
 }
 
 std::vector<std::string> training_command(const Repository& repository, const std::string& model,

@@ -56,6 +56,9 @@ Catalog read_catalog(std::string_view text, const std::string& file, Problems& p
 // As a shell would without expanding anything: blanks, '...', "..." and backslashes.
 std::vector<std::string> split_words(std::string_view text);
 
+// A word as a shell reads it back: quoted where it needs that.
+std::string shell_word(const std::string& word);
+
 // The words of the training's command, to be run in the repository's folder.
 std::vector<std::string> training_command(const Repository& repository, const std::string& model,
                                           const Values& values);

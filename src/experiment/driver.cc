@@ -22,8 +22,8 @@ namespace plimsoll::experiment {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
 
+constexpr std::chrono::seconds kShowAgain{1};
 constexpr unsigned kPauseAfter = 5;  // failures in a row with one cause
 constexpr int kLookMilliseconds = 200;
 constexpr double kBackgroundGrace = 3;
@@ -36,17 +36,6 @@ double now_since_epoch() {
 void read_log(const fs::path& file, LogReader& reader) {
   std::ifstream log(file, std::ios::binary);
   for (std::string line; std::getline(log, line);) read_lines(line, reader);
-}
-
-std::string last_line(const fs::path& file) {
-  std::ifstream log(file, std::ios::binary | std::ios::ate);
-  if (!log) return "";
-  constexpr std::streamoff kTail = 400;
-  log.seekg(std::max<std::streamoff>(0, static_cast<std::streamoff>(log.tellg()) - kTail));
-  std::string text{std::istreambuf_iterator<char>(log), {}};
-  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
-  const size_t end = text.find_last_of("\r\n");
-  return end == std::string::npos ? text : text.substr(end + 1);
 }
 
 std::string process_text(pid_t pid) {
@@ -62,18 +51,19 @@ Driver::Driver(const DriverOptions& options, const Source& source, const Batch& 
       source_(source),
       batch_(batch),
       journal_(journal),
-      summary_(batch.queue, batch.catalog) {}
+      summary_(batch.queue, batch.catalog),
+      expected_(options.earlier) {}
 
 DriverEnd Driver::run() {
   recall();
   for (const Experiment& experiment : batch_.queue) {
-    if (standing_[experiment.number].result) continue;
+    if (standing_[experiment.number].finished) continue;
     if (end_.signal != 0 || !end_.paused.empty()) {
       ++end_.left;
       continue;
     }
     run_experiment(experiment);
-    if (!standing_[experiment.number].result) ++end_.left;
+    if (!standing_[experiment.number].finished) ++end_.left;
   }
   write_whole(options_.folder / "summary.csv", summary_.text());
   give_to_caller(options_.folder);
@@ -97,15 +87,14 @@ void Driver::recall() {
   for (const JournalEntry& entry : journal_.entries()) {
     if (entry.result.empty()) continue;
     Standing& standing = standing_[static_cast<size_t>(entry.number)];
-    standing.result = result_of(entry.result);
+    const ExperimentResult result = result_of(entry.result);
     const Experiment& experiment = batch_.queue.at(static_cast<size_t>(entry.number) - 1);
-    summary_.set(experiment, *standing.result);
     // A driver that was killed between journal and files left these behind.
     const fs::path file = options_.folder / experiment.folder / "experiment.json";
     if (!fs::exists(file)) {
-      write_whole(file, experiment_json(experiment, *standing.result, standing.attempts));
+      write_whole(file, experiment_json(experiment, result, standing.attempts));
     }
-    ++(standing.result->success ? end_.succeeded : end_.failed);
+    count(experiment, result);
   }
   write_whole(options_.folder / "summary.csv", summary_.text());
 }
@@ -182,7 +171,6 @@ AttemptResult Driver::attempt(const Experiment& experiment, const Values& values
 
 void Driver::watch(const Experiment& experiment, SupervisedChild& child, BackgroundLoad* beside) {
   const auto began = Clock::now();
-  auto shown = began;
   while (!child.ended()) {
     std::array<pollfd, 2> events = {
         {{.fd = child.fd(), .events = POLLIN}, {.fd = signals_.fd(), .events = POLLIN}}};
@@ -198,9 +186,9 @@ void Driver::watch(const Experiment& experiment, SupervisedChild& child, Backgro
       }
     }
     const auto now = Clock::now();
-    if (now - shown < std::chrono::seconds(1)) continue;
-    shown = now;
-    show_progress(experiment, std::chrono::duration<double>(now - began).count());
+    if (!options_.show || now - shown_ < kShowAgain) continue;
+    shown_ = now;
+    options_.show(progress(experiment, std::chrono::duration<double>(now - began).count()));
   }
   take_signals(child);
 }
@@ -261,22 +249,32 @@ void Driver::finish(const Experiment& experiment) {
   result.success = result.last.cause == "success";
   if (result.success) {
     result.suspicious =
-        suspiciously_short(result.last.seconds, other_durations(experiment)).value_or("");
+        suspiciously_short(result.last.seconds, seconds_[experiment.entry]).value_or("");
   }
   journal_.finish(static_cast<int64_t>(experiment.number), to_text(result));
-  standing.result = result;
-  summary_.set(experiment, result);
   const fs::path folder = options_.folder / experiment.folder;
   write_whole(folder / "experiment.json", experiment_json(experiment, result, standing.attempts));
+  count(experiment, result);
   write_whole(options_.folder / "summary.csv", summary_.text());
   give_to_caller(folder);
-  ++(result.success ? end_.succeeded : end_.failed);
   options_.say(fmt::format("[{}/{}] {} {} in {}{}", end_.succeeded + end_.failed,
                            batch_.queue.size(), experiment.folder,
                            result.success ? "succeeded" : "failed: " + result.last.headline,
                            format_seconds(result.last.seconds),
                            result.suspicious.empty() ? "" : "; suspicious: " + result.suspicious));
   count_failure(result);
+}
+
+// A finished one: in the table, the counts and the expected times of the others.
+void Driver::count(const Experiment& experiment, const ExperimentResult& result) {
+  Standing& standing = standing_[experiment.number];
+  standing.finished = true;
+  standing.attempts = {};
+  summary_.set(experiment, result);
+  ++(result.success ? end_.succeeded : end_.failed);
+  if (!result.success) return;
+  seconds_[experiment.entry].push_back(result.last.seconds);
+  expected_.add(experiment, result.last.seconds);
 }
 
 void Driver::count_failure(const ExperimentResult& result) {
@@ -295,19 +293,25 @@ void Driver::link_last(const Experiment& experiment, size_t number) const {
   fs::create_symlink(fmt::format("attempt_{}/training.log", number), link, ignored);
 }
 
-void Driver::show_progress(const Experiment& experiment, double seconds) const {
-  if (!options_.show) return;
-  const auto others = other_durations(experiment);
-  double sum = 0;
-  for (const double other : others) sum += other;
-  const std::string expected =
-      others.empty()
-          ? ""
-          : fmt::format(" of about {}", format_seconds(sum / static_cast<double>(others.size())));
-  options_.show(fmt::format("[{}/{}] {} {}{} | {}", end_.succeeded + end_.failed + 1,
-                            batch_.queue.size(), experiment.folder, format_seconds(seconds),
-                            expected,
-                            last_line(options_.folder / experiment.folder / "training.log")));
+Progress Driver::progress(const Experiment& running, double seconds) const {
+  Progress now{.running = RunningNow{.experiment = running.folder,
+                                     .attempt = standing_.at(running.number).last_number,
+                                     .values = describe(running.training.values),
+                                     .last_line = last_line(options_.folder / running.folder /
+                                                            "training.log"),
+                                     .seconds = seconds,
+                                     .expected_seconds = expected_.of(running)},
+               .succeeded = end_.succeeded,
+               .failed = end_.failed,
+               .left = batch_.queue.size() - end_.succeeded - end_.failed};
+  std::vector<const Experiment*> waiting;
+  for (const Experiment& experiment : batch_.queue) {
+    const auto found = standing_.find(experiment.number);
+    const bool finished = found != standing_.end() && found->second.finished;
+    if (!finished && experiment.number != running.number) waiting.push_back(&experiment);
+  }
+  now.time_left = time_left(waiting, now.running, expected_);
+  return now;
 }
 
 Terms Driver::terms_of(const Experiment& experiment) const {
@@ -325,17 +329,6 @@ ChildOptions Driver::child_options(const Load& load, const Terms& terms, const V
           .gpus = options_.gpus,
           .gpu_wait_seconds = options_.gpu_wait_seconds,
           .terms = terms};
-}
-
-std::vector<double> Driver::other_durations(const Experiment& experiment) const {
-  std::vector<double> seconds;
-  for (const Experiment& other : batch_.queue) {
-    if (other.entry != experiment.entry || other.number == experiment.number) continue;
-    const auto found = standing_.find(other.number);
-    if (found == standing_.end() || !found->second.result) continue;
-    if (found->second.result->success) seconds.push_back(found->second.result->last.seconds);
-  }
-  return seconds;
 }
 
 }  // namespace plimsoll::experiment

@@ -2,6 +2,7 @@
 // the journal before and after it. Has one thread, and must: it forks.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -11,8 +12,10 @@
 
 #include "experiment/background_load.h"
 #include "experiment/batch.h"
+#include "experiment/expected_time.h"
 #include "experiment/journal.h"
 #include "experiment/outputs.h"
+#include "experiment/progress.h"
 #include "experiment/record.h"
 #include "experiment/retry.h"
 #include "process/signal_inbox.h"
@@ -24,8 +27,9 @@ struct DriverOptions {
   bool keep_going = false;
   std::string gpus;  // as exec's --gpu; empty: none of our business
   double gpu_wait_seconds = 600;
-  std::function<void(const std::string&)> say;   // a line for people
-  std::function<void(const std::string&)> show;  // what runs now, again and again
+  Durations earlier;                            // for the expected times
+  std::function<void(const std::string&)> say;  // a line for people
+  std::function<void(const Progress&)> show;    // how it stands, again and again; may be empty
 };
 
 struct DriverEnd {
@@ -42,9 +46,10 @@ class Driver {
   DriverEnd run();
 
  private:
-  struct Standing {  // of one experiment
-    std::vector<AttemptResult> attempts;
-    std::optional<ExperimentResult> result;
+  using Clock = std::chrono::steady_clock;
+  struct Standing {                       // of one experiment
+    std::vector<AttemptResult> attempts;  // gone once it is finished: the journal has them
+    bool finished = false;
     size_t last_number = 0;
   };
   void recall();
@@ -58,11 +63,11 @@ class Driver {
   void finish(const Experiment& experiment);
   void count_failure(const ExperimentResult& result);
   void link_last(const Experiment& experiment, size_t number) const;
-  void show_progress(const Experiment& experiment, double seconds) const;
+  void count(const Experiment& experiment, const ExperimentResult& result);
+  Progress progress(const Experiment& running, double seconds) const;
   Terms terms_of(const Experiment& experiment) const;
   ChildOptions child_options(const Load& load, const Terms& terms, const Values& values,
                              const std::filesystem::path& output) const;
-  std::vector<double> other_durations(const Experiment& experiment) const;
 
   const DriverOptions& options_;
   const Source& source_;
@@ -70,8 +75,11 @@ class Driver {
   Journal& journal_;
   Summary summary_;
   process::SignalInbox signals_;
-  std::map<size_t, Standing> standing_;  // by the experiments' numbers
+  std::map<size_t, Standing> standing_;            // by the experiments' numbers
+  std::map<size_t, std::vector<double>> seconds_;  // of an entry's experiments that succeeded
+  ExpectedTimes expected_;
   DriverEnd end_;
+  Clock::time_point shown_;
   bool stop_now_ = false;
   bool background_failed_ = false;
   std::string last_cause_;

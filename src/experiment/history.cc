@@ -23,6 +23,17 @@ std::string cell(const Row& row, std::optional<size_t> at) {
   return at && *at < row.size() ? row[*at] : "";
 }
 
+std::optional<double> number(const std::string& text) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  return end == text.c_str() ? std::nullopt : std::optional(value);
+}
+
+// As pandas, a spreadsheet or a shell wrote it.
+bool is_true(const std::string& text) {
+  return text == "True" || text == "true" || text == "TRUE" || text == "1";
+}
+
 }  // namespace
 
 std::vector<PastRun> read_history(std::string_view text, const std::string& file,
@@ -34,6 +45,8 @@ std::vector<PastRun> read_history(std::string_view text, const std::string& file
   const auto model = column(header, "model");
   const auto mode = column(header, "mode");
   const auto id = column(header, "experiment_id");
+  const auto success = column(header, "training_success");
+  const auto seconds = column(header, "duration_seconds");
   if (!repository || !model) {
     problems.error(file, 1, "the table has no columns repository and model: it is no summary");
     return {};
@@ -51,10 +64,10 @@ std::vector<PastRun> read_history(std::string_view text, const std::string& file
     run.parallel = cell(row, mode) == "parallel" || cell(row, id).ends_with("_parallel");
     for (size_t i = 0; i < header.size(); ++i) {
       if (!header[i].starts_with(kPrefix) || row[i].empty()) continue;
-      char* end = nullptr;
-      const double number = std::strtod(row[i].c_str(), &end);
-      if (end != row[i].c_str()) run.values[header[i].substr(kPrefix.size())] = number;
+      if (const auto value = number(row[i])) run.values[header[i].substr(kPrefix.size())] = *value;
     }
+    run.success = is_true(cell(row, success));
+    run.seconds = number(cell(row, seconds));
     runs.push_back(std::move(run));
   }
   return runs;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,9 +17,12 @@ struct PastRun {
   std::string model;
   bool parallel = false;
   std::map<std::string, double> values;  // what the row holds; the others had their defaults
+  bool success = false;
+  std::optional<double> seconds;
 };
 
-// Columns repository, model and hyperparam_*; parallel by a column `mode`, or by the id's ending.
+// Columns repository, model, hyperparam_*, and where they are there training_success and
+// duration_seconds; parallel by a column `mode`, or by the id's ending.
 std::vector<PastRun> read_history(std::string_view text, const std::string& file,
                                   Problems& problems);
 

@@ -21,7 +21,8 @@ constexpr int kBusyMilliseconds = 10000;  // `status` reads while the driver wri
 
 // A transaction is on the disk when it is over (synchronous=FULL), but for those of run_unsynced().
 constexpr const char* kSettle =
-    "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;";
+    "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; "
+    "PRAGMA cache_size=-256;";  // KiB: each page is written once and hardly read again
 constexpr const char* kTables = R"(
   CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
   CREATE TABLE experiments (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE,

@@ -30,11 +30,11 @@ using Drawn = std::map<std::tuple<std::string, std::string, bool>, std::vector<V
 class QueueMaker {
  public:
   QueueMaker(const Settings& settings, const Catalog& catalog, const std::vector<PastRun>& history,
-             const QueueOptions& options, Problems& problems)
+             uint64_t seed, Problems& problems)
       : settings_(settings),
         catalog_(catalog),
         history_(history),
-        options_(options),
+        seed_(seed),
         problems_(problems) {}
 
   std::vector<Experiment> make() {
@@ -62,8 +62,7 @@ class QueueMaker {
   void add_draws(size_t index, const Repository& repository) {
     const Entry& entry = settings_.entries[index];
     const Training& training = entry.foreground;
-    Drawer drawer(repository, training.mutate, fixed_values(training, repository), options_.seed,
-                  index);
+    Drawer drawer(repository, training.mutate, fixed_values(training, repository), seed_, index);
     const bool parallel = entry.background.has_value();
     auto& drawn = drawn_[{training.repository, training.model, parallel}];
     for (const Values& values : drawn) drawer.forbid(values);
@@ -105,14 +104,13 @@ class QueueMaker {
     made.folder = fmt::format("{}_{}_{:03}{}", file_name(made.training.repository),
                               file_name(made.training.model), made.number,
                               made.background ? "_parallel" : "");
-    made.id = fmt::format("{}__{}", options_.run, made.folder);
     queue_.push_back(std::move(made));
   }
 
   const Settings& settings_;
   const Catalog& catalog_;
   const std::vector<PastRun>& history_;
-  const QueueOptions& options_;
+  const uint64_t seed_;
   Problems& problems_;
   Drawn drawn_;
   std::vector<Experiment> queue_;
@@ -120,10 +118,16 @@ class QueueMaker {
 
 }  // namespace
 
+void name_experiments(std::vector<Experiment>& queue, const std::string& run) {
+  for (Experiment& experiment : queue) {
+    experiment.id = fmt::format("{}__{}", run, experiment.folder);
+  }
+}
+
 std::vector<Experiment> make_queue(const Settings& settings, const Catalog& catalog,
-                                   const std::vector<PastRun>& history, const QueueOptions& options,
+                                   const std::vector<PastRun>& history, uint64_t seed,
                                    Problems& problems) {
-  return QueueMaker(settings, catalog, history, options, problems).make();
+  return QueueMaker(settings, catalog, history, seed, problems).make();
 }
 
 }  // namespace plimsoll::experiment

@@ -27,14 +27,12 @@ struct Experiment {
   size_t entry = 0;  // of the settings; experiments of one entry are comparable
 };
 
-struct QueueOptions {
-  std::string run;  // "run_20261115_081500"
-  uint64_t seed = 0;
-};
+// Gives each its id, by the run's name.
+void name_experiments(std::vector<Experiment>& queue, const std::string& run);
 
 // An entry that asks for more combinations than are left is reported with how many there are.
 std::vector<Experiment> make_queue(const Settings& settings, const Catalog& catalog,
-                                   const std::vector<PastRun>& history, const QueueOptions& options,
+                                   const std::vector<PastRun>& history, uint64_t seed,
                                    Problems& problems);
 
 }  // namespace plimsoll::experiment

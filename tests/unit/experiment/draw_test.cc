@@ -72,7 +72,9 @@ class Queue : public testing::Test {
     const auto read = read_settings(settings, "s.json", catalog, problems_);
     std::vector<PastRun> past;
     if (!history.empty()) past = read_history(history, "h.csv", problems_);
-    return make_queue(read, catalog, past, {.run = "run_1", .seed = 42}, problems_);
+    auto queue = make_queue(read, catalog, past, 42, problems_);
+    name_experiments(queue, "run_1");
+    return queue;
   }
   Problems problems_;
 };

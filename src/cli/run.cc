@@ -242,11 +242,13 @@ void drive(const Options& options, const fs::path& folder, const Source& source,
       .earlier = experiment::earlier_durations(folder.parent_path(), history_tables(batch, source),
                                                folder),
       .say = say};
-  std::optional<MachineWatch> machine;
+  MachineWatch machine(claim.gpus.empty() ? "none" : claim.gpus);
+  driving.uses_gpu = [&machine](const std::vector<pid_t>& processes) {
+    return machine.compute_for(processes);
+  };
   if (screen().on_terminal()) {
-    machine.emplace(claim.gpus.empty() ? "none" : claim.gpus);
     driving.show = [&machine](const experiment::Progress& progress) {
-      screen().show(lines_of(progress, machine->read()));
+      screen().show(lines_of(progress, machine.read()));
     };
   }
   experiment::DriverEnd end;

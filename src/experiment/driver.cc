@@ -144,16 +144,10 @@ AttemptResult Driver::attempt(const Experiment& experiment, const Values& values
   const auto attempt_key = static_cast<int64_t>(number);
   AttemptResult result{.started = now_since_epoch(), .values = values};
   journal_.begin_attempt(key, attempt_key, to_text(result));
-  background_failed_ = false;
+  background_failed_.clear();
   ChildEnd end;
   {
-    std::unique_ptr<BackgroundLoad> beside;
-    if (experiment.background) {
-      ChildOptions load = child_options(*experiment.background, {}, experiment.background->values,
-                                        folder / "background");
-      load.grace_seconds = kBackgroundGrace;
-      beside = std::make_unique<BackgroundLoad>(load, terms.background_runs);
-    }
+    const auto beside = start_load(experiment, folder / "background");
     SupervisedChild child(options);
     journal_.attempt_started(key, attempt_key, process_text(child.pid()));
     link_last(experiment, number);
@@ -169,6 +163,25 @@ AttemptResult Driver::attempt(const Experiment& experiment, const Values& values
   return result;
 }
 
+// Nothing where the experiment runs alone. The load has its repository's terms and its own, and the
+// experiment's environment.
+std::unique_ptr<BackgroundLoad> Driver::start_load(const Experiment& experiment,
+                                                   const fs::path& folder) const {
+  if (!experiment.background) return nullptr;
+  const Load& load = *experiment.background;
+  const Entry& entry = batch_.settings.entries.at(experiment.entry);
+  Terms terms = merged(batch_.catalog.find(load.repository)->terms, entry.background_terms);
+  terms.environment.insert(entry.terms.environment.begin(), entry.terms.environment.end());
+  LoadOptions options{.child = child_options(load, terms, load.values, folder),
+                      .most_runs = terms.background_runs,
+                      .uses_gpu = options_.uses_gpu};
+  // What is idle is noticed here, and said; exec would end it for a hang.
+  options.idle_seconds = terms.idle_seconds.value_or(options.idle_seconds);
+  options.child.terms.idle_seconds.reset();
+  options.child.grace_seconds = kBackgroundGrace;
+  return std::make_unique<BackgroundLoad>(options);
+}
+
 void Driver::watch(const Experiment& experiment, SupervisedChild& child, BackgroundLoad* beside) {
   const auto began = Clock::now();
   while (!child.ended()) {
@@ -180,8 +193,8 @@ void Driver::watch(const Experiment& experiment, SupervisedChild& child, Backgro
       if (const auto wrong = beside->look()) {
         options_.say(fmt::format("{}: {}", experiment.folder, *wrong));
       }
-      if (beside->invalid() && !background_failed_) {
-        background_failed_ = true;
+      if (beside->invalid() && background_failed_.empty()) {
+        background_failed_ = beside->reason();
         child.ask_to_end();
       }
     }
@@ -228,9 +241,9 @@ void Driver::judge(const Experiment& experiment, const ChildEnd& end, const fs::
   result.peak_bytes = end.peak_bytes;
   result.metrics = log.metrics();
   result.missing_metrics = judged.missing_metrics;
-  if (background_failed_) {
+  if (!background_failed_.empty()) {
     result.cause = kBackground;
-    result.headline = "the load beside it was none, three times";
+    result.headline = "the load beside it was none, three times: " + background_failed_;
   }
   if (stop_now_ && result.cause != "success") {
     result.cause = "interrupted";

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,6 +28,8 @@ struct DriverOptions {
   bool keep_going = false;
   std::string gpus;  // as exec's --gpu; empty: none of our business
   double gpu_wait_seconds = 600;
+  // Whether a GPU that one of these processes holds computes; may be empty.
+  std::function<bool(const std::vector<pid_t>&)> uses_gpu;
   Durations earlier;                            // for the expected times
   std::function<void(const std::string&)> say;  // a line for people
   std::function<void(const Progress&)> show;    // how it stands, again and again; may be empty
@@ -66,6 +69,8 @@ class Driver {
   void count(const Experiment& experiment, const ExperimentResult& result);
   Progress progress(const Experiment& running, double seconds) const;
   Terms terms_of(const Experiment& experiment) const;
+  std::unique_ptr<BackgroundLoad> start_load(const Experiment& experiment,
+                                             const std::filesystem::path& folder) const;
   ChildOptions child_options(const Load& load, const Terms& terms, const Values& values,
                              const std::filesystem::path& output) const;
 
@@ -81,7 +86,7 @@ class Driver {
   DriverEnd end_;
   Clock::time_point shown_;
   bool stop_now_ = false;
-  bool background_failed_ = false;
+  std::string background_failed_;  // why the load beside the attempt was none
   std::string last_cause_;
   unsigned same_cause_ = 0;
 };

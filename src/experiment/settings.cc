@@ -44,6 +44,27 @@ void accept_cleanup(ObjectReader& object) {
   }
 }
 
+// A load has limits, but no success, and no values that could shrink.
+Terms read_background_terms(ObjectReader& object) {
+  for (const char* key : {"expect", "retry_on", "shrink"}) {
+    if (!object.has(key)) continue;
+    object.problems().key_error(
+        object.file(), object.line_of(key),
+        fmt::format("{} has no meaning for a background: it is a load, not a result", key));
+  }
+  return read_terms(object);
+}
+
+void read_background_mode(ObjectReader& object) {
+  const auto mode = object.text("mode");
+  if (mode && *mode != "default") {
+    object.warning(object.line_of("mode"),
+                   fmt::format("mode {} is not read: a background load runs with its defaults and "
+                               "`hyperparameters`",
+                               *mode));
+  }
+}
+
 std::optional<Entry> read_parallel(ObjectReader& object, Entry entry, const Defaults& defaults,
                                    const Catalog& catalog) {
   const JsonNode* foreground = object.object("foreground");
@@ -60,12 +81,16 @@ std::optional<Entry> read_parallel(ObjectReader& object, Entry entry, const Defa
   reject_formulas(front);
   front.finish("foreground");
   ObjectReader back(*background, object.file(), object.problems());
-  back.any("mode");  // a background load always runs with its defaults
+  read_background_mode(back);
   const auto back_training = read_training(back, Mode::standard, catalog);
+  entry.background_terms = read_background_terms(back);
   back.finish("background");
   const auto runs = read_runs(object);
   entry.runs = runs ? *runs : front_runs.value_or(defaults.runs);
   entry.terms = merged(merged(defaults.terms, front_terms), read_terms(object));
+  if (!entry.background_terms.background_runs) {
+    entry.background_terms.background_runs = entry.terms.background_runs;
+  }
   if (!mode || !front_training || !back_training) return std::nullopt;
   entry.foreground = *front_training;
   entry.background = back_training;

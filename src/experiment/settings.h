@@ -30,6 +30,7 @@ struct Entry {
   uint64_t runs = 1;
   uint64_t baseline_runs = 0;  // with the defaults, besides
   Terms terms;
+  Terms background_terms;  // of the load alone
 
   uint64_t experiments() const { return runs + baseline_runs; }
 };

@@ -31,6 +31,8 @@ case $model in
     fi ;;
   missing) echo "ModuleNotFoundError: No module named 'apex'" >&2; exit 1 ;;
   leaver) setsid unruly stay & sleep 0.3; echo "loss: 0.2" ;;
+  seconds) sleep 3; echo "loss: 0.4" ;;
+  deaf) exec unruly stay ;;
   busy) i=0; while :; do i=$((i + 1)); done ;;
   brief) exit 0 ;;
 esac
@@ -38,7 +40,7 @@ END
 chmod +x repos/toy/train.sh
 cat >models_config.json <<'END'
 {"models": {"toy": {"path": "repos/toy", "train_script": "./train.sh", "model_flag": "-n",
-  "models": ["good", "slow", "long", "roadmap", "liar", "hungry", "missing", "leaver", "busy", "brief"],
+  "models": ["good", "slow", "long", "roadmap", "liar", "hungry", "missing", "leaver", "busy", "brief", "seconds", "deaf"],
   "supported_hyperparams": {
     "epochs": {"flag": "-e", "type": "int", "default": 3, "range": [1, 500]},
     "learning_rate": {"flag": "--lr", "type": "float", "default": 3e-5, "range": [1.5e-5, 4.5e-5], "distribution": "log_uniform"},

@@ -25,7 +25,6 @@
 #include "gate/options.h"
 #include "memory/host.h"
 #include "meter/gpus.h"
-#include "process/registry.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -200,14 +199,11 @@ GpuClaim claim_gpus(const Options& options) {
   const meter::GpuAccess access = meter::open_gpus();
   if (!access.gpus && options.gpus.empty()) return {};
   GpuClaim claim{.gpus = options.gpus.empty() ? "all" : options.gpus, .locks = {}};
-  const fs::path state = process::state_folder();
   const auto chosen = gate::choose_gpus(claim.gpus, gate::require_gpus(access).read(),
                                         memory::Host::real().variable("CUDA_VISIBLE_DEVICES"));
-  if (state.empty()) return claim;
-  fs::create_directories(state);
   for (const auto& gpu : chosen) {
-    claim.locks.push_back(lock(state / fmt::format("{}.lock", gpu.uuid),
-                               fmt::format("GPU {}", gpu.index), options.wait));
+    claim.locks.push_back(
+        lock(gpu_lock_file(gpu.uuid), fmt::format("GPU {}", gpu.index), options.wait));
   }
   return claim;
 }
@@ -229,20 +225,26 @@ GpuClaim claim_gpus(const Options& options) {
   throw ExitWith{end.failed > 0 ? kSomeFailed : 0};
 }
 
-void drive(const Options& options, const fs::path& folder, const Source& source, const Batch& batch,
+struct Claimed {
+  fs::path folder;
+  GpuClaim gpus;
+};
+
+void drive(const Options& options, const Claimed& claimed, const Source& source, const Batch& batch,
            experiment::Journal& journal) {
-  const GpuClaim claim = claim_gpus(options);
+  const fs::path& folder = claimed.folder;
+  const std::string& gpus = claimed.gpus.gpus;
   const experiment::Governor governor(batch.settings.governor);
   if (!governor.obstacle().empty()) say("warning: " + governor.obstacle());
   experiment::DriverOptions driving{
       .folder = folder,
       .keep_going = options.keep_going,
-      .gpus = claim.gpus,
+      .gpus = gpus,
       .gpu_wait_seconds = options.gpu_wait_seconds,
       .earlier = experiment::earlier_durations(folder.parent_path(), history_tables(batch, source),
                                                folder),
       .say = say};
-  MachineWatch machine(claim.gpus.empty() ? "none" : claim.gpus);
+  MachineWatch machine(gpus.empty() ? "none" : gpus);
   driving.uses_gpu = [&machine](const std::vector<pid_t>& processes) {
     return machine.compute_for(processes);
   };
@@ -265,7 +267,9 @@ void start(const Options& options) {
     print_dry_run(options, planned(source), source);
     return;
   }
-  Batch batch = planned(source);  // before a folder is made
+  Batch batch = planned(source);
+  // Before a folder is made, too: who is refused leaves nothing.
+  GpuClaim gpus = claim_gpus(options);
   const fs::path folder = make_run_folder(results_folder(options, batch));
   const RunLock own = lock(lock_file(folder), "this run", false);
   experiment::name_experiments(batch.queue, folder.filename().string());
@@ -280,7 +284,7 @@ void start(const Options& options) {
   }
   auto journal = experiment::Journal::create(folder, experiment::to_text(source), entries);
   say("run folder: " + folder.string());
-  drive(options, folder, source, batch, journal);
+  drive(options, {.folder = folder, .gpus = std::move(gpus)}, source, batch, journal);
 }
 
 void resume(const Options& options) {
@@ -297,7 +301,7 @@ void resume(const Options& options) {
   for (const auto& entry : journal.entries()) {
     batch.queue.push_back(experiment::experiment_of(entry.plan));
   }
-  drive(options, folder, source, batch, journal);
+  drive(options, {.folder = folder, .gpus = claim_gpus(options)}, source, batch, journal);
 }
 
 void run(const Options& options) {

@@ -1,6 +1,7 @@
 #include "cli/run_folder.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <array>
 #include <ctime>
@@ -32,6 +33,12 @@ fs::path make_run_folder(const fs::path& results) {
 }
 
 fs::path lock_file(const fs::path& run) { return run / "driver.lock"; }
+
+fs::path gpu_lock_file(const std::string& uuid) {
+  const fs::path usual = "/run/lock";  // everybody may write there, on most systems
+  const bool works = access(usual.c_str(), W_OK | X_OK) == 0;
+  return (works ? usual : fs::path("/tmp")) / fmt::format("plimsoll-{}.lock", uuid);
+}
 
 KnownRun read_run(const fs::path& folder) {
   const auto journal = experiment::Journal::open_to_read(folder);

@@ -17,6 +17,9 @@ std::filesystem::path make_run_folder(const std::filesystem::path& results);
 // The file that a run's driver locks.
 std::filesystem::path lock_file(const std::filesystem::path& run);
 
+// The file that a driver locks for a GPU: one for all users of this machine.
+std::filesystem::path gpu_lock_file(const std::string& uuid);
+
 // A run as its journal tells it.
 struct KnownRun {
   std::filesystem::path folder;

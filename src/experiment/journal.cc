@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <system_error>
@@ -217,8 +218,11 @@ void Journal::finish(int64_t experiment, const std::string& result) {
 }
 
 std::optional<RunLock> RunLock::take(const fs::path& file, bool wait) {
-  Fd lock(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  Fd lock(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
+  // Another user's, in a folder that all share: reading is enough to lock it.
+  if (!lock) lock = Fd(open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   if (!lock) fail_errno("open the lock", file.string(), errno);
+  fchmod(lock.get(), 0644);  // whatever the umask; fails for another user's, which has it
   while (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK && errno != EINTR) fail_errno("lock", file.string(), errno);
     if (!wait) return std::nullopt;

@@ -1,6 +1,7 @@
 // plimsoll run: a batch of experiments, each under exec's guarantees, all of it in a journal.
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -38,6 +39,7 @@ using experiment::Source;
 constexpr int kSomeFailed = 11;
 constexpr int kPaused = 12;
 constexpr const char* kBatch = "Batch";
+constexpr const char* kModelConfig = "the model config";
 
 struct Options {
   std::string settings;
@@ -64,9 +66,10 @@ LiveLines& screen() {
 
 void say(const std::string& text) { screen().say(text); }
 
-std::string read_whole(const std::string& file) {
+std::string read_whole(const std::string& file, const std::string& what) {
+  if (fs::is_directory(file)) fail(ErrorKind::io, "{} {} is a folder", what, file);
   std::ifstream stream(file, std::ios::binary);
-  if (!stream) fail(ErrorKind::io, "cannot read {}", file);
+  if (!stream) fail_errno("read", fmt::format("{} {}", what, file), errno);
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
@@ -98,13 +101,14 @@ Source read_source(const Options& options) {
                 .working_folder = fs::current_path().string(),
                 .max_retries = options.max_retries,
                 .governor = options.governor};
-  source.catalog_text = read_whole(source.catalog_file);
-  if (!options.settings.empty()) source.settings_text = read_whole(options.settings);
+  source.catalog_text = read_whole(source.catalog_file, kModelConfig);
+  if (!options.settings.empty())
+    source.settings_text = read_whole(options.settings, "the settings");
   return source;
 }
 
 void report(const Problems& problems) {
-  for (const auto& problem : problems.all()) say(experiment::describe(problem));
+  for (const auto& problem : problems.in_order()) say(experiment::describe(problem));
   if (problems.notes() > 0)
     say(fmt::format("notes in the files, which have no effect: {}", problems.notes()));
 }
@@ -117,7 +121,8 @@ Batch planned(const Source& source) {
   experiment::plan_batch(batch, source, problems);
   report(problems);
   if (problems.errors() > 0) {
-    fail(ErrorKind::input, "{} errors; no experiment was started", problems.errors());
+    fail(ErrorKind::input, "{} error{}; no experiment was started", problems.errors(),
+         problems.errors() == 1 ? "" : "s");
   }
   return batch;
 }
@@ -165,7 +170,7 @@ void list_catalog(const Options& options) {
   Problems problems(true);
   const std::string file = find_catalog(options);
   for (const auto& repository :
-       experiment::read_catalog(read_whole(file), file, problems).repositories) {
+       experiment::read_catalog(read_whole(file, kModelConfig), file, problems).repositories) {
     fmt::print("{}:", repository.name);
     for (const auto& model : repository.models) fmt::print(" {}", model);
     fmt::print("\n");

@@ -32,7 +32,7 @@ void check_repository(const Repository& repository, const std::string& file, con
   if (repository.script.empty()) return;
   const fs::path program = repository.script.front();
   if (program.string().find('/') == std::string::npos) return;  // found by PATH, or told by exec
-  const fs::path script = program.is_absolute() ? program : folder / program;
+  const fs::path script = (program.is_absolute() ? program : folder / program).lexically_normal();
   if (!fs::exists(script)) {
     problems.error(file, repository.line,
                    fmt::format("{}: there is no {}", repository.name, script.string()));

@@ -56,7 +56,8 @@ void read_default(ObjectReader& object, Hyperparameter& parameter) {
 Hyperparameter read_hyperparameter(const JsonMember& member, ObjectReader& parent) {
   Hyperparameter parameter{.name = member.key};
   if (!member.value.is(Kind::object)) {
-    parent.error(member.line, fmt::format("{} must be an object", member.key));
+    parent.error(member.line, fmt::format("{} is {}; it must be an object", member.key,
+                                          name(member.value.kind)));
     return parameter;
   }
   ObjectReader object(member.value, parent.file(), parent.problems());
@@ -98,6 +99,11 @@ void read_metrics(ObjectReader& repository, Repository& made) {
       } else if (const auto obstacle = obstacle_of_pattern(member.value.text)) {
         object.error(member.line, fmt::format("the pattern of {} is no regular expression: {}",
                                               member.key, *obstacle));
+      } else if (!has_group(member.value.text)) {
+        object.error(member.line,
+                     fmt::format("the pattern of {} has no group that says where the number is; "
+                                 "write it like \"{}: ([0-9.]+)\"",
+                                 member.key, member.key));
       } else {
         made.metrics.push_back({.name = member.key, .pattern = member.value.text});
       }
@@ -195,7 +201,9 @@ Catalog read_catalog(std::string_view text, const std::string& file, Problems& p
     } else if (is_note(member.key)) {
       problems.count_note();
     } else {
-      problems.error(file, member.line, fmt::format("{} must be an object", member.key));
+      problems.error(
+          file, member.line,
+          fmt::format("{} is {}; it must be an object", member.key, name(member.value.kind)));
     }
   }
   object.finish("the model config");

@@ -133,6 +133,7 @@ Journal Journal::open(const fs::path& folder) {
 
 Journal Journal::open_to_read(const fs::path& folder) {
   const fs::path file = file_in(folder);
+  if (!fs::is_directory(folder)) fail(ErrorKind::io, "there is no folder {}", folder.string());
   if (!fs::exists(file)) {
     fail(ErrorKind::io, "{} is no run: it has no journal.sqlite", folder.string());
   }

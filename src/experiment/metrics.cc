@@ -31,7 +31,14 @@ struct Group {
   size_t end = 0;
 };
 
-// The first capturing group.
+// Behind the bracket at `open`, where that begins a capturing group: (...) or (?P<name>...).
+std::optional<size_t> inside_of_group(const std::string& pattern, size_t open) {
+  if (pattern.compare(open + 1, 1, "?") != 0) return open + 1;
+  if (pattern.compare(open + 1, 3, "?P<") != 0) return std::nullopt;
+  const size_t end = pattern.find('>', open);
+  return end == std::string::npos ? std::nullopt : std::optional(end + 1);
+}
+
 std::optional<Group> first_group(const std::string& pattern) {
   bool in_class = false;
   for (size_t i = 0; i < pattern.size(); ++i) {
@@ -39,19 +46,31 @@ std::optional<Group> first_group(const std::string& pattern) {
       ++i;
     } else if (in_class || pattern[i] == '[') {
       in_class = pattern[i] != ']';
-    } else if (pattern[i] == '(' && pattern.compare(i + 1, 1, "?") != 0) {
+    } else if (const auto inside = pattern[i] == '(' ? inside_of_group(pattern, i) : std::nullopt) {
       size_t depth = 1;
-      for (size_t j = i + 1; j < pattern.size(); ++j) {
+      for (size_t j = *inside; j < pattern.size(); ++j) {
         if (pattern[j] == '\\') {
           ++j;
         } else if (pattern[j] == '(') {
           ++depth;
         } else if (pattern[j] == ')' && --depth == 0) {
-          return Group{.begin = i + 1, .end = j};
+          return Group{.begin = *inside, .end = j};
         }
       }
       return std::nullopt;
     }
+  }
+  return std::nullopt;
+}
+
+// Of its groups, the first that begins with a number: those of alternatives may be empty.
+template <typename Match>
+std::optional<double> first_number(const Match& match) {
+  for (size_t group = 1; group < match.size(); ++group) {
+    const std::string text = match[group].str();
+    char* end = nullptr;
+    const double value = std::strtod(text.c_str(), &end);
+    if (end != text.c_str()) return value;
   }
   return std::nullopt;
 }
@@ -64,6 +83,8 @@ std::optional<std::string> obstacle_of_pattern(const std::string& pattern) try {
 } catch (const std::regex_error& error) {
   return error.what();
 }
+
+bool has_group(const std::string& pattern) { return first_group(pattern).has_value(); }
 
 std::string with_any_number(const std::string& pattern) {
   const auto group = first_group(pattern);
@@ -93,10 +114,7 @@ void LogReader::line(std::string_view text) {
   for (const Metric& metric : metrics_) {
     using Matches = std::regex_iterator<std::string_view::const_iterator>;
     for (Matches match(text.begin(), text.end(), metric.expression); match != Matches(); ++match) {
-      const std::string number = match->size() > 1 ? (*match)[1].str() : (*match)[0].str();
-      char* end = nullptr;
-      const double value = std::strtod(number.c_str(), &end);
-      if (end != number.c_str()) found_[metric.name] = value;
+      if (const auto value = first_number(*match)) found_[metric.name] = *value;
     }
   }
   for (const auto& [pattern, expression] : patterns_) {

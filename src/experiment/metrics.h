@@ -13,11 +13,14 @@ namespace plimsoll::experiment {
 
 struct MetricPattern {
   std::string name;
-  std::string pattern;  // its first group is the number
+  std::string pattern;  // its first group with a number in it is the metric
 };
 
 // Why it cannot be used; nothing where it can.
 std::optional<std::string> obstacle_of_pattern(const std::string& pattern);
+
+// Whether it says where the number is: a metric's pattern must.
+bool has_group(const std::string& pattern);
 
 // The same pattern with a first group that was meant for numbers, as ([0-9.]+), taking every
 // notation of one: 5e-05, -0.1, inf, nan.

@@ -32,6 +32,8 @@ class Problems {
   void count_note() { ++notes_; }
 
   const std::vector<Problem>& all() const { return all_; }
+  // File by file, from the top.
+  std::vector<Problem> in_order() const;
   size_t notes() const { return notes_; }
   bool lenient() const { return lenient_; }
   size_t errors() const;

@@ -189,7 +189,10 @@ Settings read_settings(std::string_view text, const std::string& file, const Cat
   const JsonNode* experiments = object.list("experiments");
   object.finish("the settings");
   if (experiments == nullptr) {
-    problems.error(file, root.line, "there is no list `experiments` in it");
+    if (!object.has("experiments")) {
+      problems.error(file, root.line,
+                     "there is no list `experiments` in it: these are no settings");
+    }
     return settings;
   }
   for (const JsonNode& node : experiments->items) {
@@ -201,6 +204,9 @@ Settings read_settings(std::string_view text, const std::string& file, const Cat
     } else if (auto entry = read_entry(node, defaults, file, catalog, problems)) {
       settings.entries.push_back(std::move(*entry));
     }
+  }
+  if (settings.entries.empty() && problems.errors() == 0) {
+    problems.error(file, experiments->line, "experiments is empty: there is nothing to run");
   }
   return settings;
 }

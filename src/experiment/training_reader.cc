@@ -14,6 +14,7 @@ namespace {
 using Kind = JsonNode::Kind;
 
 std::string one_of(const std::string& word, const std::vector<std::string>& known) {
+  if (known.empty()) return "; there is none";
   const auto meant = nearest(word, known);
   return meant ? fmt::format("; did you mean {}?", *meant)
                : fmt::format("; there are {}", fmt::join(known, ", "));

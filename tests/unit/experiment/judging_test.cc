@@ -32,7 +32,21 @@ TEST(Metrics, TheLastMatchCountsInAnyNotation) {
 
 TEST(Metrics, PythonsNamedGroupsAndIgnoredCaseAreUnderstood) {
   EXPECT_EQ(metric_in(R"((?i)accuracy:\s*(?P<value>[0-9.]+))", "ACCURACY: 0.75"), 0.75);
+  EXPECT_EQ(metric_in(R"(loss: (?P<value>[0-9.]+))", "loss: 5e-05"), 5e-05);
   EXPECT_TRUE(obstacle_of_pattern("([0-9"));
+}
+
+TEST(Metrics, TheGroupOfEitherAlternativeCounts) {
+  const std::string pattern = R"(acc: ([0-9.]+)|accuracy = ([0-9.]+))";
+  EXPECT_EQ(metric_in(pattern, "acc: 0.5"), 0.5);
+  EXPECT_EQ(metric_in(pattern, "accuracy = 0.75"), 0.75);
+}
+
+TEST(Metrics, APatternMustSayWhereTheNumberIs) {
+  EXPECT_TRUE(has_group("loss: ([0-9.]+)"));
+  EXPECT_TRUE(has_group("loss: (?P<value>[0-9.]+)"));
+  EXPECT_FALSE(has_group("loss: [0-9.]+"));
+  EXPECT_FALSE(has_group(R"(loss\(x\): (?:[0-9.]+))"));
 }
 
 Success judged(const std::string& log, const Terms& terms, const AttemptFacts& attempt,

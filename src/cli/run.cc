@@ -22,6 +22,7 @@
 #include "experiment/driver.h"
 #include "experiment/expected_time.h"
 #include "experiment/governor.h"
+#include "experiment/outputs.h"
 #include "experiment/supervised_child.h"
 #include "gate/options.h"
 #include "memory/host.h"
@@ -288,6 +289,7 @@ void start(const Options& options) {
                        .result = {}});
   }
   auto journal = experiment::Journal::create(folder, experiment::to_text(source), entries);
+  experiment::give_to_caller(folder);  // now, for whoever resumes it after a crash
   say("run folder: " + folder.string());
   drive(options, {.folder = folder, .gpus = std::move(gpus)}, source, batch, journal);
 }

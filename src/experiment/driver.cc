@@ -38,6 +38,10 @@ void read_log(const fs::path& file, LogReader& reader) {
   for (std::string line; std::getline(log, line);) read_lines(line, reader);
 }
 
+fs::path attempt_folder(const fs::path& experiment, size_t number) {
+  return experiment / fmt::format("attempt_{}", number);
+}
+
 std::string process_text(pid_t pid) {
   const auto stat = process::read_stat(pid);
   return fmt::format("{} {} {}", process::boot_id(), pid, stat ? stat->start_ticks : 0);
@@ -58,6 +62,7 @@ DriverEnd Driver::run() {
   recall();
   for (const Experiment& experiment : batch_.queue) {
     if (standing_[experiment.number].finished) continue;
+    take_signals(nullptr);
     if (end_.signal != 0 || !end_.paused.empty()) {
       ++end_.left;
       continue;
@@ -135,10 +140,12 @@ Retry Driver::next_move(const Experiment& experiment) const {
 }
 
 AttemptResult Driver::attempt(const Experiment& experiment, const Values& values, size_t number) {
-  const fs::path folder = options_.folder / experiment.folder / fmt::format("attempt_{}", number);
+  const fs::path folder = attempt_folder(options_.folder / experiment.folder, number);
   fs::remove_all(folder);
   fs::create_directories(folder);
-  const Terms terms = terms_of(experiment);
+  give_to_caller(options_.folder / experiment.folder);
+  Terms terms = terms_of(experiment);
+  ask_for_room(experiment, terms);
   const auto options = child_options(experiment.training, terms, values, folder);
   const auto key = static_cast<int64_t>(experiment.number);
   const auto attempt_key = static_cast<int64_t>(number);
@@ -188,7 +195,7 @@ void Driver::watch(const Experiment& experiment, SupervisedChild& child, Backgro
     std::array<pollfd, 2> events = {
         {{.fd = child.fd(), .events = POLLIN}, {.fd = signals_.fd(), .events = POLLIN}}};
     poll(events.data(), events.size(), kLookMilliseconds);
-    if (events[1].revents != 0) take_signals(child);
+    if (events[1].revents != 0) take_signals(&child);
     if (beside != nullptr) {
       if (const auto wrong = beside->look()) {
         options_.say(fmt::format("{}: {}", experiment.folder, *wrong));
@@ -203,20 +210,22 @@ void Driver::watch(const Experiment& experiment, SupervisedChild& child, Backgro
     shown_ = now;
     options_.show(progress(experiment, std::chrono::duration<double>(now - began).count()));
   }
-  take_signals(child);
+  take_signals(&child);
 }
 
-void Driver::take_signals(const SupervisedChild& child) {
+// `child` is what runs; none between two attempts.
+void Driver::take_signals(const SupervisedChild* child) {
   while (const auto signal = signals_.next()) {
     if (signal->number != SIGINT && signal->number != SIGTERM && signal->number != SIGHUP) continue;
     const bool again = end_.signal != 0;
     end_.signal = signal->number;
+    if (child == nullptr) continue;
     if (signal->number == SIGINT && !again) {
       options_.say("stopping when this attempt has ended; Ctrl-C again stops it now");
       continue;
     }
     stop_now_ = true;
-    child.ask_to_end();
+    child->ask_to_end();
   }
 }
 
@@ -330,6 +339,17 @@ Progress Driver::progress(const Experiment& running, double seconds) const {
 Terms Driver::terms_of(const Experiment& experiment) const {
   const Repository& repository = *batch_.catalog.find(experiment.training.repository);
   return merged(repository.terms, batch_.settings.entries.at(experiment.entry).terms);
+}
+
+// An attempt that failed because of others on the GPU says what room it needs: the gate waits for
+// it.
+void Driver::ask_for_room(const Experiment& experiment, Terms& terms) const {
+  const size_t attempts = standing_.at(experiment.number).last_number;
+  for (size_t number = 1; number < attempts; ++number) {
+    const auto needed =
+        gpu_room_needed(attempt_folder(options_.folder / experiment.folder, number));
+    if (needed) terms.gpu_free_bytes = std::max(*needed, terms.gpu_free_bytes.value_or(0));
+  }
 }
 
 ChildOptions Driver::child_options(const Load& load, const Terms& terms, const Values& values,

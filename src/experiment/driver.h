@@ -1,5 +1,5 @@
 // Drives a batch to its end: one experiment after the other, each attempt under exec, everything in
-// the journal before and after it. Has one thread, and must: it forks.
+// the journal before and after it.
 #pragma once
 
 #include <chrono>
@@ -59,7 +59,7 @@ class Driver {
   void run_experiment(const Experiment& experiment);
   AttemptResult attempt(const Experiment& experiment, const Values& values, size_t number);
   void watch(const Experiment& experiment, SupervisedChild& child, BackgroundLoad* beside);
-  void take_signals(const SupervisedChild& child);
+  void take_signals(const SupervisedChild* child);
   void judge(const Experiment& experiment, const ChildEnd& end, const std::filesystem::path& folder,
              AttemptResult& result) const;
   Retry next_move(const Experiment& experiment) const;
@@ -69,6 +69,7 @@ class Driver {
   void count(const Experiment& experiment, const ExperimentResult& result);
   Progress progress(const Experiment& running, double seconds) const;
   Terms terms_of(const Experiment& experiment) const;
+  void ask_for_room(const Experiment& experiment, Terms& terms) const;
   std::unique_ptr<BackgroundLoad> start_load(const Experiment& experiment,
                                              const std::filesystem::path& folder) const;
   ChildOptions child_options(const Load& load, const Terms& terms, const Values& values,

@@ -12,12 +12,13 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "base/error.h"
 #include "memory/host.h"
+#include "process/launch.h"
 #include "process/proc_stat.h"
 #include "process/process_ref.h"
 
@@ -28,14 +29,54 @@ namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 
 constexpr const char* kSelf = "/proc/self/exe";
+constexpr const char* kResultFile = "result.json";
 constexpr int kCannotStart = 125;
 constexpr milliseconds kLeftoverGrace{20000};  // longer than exec's own
 constexpr milliseconds kLook{50};
 
-// Between fork and exec: no allocation that could wait for a lock is needed, for we have one
-// thread.
-[[noreturn]] void become_exec(const ChildOptions& options, const std::vector<std::string>& words,
-                              pid_t driver) {
+// All that the child needs, made before the fork: what allocates may not run after it, should a
+// thread of ours hold the allocator's lock at that moment.
+struct Launch {
+  std::vector<std::string> words;
+  std::vector<std::string> environment;
+  std::string words_file;  // where exec's own words go
+  std::string working_folder;
+  std::vector<char*> word_pointers;
+  std::vector<char*> variable_pointers;
+
+  explicit Launch(const ChildOptions& options)
+      : words(exec_words(options)),
+        environment(process::environment_with(changes(options))),
+        words_file((options.output_folder / "exec.log").string()),
+        working_folder(options.working_folder.string()),
+        word_pointers(pointers(words)),
+        variable_pointers(pointers(environment)) {}
+
+ private:
+  static std::vector<std::string> changes(const ChildOptions& options) {
+    std::vector<std::string> all;
+    for (const auto& [name, value] : options.terms.environment) all.push_back(name + "=" + value);
+    all.push_back(fmt::format("{}={}", kBatchVariable, options.run_folder.string()));
+    return all;
+  }
+  static std::vector<char*> pointers(const std::vector<std::string>& texts) {
+    std::vector<char*> all;
+    all.reserve(texts.size() + 1);
+    for (const std::string& text : texts) all.push_back(const_cast<char*>(text.c_str()));
+    all.push_back(nullptr);
+    return all;
+  }
+};
+
+[[noreturn]] void give_up(const char* what, const char* where) {
+  for (const char* text : {what, where, ": ", strerrordesc_np(errno), "\n"}) {
+    [[maybe_unused]] const ssize_t count = write(STDERR_FILENO, text, std::strlen(text));
+  }
+  _exit(kCannotStart);
+}
+
+// Between fork and exec: system calls alone.
+[[noreturn]] void become_exec(const Launch& launch, pid_t driver) {
   setsid();
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != driver) _exit(kCannotStart);
@@ -43,28 +84,17 @@ constexpr milliseconds kLook{50};
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   std::signal(SIGINT, SIG_DFL);  // as ignored as the driver may have it, for nohup's sake
-  const fs::path words_file = options.output_folder / "exec.log";
   const int quiet = open("/dev/null", O_RDWR);
-  const int said = open(words_file.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
+  const int said = open(launch.words_file.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
   dup2(quiet, STDIN_FILENO);
   dup2(quiet, STDOUT_FILENO);
   if (said >= 0) dup2(said, STDERR_FILENO);
   syscall(SYS_close_range, 3U, ~0U, 0U);
-  if (chdir(options.working_folder.c_str()) != 0) {
-    perror(options.working_folder.c_str());
-    _exit(kCannotStart);
+  if (chdir(launch.working_folder.c_str()) != 0) {
+    give_up("cannot enter ", launch.working_folder.c_str());
   }
-  for (const auto& [name, value] : options.terms.environment) {
-    setenv(name.c_str(), value.c_str(), 1);
-  }
-  setenv(kBatchVariable, options.run_folder.c_str(), 1);
-  std::vector<char*> arguments;
-  arguments.reserve(words.size() + 1);
-  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  execv(kSelf, arguments.data());
-  perror("plimsoll exec");
-  _exit(kCannotStart);
+  execve(kSelf, launch.word_pointers.data(), launch.variable_pointers.data());
+  give_up("cannot start ", "plimsoll exec");
 }
 
 std::vector<process::ProcessStat> processes_of(const fs::path& run_folder) {
@@ -89,7 +119,7 @@ void signal_all(const std::vector<process::ProcessStat>& processes, int number) 
 std::vector<std::string> exec_words(const ChildOptions& options) {
   std::vector<std::string> words = {"plimsoll", "exec",
                                     "--log",    (options.output_folder / "training.log").string(),
-                                    "--result", (options.output_folder / "result.json").string(),
+                                    "--result", (options.output_folder / kResultFile).string(),
                                     "--grace",  fmt::format("{}s", options.grace_seconds)};
   const auto add = [&](const char* flag, std::string value) {
     words.emplace_back(flag);
@@ -113,11 +143,11 @@ std::vector<std::string> exec_words(const ChildOptions& options) {
 
 SupervisedChild::SupervisedChild(const ChildOptions& options)
     : output_folder_(options.output_folder) {
-  const std::vector<std::string> words = exec_words(options);
+  const Launch launch(options);
   const pid_t driver = getpid();
   pid_ = fork();
   if (pid_ < 0) fail_errno("start", "plimsoll exec", errno);
-  if (pid_ == 0) become_exec(options, words, driver);
+  if (pid_ == 0) become_exec(launch, driver);
   pidfd_ = Fd(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
 }
 
@@ -142,7 +172,7 @@ ChildEnd SupervisedChild::end() const {
   ChildEnd end;
   const int status = wait_status_.value_or(0);
   end.exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-  const auto text = memory::read_text(output_folder_ / "result.json");
+  const auto text = memory::read_text(output_folder_ / kResultFile);
   const auto json = nlohmann::json::parse(text.value_or(""), nullptr, false);
   if (!json.is_object()) {
     end.cause = WIFSIGNALED(status) ? "killed" : "not_started";
@@ -162,6 +192,14 @@ ChildEnd SupervisedChild::end() const {
   const auto& peak = json.at("memory").at("peak_bytes");
   if (peak.is_number()) end.peak_bytes = peak;
   return end;
+}
+
+std::optional<uint64_t> gpu_room_needed(const fs::path& attempt) {
+  const auto text = memory::read_text(attempt / kResultFile);
+  const auto json = nlohmann::json::parse(text.value_or(""), nullptr, false);
+  const nlohmann::json::json_pointer place("/verdict/gpu_room_bytes");
+  if (!json.is_object() || !json.contains(place)) return std::nullopt;
+  return json.at(place).get<uint64_t>();
 }
 
 size_t end_leftovers(const fs::path& run_folder) {

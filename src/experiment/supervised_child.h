@@ -45,7 +45,7 @@ struct ChildEnd {
 // Ends the training, and waits for that, when it goes itself.
 class SupervisedChild {
  public:
-  // To be called while the process has one thread.
+  // By the main thread: the kernel ends the child with the thread that made it.
   explicit SupervisedChild(const ChildOptions& options);
   SupervisedChild(const SupervisedChild&) = delete;
   SupervisedChild& operator=(const SupervisedChild&) = delete;
@@ -68,6 +68,10 @@ class SupervisedChild {
 
 // The words of that exec, without the program itself.
 std::vector<std::string> exec_words(const ChildOptions& options);
+
+// The room on a GPU with which the attempt of this folder would have fitted, had nobody else been
+// on it; nothing where that was not what it failed of.
+std::optional<uint64_t> gpu_room_needed(const std::filesystem::path& attempt);
 
 // Ends every process that a killed driver of this run left; exec's own keeper has mostly done so.
 // Returns how many there were.

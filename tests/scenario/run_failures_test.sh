@@ -9,6 +9,23 @@ expect 0 "1 succeeded, 0 failed"
 nothing_alive "a training's leftovers"
 ! grep -q '"leftovers_ended": 0' "$(newest)/toy_leaver_001/attempt_1/result.json" || fail "there was no leftover to end"
 
+# A neighbour on the GPU: the same values again, once there is the room that it needs.
+FAKE=$(dirname "$PLIMSOLL")/tests/libfake_nvml.so
+if [ -f "$FAKE" ]; then
+  crowd() {
+    printf 'gpu GPU-failures-%s 10000 %s util=0\n' $$ "$1" >nvml.new
+    mv nvml.new nvml
+  }
+  crowd 6000
+  (sleep 1.5; crowd 100) &
+  write_settings '{"repo": "toy", "model": "crowded", "mode": "default"}'
+  run env PLIMSOLL_NVML="$FAKE" FAKE_NVML_STATE="$WORK/nvml" "$PLIMSOLL" run -ec settings.json
+  expect 0 "gpu_memory_neighbour: the same values again" "1 succeeded"
+  [ "$(column retries)" = 1 ] || fail "$(column retries) retries: the second attempt did not wait"
+  wait
+  rm -f /run/lock/plimsoll-GPU-failures-$$.lock /tmp/plimsoll-GPU-failures-$$.lock
+fi
+
 # 2: out of its own GPU memory: smaller, where the settings say how, and written down as what it was.
 write_settings '{"repo": "toy", "model": "hungry", "mode": "default", "shrink": {"batch_size": 0.5, "min": 16}}'
 run plimsoll run -ec settings.json
@@ -51,7 +68,15 @@ expect 0 "3 succeeded"
 [ -f "$(newest)/toy_slow_003_parallel/experiment.json" ] || fail "the folder's name"
 nothing_alive "background loads"
 
-# 7: ids are unique across runs, and every row has the same columns.
+# 7: the table is there after every experiment, ids are unique across runs, and every row has the same columns.
+write_settings '{"repo": "toy", "model": "good", "mode": "default", "runs_per_config": 2}, {"repo": "toy", "model": "long", "mode": "default"}'
+"$PLIMSOLL" run -ec settings.json >output 2>&1 &
+driver=$!
+until grep -q "^\[2/3\]" output; do sleep 0.1; done
+kill -KILL $driver
+wait $driver 2>/dev/null || true
+[ "$(column training_success | grep -c True)" = 2 ] || fail "a crash has lost the table"
+nothing_alive "a crash" 80
 write_settings '{"repo": "toy", "model": "good", "mode": "default", "runs_per_config": 2}'
 run plimsoll run -ec settings.json
 one=$(newest)
@@ -86,7 +111,26 @@ expect 11 "timed_out twice" "missing_dependency: it would end the same way again
 [ "$(column retries | tr '\n' ' ')" = "1 0 " ] || fail "retries $(column retries)"
 write_settings '{"repo": "toy", "model": "missing", "mode": "default", "runs_per_config": 9}'
 run plimsoll run -ec settings.json
-expect 12 "paused: five failures in a row with one cause" "4 left"
+expect 12 "paused: five failures in a row with one cause" "4 left" "--keep-going"
+run plimsoll run --resume "$(newest)" --keep-going
+expect 11 "0 succeeded, 9 failed, 0 left"
+run plimsoll run -ec settings.json --keep-going
+expect 11 "0 succeeded, 9 failed, 0 left"
+# Output is in the log while the training runs, whatever it holds in memory.
+write_settings '{"repo": "toy", "model": "long", "mode": "default"}'
+"$PLIMSOLL" run -ec settings.json >output 2>&1 &
+driver=$!
+tries=0
+until grep -qs "loss: 1" "$WORK"/results/*/toy_long_001/attempt_1/training.log && [ $tries -gt 0 ]; do
+  tries=$((tries + 1))
+  [ $tries -lt 100 ] || fail "the log is empty while the training runs"
+  sleep 0.1
+done
+kill -TERM $driver
+code=0
+wait $driver || code=$?
+[ $code = 143 ] || fail "exit code $code after SIGTERM"
+nothing_alive "SIGTERM"
 
 write_settings '{"repo": "toy", "model": "slow", "mode": "default", "runs_per_config": 5}'
 env --default-signal=INT "$PLIMSOLL" run -ec settings.json >output 2>&1 &

@@ -29,6 +29,13 @@ case $model in
       echo "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 GiB. GPU 0 has a total capacity of 9.76 GiB of which 9.00 GiB is free. Including non-PyTorch memory, this process has 0.50 GiB memory in use."
       exit 1
     fi ;;
+  crowded)
+    used=$(sed -n 's/^gpu [^ ]* 10000 \([0-9]*\).*/\1/p' "$FAKE_NVML_STATE")
+    echo "loss: 0.7"
+    if [ "$used" -gt 1000 ]; then
+      echo "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 9.76 GiB of which 0.90 GiB is free. Including non-PyTorch memory, this process has 3.00 GiB memory in use."
+      exit 1
+    fi ;;
   missing) echo "ModuleNotFoundError: No module named 'apex'" >&2; exit 1 ;;
   leaver) setsid unruly stay & sleep 0.3; echo "loss: 0.2" ;;
   chatty) printf 'epoch 1\r\033[32mepoch 2\033[0m'; sleep 2.5; echo "loss: 0.4" ;;
@@ -41,7 +48,7 @@ END
 chmod +x repos/toy/train.sh
 cat >models_config.json <<'END'
 {"models": {"toy": {"path": "repos/toy", "train_script": "./train.sh", "model_flag": "-n",
-  "models": ["good", "slow", "long", "roadmap", "liar", "hungry", "missing", "leaver", "busy", "brief", "seconds", "chatty", "deaf"],
+  "models": ["good", "slow", "long", "roadmap", "liar", "hungry", "crowded", "missing", "leaver", "busy", "brief", "seconds", "chatty", "deaf"],
   "supported_hyperparams": {
     "epochs": {"flag": "-e", "type": "int", "default": 3, "range": [1, 500]},
     "learning_rate": {"flag": "--lr", "type": "float", "default": 3e-5, "range": [1.5e-5, 4.5e-5], "distribution": "log_uniform"},

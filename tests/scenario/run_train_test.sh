@@ -4,7 +4,8 @@
 [ -e "$(dirname "$PLIMSOLL")/libplimsoll_train.so" ] || skip "this program was built without libtorch"
 plimsoll synth --nodes 2000 --edges 16000 --classes 4 --features 16 --out graph.plim --quiet
 mkdir gnn
-printf '#!/bin/sh\nexec "%s" train ../graph.plim --memory 1G "$@"\n' "$PLIMSOLL" >gnn/train.sh
+# Every run has a folder of its own: train goes on with none that it was not asked to.
+printf '#!/bin/sh\nexec "%s" train ../graph.plim --memory 1G --save-dir "$(mktemp -d -p "$PWD")" "$@"\n' "$PLIMSOLL" >gnn/train.sh
 chmod +x gnn/train.sh
 cat >models_config.json <<'END_OF_CONFIG'
 {"models": {"gnn": {"path": "gnn", "train_script": "./train.sh", "model_flag": "--model", "models": ["sage", "gcn"],

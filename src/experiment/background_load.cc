@@ -81,6 +81,7 @@ std::optional<std::string> BackgroundLoad::watch() {
   LoadWatch::Use use{.cpu_seconds = cpu_.look(tree)};
   if (options_.uses_gpu && use_.in_doubt(seconds_of(now))) {
     std::vector<pid_t> pids;
+    pids.reserve(tree.size());
     for (const auto& process : tree) pids.push_back(process.pid);
     use.gpu = options_.uses_gpu(pids);
   }

@@ -2,11 +2,12 @@
 // none: what has never run has no expected time.
 #pragma once
 
-#include <compare>
 #include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "experiment/queue.h"
@@ -18,7 +19,10 @@ struct ExperimentKind {
   std::string repository;
   std::string model;
   bool parallel = false;
-  auto operator<=>(const ExperimentKind&) const = default;
+  bool operator<(const ExperimentKind& other) const {
+    return std::tie(repository, model, parallel) <
+           std::tie(other.repository, other.model, other.parallel);
+  }
 };
 ExperimentKind kind_of(const Experiment& experiment);
 

@@ -99,7 +99,7 @@ std::string last_line(const std::filesystem::path& log) {
 std::string last_line_of(std::string_view text) {
   while (!text.empty()) {
     const size_t end = text.find_last_of("\r\n");
-    const std::string line = printable(end == std::string::npos ? text : text.substr(end + 1));
+    std::string line = printable(end == std::string::npos ? text : text.substr(end + 1));
     if (!line.empty()) return line;
     text = text.substr(0, end == std::string::npos ? 0 : end);
   }

@@ -55,7 +55,8 @@ struct Launch {
  private:
   static std::vector<std::string> changes(const ChildOptions& options) {
     std::vector<std::string> all;
-    for (const auto& [name, value] : options.terms.environment) all.push_back(name + "=" + value);
+    for (const auto& [name, value] : options.terms.environment)
+      all.push_back(fmt::format("{}={}", name, value));
     all.push_back(fmt::format("{}={}", kBatchVariable, options.run_folder.string()));
     return all;
   }

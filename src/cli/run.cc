@@ -101,7 +101,8 @@ Source read_source(const Options& options) {
                 .lenient = options.lenient,
                 .working_folder = fs::current_path().string(),
                 .max_retries = options.max_retries,
-                .governor = options.governor};
+                .governor = options.governor,
+                .gpus = options.gpus};
   source.catalog_text = read_whole(source.catalog_file, kModelConfig);
   if (!options.settings.empty())
     source.settings_text = read_whole(options.settings, "the settings");
@@ -200,16 +201,15 @@ struct GpuClaim {
 };
 
 // Two batches on one GPU would spoil each other's figures.
-GpuClaim claim_gpus(const Options& options) {
-  if (options.gpus == "none") return {.gpus = "none", .locks = {}};
+GpuClaim claim_gpus(const std::string& gpus, bool wait) {
+  if (gpus == "none") return {.gpus = "none", .locks = {}};
   const meter::GpuAccess access = meter::open_gpus();
-  if (!access.gpus && options.gpus.empty()) return {};
-  GpuClaim claim{.gpus = options.gpus.empty() ? "all" : options.gpus, .locks = {}};
+  if (!access.gpus && gpus.empty()) return {};
+  GpuClaim claim{.gpus = gpus.empty() ? "all" : gpus, .locks = {}};
   const auto chosen = gate::choose_gpus(claim.gpus, gate::require_gpus(access).read(),
                                         memory::Host::real().variable("CUDA_VISIBLE_DEVICES"));
   for (const auto& gpu : chosen) {
-    claim.locks.push_back(
-        lock(gpu_lock_file(gpu.uuid), fmt::format("GPU {}", gpu.index), options.wait));
+    claim.locks.push_back(lock(gpu_lock_file(gpu.uuid), fmt::format("GPU {}", gpu.index), wait));
   }
   return claim;
 }
@@ -275,7 +275,7 @@ void start(const Options& options) {
   }
   Batch batch = planned(source);
   // Before a folder is made, too: who is refused leaves nothing.
-  GpuClaim gpus = claim_gpus(options);
+  GpuClaim gpus = claim_gpus(source.gpus, options.wait);
   const fs::path folder = make_run_folder(results_folder(options, batch));
   const RunLock own = lock(lock_file(folder), "this run", false);
   experiment::name_experiments(batch.queue, folder.filename().string());
@@ -308,10 +308,36 @@ void resume(const Options& options) {
   for (const auto& entry : journal.entries()) {
     batch.queue.push_back(experiment::experiment_of(entry.plan));
   }
-  drive(options, {.folder = folder, .gpus = claim_gpus(options)}, source, batch, journal);
+  drive(options,
+        {.folder = folder,
+         .gpus = claim_gpus(options.gpus.empty() ? source.gpus : options.gpus, options.wait)},
+        source, batch, journal);
+}
+
+// Nothing on the command line is without effect.
+void check_words(const Options& options) {
+  const bool names_a_batch = !options.settings.empty() || !options.words.repository.empty();
+  if (!options.settings.empty() && !options.words.repository.empty()) {
+    fail(ErrorKind::usage, "-ec names the settings of a batch, -r one training; give one of them");
+  }
+  const bool names_parts =
+      options.words.model != "default" || options.words.mutate != "all" || options.words.runs != 1;
+  if (names_parts && options.words.repository.empty()) {
+    fail(ErrorKind::usage, "-m, -mt and -n go with -r REPO; with -ec the settings say it");
+  }
+  const bool decides = names_a_batch || !options.catalog.empty() || options.seed ||
+                       options.max_retries || !options.governor.empty() ||
+                       !options.results.empty() || options.lenient || options.dry_run ||
+                       options.list;
+  if (!options.resume.empty() && decides) {
+    fail(ErrorKind::usage,
+         "--resume goes on with what the run was begun with; beside it only --gpu, --gpu-wait, "
+         "--wait and --keep-going can be given");
+  }
 }
 
 void run(const Options& options) {
+  check_words(options);
   if (!options.resume.empty()) {
     resume(options);
   } else if (options.list) {

@@ -57,7 +57,8 @@ std::string to_text(const Source& source) {
                {"seed", source.seed},
                {"lenient", source.lenient},
                {"working_folder", source.working_folder},
-               {"governor", source.governor}};
+               {"governor", source.governor},
+               {"gpus", source.gpus}};
   if (source.max_retries) json["max_retries"] = *source.max_retries;
   return json.dump();
 }
@@ -76,7 +77,8 @@ Source source_of(const std::string& text) {
                 .lenient = json.at("lenient"),
                 .working_folder = json.at("working_folder"),
                 .max_retries = {},
-                .governor = json.at("governor")};
+                .governor = json.at("governor"),
+                .gpus = json.at("gpus")};
   if (json.contains("max_retries")) source.max_retries = json.at("max_retries");
   return source;
 }

@@ -27,6 +27,7 @@ struct Source {
   std::string working_folder;  // in which paths of the files begin
   std::optional<unsigned> max_retries;
   std::string governor;
+  std::string gpus;  // as exec's --gpu; empty: all there are
 };
 std::string to_text(const Source& source);
 Source source_of(const std::string& text);

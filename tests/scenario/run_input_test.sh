@@ -19,6 +19,12 @@ run plimsoll run -ec . -c models_config.json
 expect 6 "the settings . is a folder"
 run plimsoll run
 expect 2 "name the settings with -ec FILE, or a training with -r REPO -m MODEL"
+run plimsoll run --resume . -s 3
+expect 2 "--resume goes on with what the run was begun with"
+run plimsoll run -ec settings.json -r toy
+expect 2 "give one of them"
+run plimsoll run -ec settings.json -n 5
+expect 2 "-m, -mt and -n go with -r REPO"
 run plimsoll run --resume nowhere
 expect 6 "there is no folder"
 run plimsoll run --resume .

@@ -39,7 +39,7 @@ case $model in
   missing) echo "ModuleNotFoundError: No module named 'apex'" >&2; exit 1 ;;
   leaver) setsid unruly stay & sleep 0.3; echo "loss: 0.2" ;;
   chatty) printf 'epoch 1\r\033[32mepoch 2\033[0m'; sleep 2.5; echo "loss: 0.4" ;;
-  seconds) sleep 3; echo "loss: 0.4" ;;
+  seconds) sleep 2; echo "loss: 0.4" ;;
   deaf) exec unruly stay ;;
   busy) i=0; while :; do i=$((i + 1)); done ;;
   brief) exit 0 ;;

@@ -19,7 +19,7 @@ expect 11 "the background load is none: it ended after" "(3 of 3 in a row)"
 nothing_alive "a load that ended at once"
 
 # It runs, and does nothing.
-beside long '"idle_timeout": 0.6'
+beside long '"idle_timeout": 0.4'
 run plimsoll run -ec settings.json
 expect 11 "the background load is none: it used 0.0 s of CPU and no GPU in 0." "three times"
 [ "$(column cause)" = background_invalid ] || fail "cause $(column cause)"
@@ -31,7 +31,7 @@ run plimsoll run -ec settings.json
 expect 11 "the background load is none: it ended with failed"
 
 # A load: nothing is said, it is there all the time, deaf to SIGTERM or not, and gone at the end.
-beside busy '"idle_timeout": 0.6'
+beside busy '"idle_timeout": 0.4'
 run plimsoll run -ec settings.json
 expect 0 "1 succeeded"
 ! grep -q "background load" output || fail "a load was taken for none"

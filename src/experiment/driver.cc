@@ -1,6 +1,7 @@
 #include "experiment/driver.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -36,6 +37,17 @@ double now_since_epoch() {
 void read_log(const fs::path& file, LogReader& reader) {
   std::ifstream log(file, std::ios::binary);
   for (std::string line; std::getline(log, line);) read_lines(line, reader);
+}
+
+std::string describe_end(const ExperimentResult& result) {
+  std::string text =
+      fmt::format("{} in {}", result.success ? "succeeded" : "failed: " + result.last.headline,
+                  format_seconds(result.last.seconds));
+  if (result.success && !result.last.missing_metrics.empty()) {
+    text += fmt::format("; not in its log: {}", fmt::join(result.last.missing_metrics, ", "));
+  }
+  if (!result.suspicious.empty()) text += "; suspicious: " + result.suspicious;
+  return text;
 }
 
 fs::path attempt_folder(const fs::path& experiment, size_t number) {
@@ -279,11 +291,8 @@ void Driver::finish(const Experiment& experiment) {
   count(experiment, result);
   write_whole(options_.folder / "summary.csv", summary_.text());
   give_to_caller(folder);
-  options_.say(fmt::format("[{}/{}] {} {} in {}{}", end_.succeeded + end_.failed,
-                           batch_.queue.size(), experiment.folder,
-                           result.success ? "succeeded" : "failed: " + result.last.headline,
-                           format_seconds(result.last.seconds),
-                           result.suspicious.empty() ? "" : "; suspicious: " + result.suspicious));
+  options_.say(fmt::format("[{}/{}] {} {}", end_.succeeded + end_.failed, batch_.queue.size(),
+                           experiment.folder, describe_end(result)));
   count_failure(result);
 }
 

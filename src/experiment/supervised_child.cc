@@ -32,6 +32,7 @@ constexpr const char* kSelf = "/proc/self/exe";
 constexpr const char* kResultFile = "result.json";
 constexpr int kCannotStart = 125;
 constexpr milliseconds kLeftoverGrace{20000};  // longer than exec's own
+constexpr milliseconds kKillGrace{30000};      // for the kernel to let go of what was killed
 constexpr milliseconds kLook{50};
 
 // All that the child needs, made before the fork: what allocates may not run after it, should a
@@ -211,7 +212,14 @@ size_t end_leftovers(const fs::path& run_folder) {
   while (!left.empty()) {
     std::this_thread::sleep_for(kLook);
     left = processes_of(run_folder);
-    if (std::chrono::steady_clock::now() > patience) signal_all(left, SIGKILL);
+    const auto now = std::chrono::steady_clock::now();
+    if (now > patience) signal_all(left, SIGKILL);
+    if (!left.empty() && now > patience + kKillGrace) {
+      fail(ErrorKind::io,
+           "{} (pid {}), which the last driver left, was killed and is still there: the kernel has "
+           "not let go of it; go on when it is gone",
+           process::command_line(left.front().pid), left.front().pid);
+    }
   }
   return found;
 }

@@ -42,6 +42,21 @@ run plimsoll run -ec settings.json
 expect 0 "1 succeeded"
 nothing_alive "a load that does not listen"
 
+# No CPU, but a GPU that it holds: busy, it is a load; idle, it is none. (In a pid namespace it does not know its own pid.)
+FAKE=$(dirname "$PLIMSOLL")/tests/libfake_nvml.so
+if [ -f "$FAKE" ] && [ "$(levels 2>/dev/null | head -n 1)" != pidns ]; then
+  for share in 50 0; do
+    printf 'gpu GPU-parallel-%s 10000 500 util=%s\n' $$ $share >nvml
+    beside device '"idle_timeout": 0.4'
+    run env PLIMSOLL_NVML="$FAKE" FAKE_NVML_STATE="$WORK/nvml" "$PLIMSOLL" run -ec settings.json
+    case $share in
+      50) expect 0 "1 succeeded" ;;
+      0) expect 11 "the background load is none: it used 0.0 s of CPU and no GPU" ;;
+    esac
+  done
+  rm -f /run/lock/plimsoll-GPU-parallel-$$.lock /tmp/plimsoll-GPU-parallel-$$.lock
+fi
+
 # Ended by its own time limit it is started again, no more often than allowed.
 beside busy '"timeout": 0.3' '"background_max_runs": 2'
 run plimsoll run -ec settings.json

@@ -5,8 +5,9 @@
 . "$(dirname "$0")/run_lib.sh"
 kills=${PLIMSOLL_KILLS:-8}
 count=${PLIMSOLL_EXPERIMENTS:-12}
+model=${PLIMSOLL_MODEL:-slow} # good: over at once, so that more kills meet the journal
 seed=${PLIMSOLL_SEED:-$$}
-write_settings "{\"repo\": \"toy\", \"model\": \"slow\", \"mutate\": [\"epochs\"], \"runs_per_config\": $count}"
+write_settings "{\"repo\": \"toy\", \"model\": \"$model\", \"mutate\": [\"epochs\"], \"runs_per_config\": $count}"
 # All but times and the run's name.
 table() {
   python3 -c 'import csv, sys

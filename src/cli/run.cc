@@ -14,7 +14,9 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "cli/arguments.h"
+#include "cli/batch_plan.h"
 #include "cli/command.h"
+#include "cli/driver_locks.h"
 #include "cli/live_lines.h"
 #include "cli/machine_now.h"
 #include "cli/run_folder.h"
@@ -24,9 +26,6 @@
 #include "experiment/governor.h"
 #include "experiment/outputs.h"
 #include "experiment/supervised_child.h"
-#include "gate/options.h"
-#include "memory/host.h"
-#include "meter/gpus.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -129,90 +128,19 @@ Batch planned(const Source& source) {
   return batch;
 }
 
-void print_plan(const Batch& batch, const Source& source) {
-  fmt::print("{}", experiment::describe_plan(batch.settings));
-  fmt::print("  seed {}\n", source.seed);
-}
-
-std::string command_line(const Batch& batch, const Source& source, const experiment::Load& load) {
-  const auto& repository = *batch.catalog.find(load.repository);
-  std::string line = fmt::format(
-      "cd {} &&", experiment::folder_of(repository, source).lexically_normal().string());
-  for (const auto& word : training_command(repository, load.model, load.values)) {
-    line += " " + experiment::shell_word(word);
-  }
-  return line;
-}
-
 // Where the run's folder is made: by the command line, else by the settings.
 fs::path results_folder(const Options& options, const Batch& batch) {
   return options.results.empty() ? batch.settings.results_folder : options.results;
 }
 
-void print_dry_run(const Options& options, const Batch& batch, const Source& source) {
-  print_plan(batch, source);
-  const experiment::ExpectedTimes expected(experiment::earlier_durations(
-      results_folder(options, batch), history_tables(batch, source), {}));
-  experiment::TimeLeft all;
-  for (const Experiment& experiment : batch.queue) {
-    const auto seconds = expected.of(experiment);
-    all.add(seconds);
-    fmt::print("{}, expected time {}\n  {}\n  {}\n", experiment.folder,
-               seconds ? "about " + format_seconds(*seconds) : "unknown",
-               describe(experiment.training.values),
-               command_line(batch, source, experiment.training));
-    if (experiment.background) {
-      fmt::print("  beside it: {}\n", command_line(batch, source, *experiment.background));
-    }
-  }
-  fmt::print("expected time of the batch, by medians of earlier runs: {}\n", describe(all));
-}
-
 void list_catalog(const Options& options) {
-  Problems problems(true);
   const std::string file = find_catalog(options);
-  for (const auto& repository :
-       experiment::read_catalog(read_whole(file, kModelConfig), file, problems).repositories) {
-    fmt::print("{}:", repository.name);
-    for (const auto& model : repository.models) fmt::print(" {}", model);
-    fmt::print("\n");
-    for (const auto& parameter : repository.hyperparameters) {
-      fmt::print("  {} {} [{}, {}]{}\n", parameter.name, parameter.whole ? "int" : "float",
-                 parameter.low, parameter.high, parameter.log_uniform ? " log_uniform" : "");
-    }
-  }
+  Problems problems;
+  print_catalog(experiment::read_catalog(read_whole(file, kModelConfig), file, problems));
+  report(problems);
 }
 
 using experiment::RunLock;
-
-RunLock lock(const fs::path& file, const std::string& what, bool wait) {
-  auto taken = RunLock::take(file, false);
-  if (!taken && wait) {
-    say(fmt::format("waiting: another plimsoll run has {}", what));
-    taken = RunLock::take(file, true);
-  }
-  if (!taken) fail(ErrorKind::exists, "another plimsoll run has {}; --wait waits for it", what);
-  return std::move(*taken);
-}
-
-struct GpuClaim {
-  std::string gpus;  // for exec's --gpu
-  std::vector<RunLock> locks;
-};
-
-// Two batches on one GPU would spoil each other's figures.
-GpuClaim claim_gpus(const std::string& gpus, bool wait) {
-  if (gpus == "none") return {.gpus = "none", .locks = {}};
-  const meter::GpuAccess access = meter::open_gpus();
-  if (!access.gpus && gpus.empty()) return {};
-  GpuClaim claim{.gpus = gpus.empty() ? "all" : gpus, .locks = {}};
-  const auto chosen = gate::choose_gpus(claim.gpus, gate::require_gpus(access).read(),
-                                        memory::Host::real().variable("CUDA_VISIBLE_DEVICES"));
-  for (const auto& gpu : chosen) {
-    claim.locks.push_back(lock(gpu_lock_file(gpu.uuid), fmt::format("GPU {}", gpu.index), wait));
-  }
-  return claim;
-}
 
 [[noreturn]] void end_with(const experiment::DriverEnd& end, const fs::path& folder) {
   say(fmt::format("{} succeeded, {} failed, {} left: {}", end.succeeded, end.failed, end.left,
@@ -270,14 +198,15 @@ void drive(const Options& options, const Claimed& claimed, const Source& source,
 void start(const Options& options) {
   const Source source = read_source(options);
   if (options.dry_run) {
-    print_dry_run(options, planned(source), source);
+    const Batch batch = planned(source);
+    print_dry_run(batch, source, results_folder(options, batch));
     return;
   }
   Batch batch = planned(source);
   // Before a folder is made, too: who is refused leaves nothing.
-  GpuClaim gpus = claim_gpus(source.gpus, options.wait);
+  GpuClaim gpus = claim_gpus(source.gpus, {.wait = options.wait, .say = say});
   const fs::path folder = make_run_folder(results_folder(options, batch));
-  const RunLock own = lock(lock_file(folder), "this run", false);
+  const RunLock own = take_lock(lock_file(folder), "this run", {.wait = false, .say = say});
   experiment::name_experiments(batch.queue, folder.filename().string());
   print_plan(batch, source);
   std::fflush(stdout);
@@ -297,7 +226,8 @@ void start(const Options& options) {
 void resume(const Options& options) {
   const fs::path folder = fs::absolute(options.resume).lexically_normal();
   if (!fs::is_directory(folder)) fail(ErrorKind::io, "there is no folder {}", folder.string());
-  const RunLock own = lock(lock_file(folder), folder.string(), options.wait);
+  const Waiting waiting{.wait = options.wait, .say = say};
+  const RunLock own = take_lock(lock_file(folder), folder.string(), waiting);
   auto journal = experiment::Journal::open(folder);
   if (const size_t ended = experiment::end_leftovers(folder); ended > 0) {
     say(fmt::format("ended {} processes that the last driver left", ended));
@@ -310,7 +240,7 @@ void resume(const Options& options) {
   }
   drive(options,
         {.folder = folder,
-         .gpus = claim_gpus(options.gpus.empty() ? source.gpus : options.gpus, options.wait)},
+         .gpus = claim_gpus(options.gpus.empty() ? source.gpus : options.gpus, waiting)},
         source, batch, journal);
 }
 

@@ -82,6 +82,7 @@ DriverEnd Driver::run() {
     run_experiment(experiment);
     if (!standing_[experiment.number].finished) ++end_.left;
   }
+  flag_short_ones();
   write_whole(options_.folder / "summary.csv", summary_.text());
   give_to_caller(options_.folder);
   return end_;
@@ -93,7 +94,9 @@ void Driver::recall() {
     Standing& standing = standing_[static_cast<size_t>(known.experiment)];
     standing.last_number = static_cast<size_t>(known.number);
     if (known.result.empty()) {
-      AttemptResult lost{.cause = "driver_ended", .headline = "the driver ended before it"};
+      AttemptResult lost = attempt_of(known.plan);
+      lost.cause = "driver_ended";
+      lost.headline = "the driver ended before it";
       lost.counts = false;
       journal_.end_attempt(known.experiment, known.number, to_text(lost));
       standing.attempts.push_back(lost);
@@ -162,6 +165,7 @@ AttemptResult Driver::attempt(const Experiment& experiment, const Values& values
   const auto key = static_cast<int64_t>(experiment.number);
   const auto attempt_key = static_cast<int64_t>(number);
   AttemptResult result{.started = now_since_epoch(), .values = values};
+  running_values_ = values;
   journal_.begin_attempt(key, attempt_key, to_text(result));
   background_failed_.clear();
   ChildEnd end;
@@ -308,6 +312,32 @@ void Driver::count(const Experiment& experiment, const ExperimentResult& result)
   expected_.add(experiment, result.last.seconds);
 }
 
+// When an experiment ends, those that take long may be still to come: at the end all are compared
+// once more.
+void Driver::flag_short_ones() {
+  for (const JournalEntry& entry : journal_.entries()) {
+    if (entry.result.empty()) continue;
+    ExperimentResult result = result_of(entry.result);
+    const Experiment& experiment = batch_.queue.at(static_cast<size_t>(entry.number) - 1);
+    if (!result.success || !result.suspicious.empty()) continue;
+    std::vector<double> others = seconds_[experiment.entry];
+    const auto own = std::find(others.begin(), others.end(), result.last.seconds);
+    if (own != others.end()) others.erase(own);
+    const auto suspicious = suspiciously_short(result.last.seconds, std::move(others));
+    if (!suspicious) continue;
+    result.suspicious = *suspicious;
+    journal_.finish(entry.number, to_text(result));
+    summary_.set(experiment, result);
+    std::vector<AttemptResult> attempts;
+    for (const JournalAttempt& attempt : journal_.attempts()) {
+      if (attempt.experiment == entry.number) attempts.push_back(attempt_of(attempt.result));
+    }
+    write_whole(options_.folder / experiment.folder / "experiment.json",
+                experiment_json(experiment, result, attempts));
+    options_.say(fmt::format("{} is suspicious: {}", experiment.folder, result.suspicious));
+  }
+}
+
 void Driver::count_failure(const ExperimentResult& result) {
   const std::string cause = result.success ? "" : result.last.cause;
   same_cause_ = cause == last_cause_ ? same_cause_ + 1 : 1;
@@ -327,7 +357,7 @@ void Driver::link_last(const Experiment& experiment, size_t number) const {
 Progress Driver::progress(const Experiment& running, double seconds) const {
   Progress now{.running = RunningNow{.experiment = running.folder,
                                      .attempt = standing_.at(running.number).last_number,
-                                     .values = describe(running.training.values),
+                                     .values = describe(running_values_),
                                      .last_line = last_line(options_.folder / running.folder /
                                                             "training.log"),
                                      .seconds = seconds,

@@ -67,6 +67,7 @@ class Driver {
   void count_failure(const ExperimentResult& result);
   void link_last(const Experiment& experiment, size_t number) const;
   void count(const Experiment& experiment, const ExperimentResult& result);
+  void flag_short_ones();
   Progress progress(const Experiment& running, double seconds) const;
   Terms terms_of(const Experiment& experiment) const;
   void ask_for_room(const Experiment& experiment, Terms& terms) const;
@@ -86,6 +87,7 @@ class Driver {
   ExpectedTimes expected_;
   DriverEnd end_;
   Clock::time_point shown_;
+  Values running_values_;  // of the attempt
   bool stop_now_ = false;
   std::string background_failed_;  // why the load beside the attempt was none
   std::string last_cause_;

@@ -70,9 +70,14 @@ nothing_alive "background loads"
 
 # 7: the table is there after every experiment, ids are unique across runs, and every row has the same columns.
 write_settings '{"repo": "toy", "model": "good", "mode": "default", "runs_per_config": 2}, {"repo": "toy", "model": "long", "mode": "default"}'
-"$PLIMSOLL" run -ec settings.json >output 2>&1 &
+"$PLIMSOLL" run -ec settings.json >driver.log 2>&1 &
 driver=$!
-until grep -q "^\[2/3\]" output; do sleep 0.1; done
+tries=0
+until grep -qs "^\[2/3\]" driver.log; do
+  tries=$((tries + 1))
+  [ $tries -lt 100 ] || fail "the batch does not go on: $(cat driver.log)"
+  sleep 0.1
+done
 kill -KILL $driver
 wait $driver 2>/dev/null || true
 [ "$(column training_success | grep -c True)" = 2 ] || fail "a crash has lost the table"
@@ -121,7 +126,7 @@ write_settings '{"repo": "toy", "model": "long", "mode": "default"}'
 "$PLIMSOLL" run -ec settings.json >output 2>&1 &
 driver=$!
 tries=0
-until grep -qs "loss: 1" "$WORK"/results/*/toy_long_001/attempt_1/training.log && [ $tries -gt 0 ]; do
+until grep -qs "loss: 1" "$(newest)/toy_long_001/attempt_1/training.log"; do
   tries=$((tries + 1))
   [ $tries -lt 100 ] || fail "the log is empty while the training runs"
   sleep 0.1

@@ -35,6 +35,9 @@ void add_completion(CLI::App& app);
 // `words`: what stood behind `--`, untouched by the parser.
 void add_exec(CLI::App& app, const std::vector<std::string>& words);
 void add_orphans(CLI::App& app);
+void add_run(CLI::App& app);
+void add_status(CLI::App& app);
+void add_results(CLI::App& app);
 
 // Thrown by a callback that has done its work and ends the program with a code of its own.
 struct ExitWith {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -11,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -31,6 +33,7 @@ constexpr const char* kFooter = R"(Exit codes:
   1  internal error      4  memory limit too small    7  output exists already
   2  command line wrong  5  disk full                 8  store unusable
   9  training stopped on request, --resume goes on    10  training diverged
+  11  experiments of a batch failed                   12  a batch paused: one cause, five times
   exec: the command's own code, or 121 hung, 122 memory limit, 124 timeout, 125 not supervised
   128 + N  ended by signal N
 docs/errors.md explains each of them and what to do.
@@ -41,10 +44,12 @@ Examples:
   plimsoll plan papers.plim --memory 16G
   plimsoll train papers.plim --model sage --save-dir models/
   plimsoll exec --memory 16G --timeout 2h --log run.log -- python train.py
+  plimsoll run -ec settings.json --dry-run
   plimsoll explain 137
   plimsoll completion bash)";
 
 constexpr const char* kExec = "exec";
+constexpr const char* kRun = "run";
 
 constexpr int kReaderGone = 128 + SIGPIPE;  // as a shell reports a program that SIGPIPE ended
 
@@ -130,8 +135,21 @@ std::vector<std::string> split_off_command(int& argc, char** argv) {
   return words;
 }
 
+// Options of one dash and two letters, which scripts that drive batches use and the parser has not.
+void spell_out(int argc, char** argv) {
+  static std::array<std::pair<std::string_view, std::string>, 3> long_ones = {
+      {{"-ec", "--experiment-config"}, {"-mt", "--mutate"}, {"-mr", "--max-retries"}}};
+  if (argc < 2 || std::string_view(argv[1]) != kRun) return;
+  for (int i = 2; i < argc; ++i) {
+    for (auto& [brief, whole] : long_ones) {
+      if (argv[i] == brief) argv[i] = whole.data();
+    }
+  }
+}
+
 int start(int argc, char** argv) {
   const auto words = split_off_command(argc, argv);
+  spell_out(argc, argv);
   CLI::App app(kDescription, "plimsoll");
   set_help(app);
   app.set_version_flag("--version", "plimsoll " PLIMSOLL_VERSION, "show the version")
@@ -146,14 +164,17 @@ int start(int argc, char** argv) {
   add_predict(app);
   add_exec(app, words);
   add_orphans(app);
+  add_run(app);
+  add_status(app);
+  add_results(app);
   add_explain(app);
   add_doctor(app);
   add_completion(app);
   app.footer(kFooter);
   // Before any command's callback. A supervised command must find signals as we found them, and
-  // exec forks while it has one thread: it takes signals its own way.
+  // exec and run fork while they have one thread: they take signals their own way.
   app.parse_complete_callback([&app] {
-    if (!app.got_subcommand(kExec)) take_signals();
+    if (!app.got_subcommand(kExec) && !app.got_subcommand(kRun)) take_signals();
   });
   return run(app, argc, argv);
 }

@@ -13,6 +13,7 @@
 namespace plimsoll::diagnosis {
 namespace {
 
+constexpr uint64_t kLargeShare = 4;  // a quarter of a GPU
 // Less than this is what a driver or a desktop holds, not a neighbour.
 constexpr uint64_t kNeighbourBytes = 256 * kMiB;
 
@@ -84,16 +85,21 @@ std::string describe(const GpuMessage& message) {
   return text;
 }
 
-// Would it have fitted but for the neighbours?
-bool fits_alone(const GpuMessage& message, const Evidence& known, uint64_t neighbour_bytes) {
+uint64_t total_bytes(const GpuMessage& message, const Evidence& known) {
   uint64_t total = message.total_bytes.value_or(0);
   for (const meter::GpuReading& gpu : known.gpus_before) total = std::max(total, gpu.total_bytes);
+  return total;
+}
+
+// Would it have fitted but for the neighbours?
+bool fits_alone(const GpuMessage& message, const Evidence& known, uint64_t neighbour_bytes) {
+  const uint64_t total = total_bytes(message, known);
   if (message.wanted_bytes && message.own_bytes && total > 0) {
     return *message.own_bytes + *message.wanted_bytes <= total;
   }
   if (message.wanted_bytes && total > 0 && *message.wanted_bytes > total) return false;
   // Nothing is known of its own size: a neighbour with a quarter of the GPU is the likelier cause.
-  return total > 0 && neighbour_bytes >= total / 4;
+  return total > 0 && neighbour_bytes >= total / kLargeShare;
 }
 
 Verdict neighbour_verdict(const Case& end, const GpuMessage& message, const Neighbours& others) {
@@ -102,12 +108,17 @@ Verdict neighbour_verdict(const Case& end, const GpuMessage& message, const Neig
     room = fmt::format("--gpu-free {} --gpu-wait 10m",
                        rounded_up(*message.own_bytes + *message.wanted_bytes));
   }
+  const uint64_t total = total_bytes(message, end.known);
+  const uint64_t needed = message.own_bytes && message.wanted_bytes
+                              ? *message.own_bytes + *message.wanted_bytes
+                              : total - total / kLargeShare;
   return {.cause = Cause::gpu_memory_neighbour,
           .headline = "GPU out of memory: somebody else held it" + end.after(),
           .evidence = joined({fmt::format("{} held by {}", format_bytes(others.bytes),
                                           others.who.empty() ? "others" : others.who),
                               describe(message)}),
-          .next_step = room + ", which waits until the room is there"};
+          .next_step = room + ", which waits until the room is there",
+          .gpu_room_bytes = needed};
 }
 
 }  // namespace

@@ -59,10 +59,12 @@ std::string describe(const Verdict& verdict) {
 }
 
 nlohmann::ordered_json to_json(const Verdict& verdict) {
-  return {{"cause", name(verdict.cause)},
-          {"headline", verdict.headline},
-          {"evidence", verdict.evidence},
-          {"next_step", verdict.next_step}};
+  nlohmann::ordered_json json = {{"cause", name(verdict.cause)},
+                                 {"headline", verdict.headline},
+                                 {"evidence", verdict.evidence},
+                                 {"next_step", verdict.next_step}};
+  if (verdict.gpu_room_bytes) json["gpu_room_bytes"] = *verdict.gpu_room_bytes;
+  return json;
 }
 
 }  // namespace plimsoll::diagnosis

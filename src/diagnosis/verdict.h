@@ -51,6 +51,8 @@ struct Verdict {
   std::string headline;   // "out of memory: killed by its own limit after 41 s"
   std::string evidence;   // one line
   std::string next_step;  // "--batch-size at half its value, or --memory 24G"; empty after success
+  // With gpu_memory_neighbour: the room on a GPU with which it would have fitted.
+  std::optional<uint64_t> gpu_room_bytes = {};
 };
 
 Verdict judge(const Evidence& evidence);

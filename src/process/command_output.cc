@@ -7,6 +7,7 @@
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -24,7 +25,9 @@ namespace plimsoll::process {
 namespace {
 
 constexpr size_t kBlockBytes = size_t{64} << 10;
-constexpr int kLookAgainMs = 250;  // where the file system tells nobody of changes
+constexpr int kLookAgainMs = 250;       // where the file system tells nobody of changes
+constexpr unsigned kMemoryDevices = 1;  // the kernel's number for /dev/null and its like
+constexpr unsigned kNullDevice = 3;
 
 uint64_t size_of(int fd) {
   struct stat status = {};
@@ -52,6 +55,13 @@ bool write_all(int fd, const char* data, size_t size) {
   return true;
 }
 
+// Whether what is written to it is seen by nobody: /dev/null, or a stream that was closed.
+bool leads_nowhere(int fd) {
+  struct stat status = {};
+  return fstat(fd, &status) != 0 ||
+         (S_ISCHR(status.st_mode) && status.st_rdev == makedev(kMemoryDevices, kNullDevice));
+}
+
 // The first of our own streams that is a file, for reading; errors come first.
 Fd reopen_own_stream() {
   for (const int stream : {STDERR_FILENO, STDOUT_FILENO}) {
@@ -76,6 +86,8 @@ CommandOutput::CommandOutput(const std::optional<std::filesystem::path>& log)
   if (log_) begin_ = size_of(log_.get());
   if (!has_log_) return;
   if (isatty(STDOUT_FILENO) != 0 || isatty(STDERR_FILENO) != 0) open_terminal();
+  // The kernel takes ten milliseconds and more to let go of an inotify.
+  if (leads_nowhere(STDOUT_FILENO)) return;
   growth_ = Fd(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   if (growth_) inotify_add_watch(growth_.get(), log->c_str(), IN_MODIFY);
   stop_ = Fd(eventfd(0, EFD_CLOEXEC));
@@ -128,7 +140,7 @@ void CommandOutput::resize() {
 
 void CommandOutput::begin_showing() {
   command_side_ = Fd();  // so that ours ends with the last of theirs
-  if (!has_log_) return;
+  if (!stop_) return;
   showing_ = std::thread([this] { show(); });
 }
 

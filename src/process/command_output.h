@@ -38,8 +38,9 @@ class CommandOutput {
   // Hands our terminal's size on to the command's.
   void resize();
 
-  // Shows the log on our standard output as it grows, on a thread of its own. Begin after the last
-  // fork; finish() returns when all has been shown, or our reader has gone.
+  // Shows the log on our standard output as it grows, on a thread of its own; not where that is
+  // /dev/null. Begin after the last fork; finish() returns when all has been shown, or our reader
+  // has gone.
   void begin_showing();
   void finish_showing();
 
@@ -64,7 +65,7 @@ class CommandOutput {
   Fd terminal_;         // our side of the pseudo-terminal
   Fd command_side_;
   Fd growth_;  // inotify
-  Fd stop_;    // eventfd
+  Fd stop_;    // eventfd; none where nothing is shown
   std::thread showing_;
 };
 

@@ -202,7 +202,7 @@ void Supervisor::loop() {
 
 int Supervisor::next_wait_ms(Clock::time_point now) const {
   auto until = now + kLongestWait;
-  if (leader_ != 0) until = std::min(until, sampler_.next_sample());
+  if (leader_ != 0 && !leader_ended_) until = std::min(until, sampler_.next_sample());
   if (options_.timeout_seconds && !ending_ordered_) {
     const std::chrono::duration<double> left(*options_.timeout_seconds + stopped_seconds_);
     until = std::min(until, began_ + std::chrono::duration_cast<Clock::duration>(left));

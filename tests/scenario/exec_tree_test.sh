@@ -33,4 +33,10 @@ for level in $(levels); do
   nothing_alive "$level, held output"
   echo "level $level: nothing survives"
 done
+# Waiting for what does not listen takes no CPU.
+used=$(python3 -c 'import resource, subprocess, sys
+subprocess.run(sys.argv[1:])
+usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(int((usage.ru_utime + usage.ru_stime) * 1000))' "$PLIMSOLL" exec --grace 1.5s -- sh -c 'unruly stay & sleep 0.2')
+[ "$used" -lt 500 ] || fail "$used ms of CPU while it waited 1500 ms"
 [ ! -d state/plimsoll/runs ] || [ -z "$(ls state/plimsoll/runs)" ] || fail "records are left: $(ls state/plimsoll/runs)"

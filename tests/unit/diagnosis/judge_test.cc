@@ -174,6 +174,7 @@ TEST(Judge, BlamesANeighbourWithoutWhomItWouldHaveFitted) {
   EXPECT_EQ(verdict.cause, Cause::gpu_memory_neighbour) << describe(verdict);
   EXPECT_NE(verdict.evidence.find("python other.py (pid 7, bob, 40.0 GiB)"), std::string::npos);
   EXPECT_NE(verdict.next_step.find("--gpu-free 40G --gpu-wait 10m"), std::string::npos);
+  EXPECT_EQ(verdict.gpu_room_bytes, 40 * kGiB);
 }
 
 TEST(Judge, FindsANeighbourInTorchsOwnFiguresWithoutASnapshot) {

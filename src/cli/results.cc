@@ -1,0 +1,151 @@
+// plimsoll results: the table of one run or several, by the journals.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/units.h"
+#include "cli/arguments.h"
+#include "cli/command.h"
+#include "cli/run_folder.h"
+#include "experiment/batch.h"
+#include "experiment/outputs.h"
+#include "experiment/problems.h"
+
+namespace plimsoll::cli {
+namespace {
+
+struct Options {
+  std::filesystem::path folder;
+  std::vector<std::filesystem::path> merge;
+  bool csv = false;
+  bool json = false;
+};
+
+struct Finished {
+  experiment::Experiment experiment;
+  experiment::ExperimentResult result;
+};
+
+// Of all runs, in their order. The numbers go on from one run to the next; ids stay.
+struct Merged {
+  experiment::Catalog catalog;
+  std::vector<Finished> finished;
+};
+
+void add_run(const std::filesystem::path& folder, Merged& merged) {
+  const KnownRun run = read_run(folder);
+  experiment::Problems ignored(true);
+  const auto source = experiment::source_of(experiment::Journal::open_to_read(folder).settings());
+  for (auto& repository : experiment::read_batch(source, ignored).catalog.repositories) {
+    if (merged.catalog.find(repository.name) == nullptr) {
+      merged.catalog.repositories.push_back(std::move(repository));
+    }
+  }
+  for (size_t i = 0; i < run.entries.size(); ++i) {
+    if (run.entries[i].result.empty()) continue;
+    Finished finished{.experiment = run.queue[i],
+                      .result = experiment::result_of(run.entries[i].result)};
+    finished.experiment.number = merged.finished.size() + 1;
+    merged.finished.push_back(std::move(finished));
+  }
+}
+
+std::string table(const Merged& merged) {
+  std::vector<experiment::Experiment> queue;
+  queue.reserve(merged.finished.size());
+  for (const Finished& one : merged.finished) queue.push_back(one.experiment);
+  experiment::Summary summary(queue, merged.catalog);
+  for (const Finished& one : merged.finished) summary.set(one.experiment, one.result);
+  return summary.text();
+}
+
+struct Spread {
+  std::vector<double> numbers;
+  void add(double number) {
+    if (std::isfinite(number)) numbers.push_back(number);
+  }
+  // "0.913 ± 1.2 %": mean and coefficient of variation.
+  std::string text() const {
+    if (numbers.empty()) return "-";
+    double sum = 0;
+    for (const double number : numbers) sum += number;
+    const double mean = sum / static_cast<double>(numbers.size());
+    if (numbers.size() < 2 || mean == 0) return fmt::format("{:.5g}", mean);
+    double squares = 0;
+    for (const double number : numbers) squares += (number - mean) * (number - mean);
+    const double deviation = std::sqrt(squares / static_cast<double>(numbers.size() - 1));
+    return fmt::format("{:.5g} ± {}", mean, format_percent(deviation / std::abs(mean)));
+  }
+};
+
+struct Configuration {
+  size_t runs = 0;
+  size_t succeeded = 0;
+  Spread seconds;
+  std::map<std::string, Spread> metrics;
+};
+
+void print_configurations(const Merged& merged) {
+  std::map<std::string, Configuration> all;
+  for (const auto& [made, result] : merged.finished) {
+    Configuration& one =
+        all[fmt::format("{}/{}{}: {}", made.training.repository, made.training.model,
+                        made.background ? " parallel" : "", describe(result.last.values))];
+    ++one.runs;
+    if (!result.success) continue;
+    ++one.succeeded;
+    one.seconds.add(result.last.seconds);
+    for (const auto& [name, value] : result.last.metrics) one.metrics[name].add(value);
+  }
+  for (const auto& [name, one] : all) {
+    fmt::print("{}\n  {} of {} succeeded; seconds {}", name, one.succeeded, one.runs,
+               one.seconds.text());
+    for (const auto& [metric, spread] : one.metrics) fmt::print("; {} {}", metric, spread.text());
+    fmt::print("\n");
+  }
+}
+
+void print_results(const Options& options) {
+  Merged merged;
+  add_run(options.folder, merged);
+  for (const auto& other : options.merge) add_run(other, merged);
+  if (options.csv) {
+    fmt::print("{}", table(merged));
+  } else if (options.json) {
+    auto all = nlohmann::ordered_json::array();
+    for (const auto& [made, result] : merged.finished) {
+      all.push_back(
+          nlohmann::ordered_json::parse(experiment::experiment_json(made, result, {result.last})));
+    }
+    fmt::print("{}\n", all.dump(2));
+  } else {
+    print_configurations(merged);
+  }
+}
+
+}  // namespace
+
+void add_results(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("results", "The results of batches");
+  auto options = std::make_shared<Options>();
+  command->add_option("RUN", options->folder, "folder of the run")->required();
+  command->add_option("--merge", options->merge, "further runs, in the same table")
+      ->type_name("RUN");
+  command->add_flag("--csv", options->csv, "as a table, a line an experiment")->group(kOutput);
+  add_json(*command, options->json);
+  command->footer(R"(Prints mean and coefficient of variation for each configuration.
+
+Examples:
+  plimsoll results results/run_20261115_081500
+  plimsoll results results/run_20261115_081500 --csv --merge results/run_20261116_090000)");
+  command->callback([options] { print_results(*options); });
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,360 @@
+// plimsoll run: a batch of experiments, each under exec's guarantees, all of it in a journal.
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "cli/arguments.h"
+#include "cli/batch_plan.h"
+#include "cli/command.h"
+#include "cli/driver_locks.h"
+#include "cli/live_lines.h"
+#include "cli/machine_now.h"
+#include "cli/run_folder.h"
+#include "experiment/batch.h"
+#include "experiment/driver.h"
+#include "experiment/expected_time.h"
+#include "experiment/governor.h"
+#include "experiment/outputs.h"
+#include "experiment/supervised_child.h"
+
+namespace plimsoll::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using experiment::Batch;
+using experiment::Experiment;
+using experiment::Problems;
+using experiment::Source;
+
+constexpr int kSomeFailed = 11;
+constexpr int kPaused = 12;
+constexpr const char* kBatch = "Batch";
+constexpr const char* kModelConfig = "the model config";
+
+struct Options {
+  std::string settings;
+  std::string catalog;
+  experiment::CommandLine words;
+  std::optional<uint64_t> seed;
+  std::optional<unsigned> max_retries;
+  std::string governor;
+  std::string results;
+  std::string resume;
+  std::string gpus;
+  double gpu_wait_seconds = 600;
+  bool list = false;
+  bool dry_run = false;
+  bool lenient = false;
+  bool wait = false;
+  bool keep_going = false;
+};
+
+LiveLines& screen() {
+  static LiveLines lines;
+  return lines;
+}
+
+void say(const std::string& text) { screen().say(text); }
+
+std::string read_whole(const std::string& file, const std::string& what) {
+  if (fs::is_directory(file)) fail(ErrorKind::io, "{} {} is a folder", what, file);
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) fail_errno("read", fmt::format("{} {}", what, file), errno);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+std::string find_catalog(const Options& options) {
+  if (!options.catalog.empty()) return options.catalog;
+  std::vector<fs::path> places = {"models_config.json", "config/models_config.json"};
+  if (!options.settings.empty()) {
+    places.push_back(fs::path(options.settings).parent_path() / "models_config.json");
+  }
+  for (const fs::path& place : places) {
+    if (fs::exists(place)) return place.string();
+  }
+  fail(ErrorKind::usage, "there is no models_config.json here; name the model config with -c FILE");
+}
+
+uint64_t new_seed() {
+  std::random_device device;
+  return device();
+}
+
+Source read_source(const Options& options) {
+  Source source{.catalog_file = find_catalog(options),
+                .catalog_text = {},
+                .settings_file = options.settings,
+                .settings_text = {},
+                .words = options.words,
+                .seed = options.seed ? *options.seed : new_seed(),
+                .lenient = options.lenient,
+                .working_folder = fs::current_path().string(),
+                .max_retries = options.max_retries,
+                .governor = options.governor,
+                .gpus = options.gpus};
+  source.catalog_text = read_whole(source.catalog_file, kModelConfig);
+  if (!options.settings.empty())
+    source.settings_text = read_whole(options.settings, "the settings");
+  return source;
+}
+
+void report(const Problems& problems) {
+  for (const auto& problem : problems.in_order()) say(experiment::describe(problem));
+  if (problems.notes() > 0)
+    say(fmt::format("notes in the files, which have no effect: {}", problems.notes()));
+}
+
+// Everything that is wrong, at once; nothing has been started.
+Batch planned(const Source& source) {
+  Problems problems(source.lenient);
+  Batch batch = experiment::read_batch(source, problems);
+  experiment::check_paths(batch, source, problems);
+  experiment::plan_batch(batch, source, problems);
+  report(problems);
+  if (problems.errors() > 0) {
+    fail(ErrorKind::input, "{} error{}; no experiment was started", problems.errors(),
+         problems.errors() == 1 ? "" : "s");
+  }
+  return batch;
+}
+
+// Where the run's folder is made: by the command line, else by the settings.
+fs::path results_folder(const Options& options, const Batch& batch) {
+  return options.results.empty() ? batch.settings.results_folder : options.results;
+}
+
+void list_catalog(const Options& options) {
+  const std::string file = find_catalog(options);
+  Problems problems;
+  print_catalog(experiment::read_catalog(read_whole(file, kModelConfig), file, problems));
+  report(problems);
+}
+
+using experiment::RunLock;
+
+[[noreturn]] void end_with(const experiment::DriverEnd& end, const fs::path& folder) {
+  say(fmt::format("{} succeeded, {} failed, {} left: {}", end.succeeded, end.failed, end.left,
+                  (folder / "summary.csv").string()));
+  const std::string resume = fmt::format("plimsoll run --resume {}", folder.string());
+  if (end.signal != 0) {
+    if (end.left > 0) say("stopped; go on with: " + resume);
+    throw ExitWith{128 + end.signal};
+  }
+  if (!end.paused.empty()) {
+    say(fmt::format(
+        "paused: five failures in a row with one cause: {}\ngo on with: {} --keep-going",
+        end.paused, resume));
+    throw ExitWith{kPaused};
+  }
+  throw ExitWith{end.failed > 0 ? kSomeFailed : 0};
+}
+
+struct Claimed {
+  fs::path folder;
+  GpuClaim gpus;
+};
+
+void drive(const Options& options, const Claimed& claimed, const Source& source, const Batch& batch,
+           experiment::Journal& journal) {
+  const fs::path& folder = claimed.folder;
+  const std::string& gpus = claimed.gpus.gpus;
+  const experiment::Governor governor(batch.settings.governor);
+  if (!governor.obstacle().empty()) say("warning: " + governor.obstacle());
+  experiment::DriverOptions driving{
+      .folder = folder,
+      .keep_going = options.keep_going,
+      .gpus = gpus,
+      .gpu_wait_seconds = options.gpu_wait_seconds,
+      .earlier = experiment::earlier_durations(folder.parent_path(), history_tables(batch, source),
+                                               folder),
+      .say = say};
+  MachineWatch machine(gpus.empty() ? "none" : gpus);
+  driving.uses_gpu = [&machine](const std::vector<pid_t>& processes) {
+    return machine.compute_for(processes);
+  };
+  if (screen().on_terminal()) {
+    driving.show = [&machine](const experiment::Progress& progress) {
+      screen().show(lines_of(progress, machine.read()));
+    };
+  }
+  experiment::DriverEnd end;
+  {
+    experiment::Driver driver(driving, source, batch, journal);
+    end = driver.run();
+  }
+  end_with(end, folder);
+}
+
+void start(const Options& options) {
+  const Source source = read_source(options);
+  if (options.dry_run) {
+    const Batch batch = planned(source);
+    print_dry_run(batch, source, results_folder(options, batch));
+    return;
+  }
+  Batch batch = planned(source);
+  // Before a folder is made, too: who is refused leaves nothing.
+  GpuClaim gpus = claim_gpus(source.gpus, {.wait = options.wait, .say = say});
+  const fs::path folder = make_run_folder(results_folder(options, batch));
+  const RunLock own = take_lock(lock_file(folder), "this run", {.wait = false, .say = say});
+  experiment::name_experiments(batch.queue, folder.filename().string());
+  print_plan(batch, source);
+  std::fflush(stdout);
+  std::vector<experiment::JournalEntry> entries;
+  for (const Experiment& experiment : batch.queue) {
+    entries.push_back({.number = static_cast<int64_t>(experiment.number),
+                       .id = experiment.id,
+                       .plan = experiment::to_text(experiment),
+                       .result = {}});
+  }
+  auto journal = experiment::Journal::create(folder, experiment::to_text(source), entries);
+  experiment::give_to_caller(folder);  // now, for whoever resumes it after a crash
+  say("run folder: " + folder.string());
+  drive(options, {.folder = folder, .gpus = std::move(gpus)}, source, batch, journal);
+}
+
+void resume(const Options& options) {
+  const fs::path folder = fs::absolute(options.resume).lexically_normal();
+  if (!fs::is_directory(folder)) fail(ErrorKind::io, "there is no folder {}", folder.string());
+  const Waiting waiting{.wait = options.wait, .say = say};
+  const RunLock own = take_lock(lock_file(folder), folder.string(), waiting);
+  auto journal = experiment::Journal::open(folder);
+  if (const size_t ended = experiment::end_leftovers(folder); ended > 0) {
+    say(fmt::format("ended {} processes that the last driver left", ended));
+  }
+  const Source source = experiment::source_of(journal.settings());
+  Problems known(source.lenient);
+  Batch batch = experiment::read_batch(source, known);
+  for (const auto& entry : journal.entries()) {
+    batch.queue.push_back(experiment::experiment_of(entry.plan));
+  }
+  drive(options,
+        {.folder = folder,
+         .gpus = claim_gpus(options.gpus.empty() ? source.gpus : options.gpus, waiting)},
+        source, batch, journal);
+}
+
+// Nothing on the command line is without effect.
+void check_words(const Options& options) {
+  const bool names_a_batch = !options.settings.empty() || !options.words.repository.empty();
+  if (!options.settings.empty() && !options.words.repository.empty()) {
+    fail(ErrorKind::usage, "-ec names the settings of a batch, -r one training; give one of them");
+  }
+  const bool names_parts =
+      options.words.model != "default" || options.words.mutate != "all" || options.words.runs != 1;
+  if (names_parts && options.words.repository.empty()) {
+    fail(ErrorKind::usage, "-m, -mt and -n go with -r REPO; with -ec the settings say it");
+  }
+  const bool decides = names_a_batch || !options.catalog.empty() || options.seed ||
+                       options.max_retries || !options.governor.empty() ||
+                       !options.results.empty() || options.lenient || options.dry_run ||
+                       options.list;
+  if (!options.resume.empty() && decides) {
+    fail(ErrorKind::usage,
+         "--resume goes on with what the run was begun with; beside it only --gpu, --gpu-wait, "
+         "--wait and --keep-going can be given");
+  }
+}
+
+void run(const Options& options) {
+  check_words(options);
+  if (!options.resume.empty()) {
+    resume(options);
+  } else if (options.list) {
+    list_catalog(options);
+  } else if (options.settings.empty() && options.words.repository.empty()) {
+    fail(ErrorKind::usage, "name the settings with -ec FILE, or a training with -r REPO -m MODEL");
+  } else {
+    start(options);
+  }
+}
+
+void add_batch_options(CLI::App& command, Options& options) {
+  command.add_option("--experiment-config", options.settings, "the settings (-ec)")
+      ->type_name("FILE")
+      ->group(kBatch);
+  command.add_option("-c,--config", options.catalog, "the model config; models_config.json")
+      ->type_name("FILE")
+      ->group(kBatch);
+  command.add_option("-r,--repo", options.words.repository, "without settings: the repository")
+      ->group(kBatch);
+  command.add_option("-m,--model", options.words.model, "its model")
+      ->default_str("default")
+      ->group(kBatch);
+  command.add_option("--mutate", options.words.mutate, "what to vary, as a,b or all (-mt)")
+      ->default_str("all")
+      ->group(kBatch);
+  command.add_option("-n,--runs", options.words.runs, "how many experiments")
+      ->check(whole_number(1, 1'000'000))
+      ->default_str("1")
+      ->group(kBatch);
+  command.add_option("-s,--seed", options.seed, "of the draws; by default a new one, recorded")
+      ->check(whole_number(0, UINT64_MAX))
+      ->group(kBatch);
+  command.add_option("--max-retries", options.max_retries, "of a failed experiment (-mr)")
+      ->check(whole_number(0, 1000))
+      ->group(kBatch);
+  command.add_option("-g,--governor", options.governor, "of the CPUs while the batch runs")
+      ->check(CLI::IsMember({"performance", "powersave", "ondemand", "conservative", "schedutil"}))
+      ->group(kResources);
+}
+
+}  // namespace
+
+void add_run(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("run", "Run a batch of experiments to its end");
+  auto options = std::make_shared<Options>();
+  options->words.model = "default";
+  add_batch_options(*command, *options);
+  command->add_flag("-l,--list", options->list, "list the trainings of the model config")
+      ->group(kBatch);
+  command->add_flag("--dry-run", options->dry_run, "show every draw and command, start nothing")
+      ->group(kBatch);
+  command->add_flag("--lenient", options->lenient, "errors about keys are warnings")->group(kBatch);
+  command->add_option("--resume", options->resume, "go on with this run")
+      ->type_name("FOLDER")
+      ->group(kBatch);
+  command->add_flag("--wait", options->wait, "wait for a run that has the folder or the GPU")
+      ->group(kBatch);
+  command
+      ->add_flag("--keep-going", options->keep_going,
+                 "do not pause after five failures in a row with one cause")
+      ->group(kBatch);
+  command->add_option("--results", options->results, "where the run's folder is made; results")
+      ->type_name("FOLDER")
+      ->group(kOutput);
+  command->add_option("--gpu", options->gpus, "the GPUs, as 0,1 or all, or none; all there are")
+      ->type_name("LIST")
+      ->group(kResources);
+  command
+      ->add_option_function<std::string>(
+          "--gpu-wait",
+          [options](const std::string& text) { options->gpu_wait_seconds = parse_seconds(text); },
+          "wait this long for others on them")
+      ->type_name("TIME")
+      ->default_str("10m")
+      ->group(kResources);
+  command->footer(R"(Ctrl-C once ends the batch after the attempt, twice at once; --resume goes on.
+Exit code: 0 all succeeded, 11 some failed, 12 paused after five failures with one cause,
+  3 something in the files is wrong, 7 another run has the folder or the GPU, 130 Ctrl-C
+docs/experiments.md has the formats, and a worked example.
+
+Examples:
+  plimsoll run -ec settings/mutation_2x.json -c models_config.json
+  plimsoll run -r examples -m mnist -mt epochs,learning_rate -n 5 -s 42
+  plimsoll run -ec settings.json --dry-run
+  plimsoll run --resume results/run_20261115_081500)");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace plimsoll::cli

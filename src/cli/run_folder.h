@@ -1,0 +1,33 @@
+// The folder of a run: made for a new one, or found again.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "experiment/journal.h"
+#include "experiment/queue.h"
+#include "experiment/record.h"
+
+namespace plimsoll::cli {
+
+// results/run_20261115_081500, absolute; the second one of a second gets another name.
+std::filesystem::path make_run_folder(const std::filesystem::path& results);
+
+// The file that a run's driver locks.
+std::filesystem::path lock_file(const std::filesystem::path& run);
+
+// The file that a driver locks for a GPU: one for all users of this machine.
+std::filesystem::path gpu_lock_file(const std::string& uuid);
+
+// A run as its journal tells it.
+struct KnownRun {
+  std::filesystem::path folder;
+  std::vector<experiment::Experiment> queue;
+  std::vector<experiment::JournalEntry> entries;  // as many
+  std::vector<experiment::JournalAttempt> attempts;
+  bool driven = false;  // somebody drives it now
+};
+KnownRun read_run(const std::filesystem::path& folder);
+
+}  // namespace plimsoll::cli

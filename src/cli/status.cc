@@ -1,0 +1,109 @@
+// plimsoll status: how far a batch is, from any terminal.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/machine_now.h"
+#include "cli/run_folder.h"
+#include "experiment/expected_time.h"
+#include "experiment/progress.h"
+
+namespace plimsoll::cli {
+namespace {
+
+struct Options {
+  std::filesystem::path folder;
+};
+
+std::string_view state_of(const KnownRun& run, const experiment::Progress& progress) {
+  if (run.driven) return progress.running ? "running" : "running, between two experiments";
+  return progress.left == 0 ? "finished" : "nobody drives it";
+}
+
+double seconds_since(double since_epoch) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration<double>(now).count() - since_epoch;
+}
+
+// The attempt that has begun and not ended: what runs, or what a driver that was killed left.
+std::optional<experiment::RunningNow> unfinished(const KnownRun& run,
+                                                 const experiment::ExpectedTimes& expected) {
+  for (const auto& attempt : run.attempts) {
+    if (!attempt.result.empty()) continue;
+    const auto& made = run.queue.at(static_cast<size_t>(attempt.experiment) - 1);
+    const auto begun = experiment::attempt_of(attempt.plan);
+    return experiment::RunningNow{
+        .experiment = made.folder,
+        .attempt = static_cast<size_t>(attempt.number),
+        .values = describe(begun.values),
+        .last_line = experiment::last_line(run.folder / made.folder / "training.log"),
+        .seconds = seconds_since(begun.started),
+        .expected_seconds = expected.of(made)};
+  }
+  return std::nullopt;
+}
+
+void print_failures(const KnownRun& run) {
+  for (size_t i = 0; i < run.entries.size(); ++i) {
+    if (run.entries[i].result.empty()) continue;
+    const auto result = experiment::result_of(run.entries[i].result);
+    if (result.success) continue;
+    fmt::print("  failed  {}: {}\n", run.queue[i].folder, result.last.headline);
+  }
+}
+
+void print_status(const Options& options) {
+  const KnownRun run = read_run(options.folder);
+  experiment::ExpectedTimes expected(
+      experiment::earlier_durations(run.folder.parent_path(), {}, run.folder));
+  experiment::Progress progress;
+  std::vector<const experiment::Experiment*> waiting;
+  for (size_t i = 0; i < run.entries.size(); ++i) {
+    if (run.entries[i].result.empty()) {
+      waiting.push_back(&run.queue[i]);
+      continue;
+    }
+    const auto result = experiment::result_of(run.entries[i].result);
+    ++(result.success ? progress.succeeded : progress.failed);
+    if (result.success) expected.add(run.queue[i], result.last.seconds);
+  }
+  progress.left = waiting.size();
+  const auto last = unfinished(run, expected);
+  if (run.driven) progress.running = last;
+  if (progress.running) {
+    std::erase_if(waiting, [&](const auto* one) { return one->folder == last->experiment; });
+  }
+  progress.time_left = time_left(waiting, progress.running, expected);
+  fmt::print("{}: {}\n", run.folder.string(), state_of(run, progress));
+  print_failures(run);
+  if (run.driven) {
+    for (const auto& line : lines_of(progress, MachineWatch("all").read())) {
+      fmt::print("{}\n", line);
+    }
+    return;
+  }
+  fmt::print("  {}\n", describe_counts(progress));
+  if (last) fmt::print("  interrupted: {}, attempt {}\n", last->experiment, last->attempt);
+  if (progress.left > 0)
+    fmt::print("  go on with: plimsoll run --resume {}\n", run.folder.string());
+}
+
+}  // namespace
+
+void add_status(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("status", "How far a batch is");
+  auto options = std::make_shared<Options>();
+  command->add_option("RUN", options->folder, "folder of the run")->required();
+  command->footer("Examples:\n  plimsoll status results/run_20261115_081500");
+  command->callback([options] { print_status(*options); });
+}
+
+}  // namespace plimsoll::cli

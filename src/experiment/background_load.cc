@@ -1,0 +1,106 @@
+#include "experiment/background_load.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/units.h"
+#include "process/tree.h"
+
+namespace plimsoll::experiment {
+namespace {
+
+constexpr double kImmediateSeconds = 5;  // no training worth the name is over sooner
+constexpr double kReadingsInAWindow = 10;
+
+double seconds_of(std::chrono::steady_clock::time_point time) {
+  return std::chrono::duration<double>(time.time_since_epoch()).count();
+}
+
+}  // namespace
+
+std::optional<std::string> none_because(const ChildEnd& end, bool gpu_seen) {
+  // A time limit of its own is how some loads are meant to end.
+  if (end.cause != "success" && end.cause != "timed_out") {
+    return fmt::format("it ended with {}: {}", end.cause, end.headline);
+  }
+  if (end.seconds < kImmediateSeconds && end.cause == "success") {
+    return fmt::format("it ended after {}", format_seconds(end.seconds));
+  }
+  if (!gpu_seen && end.cpu_seconds < kIdleCpuShare * end.seconds) {
+    return fmt::format("it used {} of CPU and no GPU in {}", format_seconds(end.cpu_seconds),
+                       format_seconds(end.seconds));
+  }
+  return std::nullopt;
+}
+
+BackgroundLoad::BackgroundLoad(LoadOptions options)
+    : options_(std::move(options)), use_(options_.idle_seconds) {
+  start();
+}
+
+void BackgroundLoad::start() {
+  ChildOptions child = options_.child;
+  child.output_folder /= fmt::format("run_{}", ++runs_);
+  std::filesystem::create_directories(child.output_folder);
+  child_ = std::make_unique<SupervisedChild>(child);
+  cpu_ = {};
+  use_ = LoadWatch(options_.idle_seconds);
+}
+
+std::optional<std::string> BackgroundLoad::look() {
+  if (!child_) return std::nullopt;
+  return child_->ended() ? after_end() : watch();
+}
+
+std::optional<std::string> BackgroundLoad::after_end() {
+  const auto wrong = experiment::none_because(child_->end(), use_.gpu_seen());
+  child_.reset();
+  std::optional<std::string> said;
+  if (wrong) {
+    said = none_because(*wrong);
+  } else {
+    times_none_ = 0;
+  }
+  if (invalid()) return said;
+  if (!options_.most_runs || runs_ < *options_.most_runs) {
+    start();
+    return said;
+  }
+  return fmt::format("{}{}the background load has had its {} runs; the experiment goes on alone",
+                     said.value_or(""), said ? "; " : "", runs_);
+}
+
+std::optional<std::string> BackgroundLoad::watch() {
+  const auto now = Clock::now();
+  if (now < next_reading_) return std::nullopt;
+  const std::chrono::duration<double> pause(options_.idle_seconds / kReadingsInAWindow);
+  next_reading_ = now + std::chrono::duration_cast<Clock::duration>(pause);
+  const auto tree = process::descendants(process::all_processes(), child_->pid());
+  LoadWatch::Use use{.cpu_seconds = cpu_.look(tree)};
+  if (options_.uses_gpu && use_.in_doubt(seconds_of(now))) {
+    std::vector<pid_t> pids;
+    pids.reserve(tree.size());
+    for (const auto& process : tree) pids.push_back(process.pid);
+    use.gpu = options_.uses_gpu(pids);
+  }
+  const auto window = use_.add(seconds_of(now), use);
+  if (!window) return std::nullopt;
+  if (!window->is_load()) {
+    return none_because(fmt::format("it used {} of CPU and no GPU in {}",
+                                    format_seconds(window->cpu_seconds),
+                                    format_seconds(window->seconds)));
+  }
+  times_none_ = 0;
+  return std::nullopt;
+}
+
+std::string BackgroundLoad::none_because(std::string reason) {
+  ++times_none_;
+  reason_ = std::move(reason);
+  return fmt::format("the background load is none: {} ({} of {} in a row)", reason_, times_none_,
+                     kMostTimesNone);
+}
+
+}  // namespace plimsoll::experiment

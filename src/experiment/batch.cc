@@ -1,0 +1,138 @@
+#include "experiment/batch.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "memory/host.h"
+
+namespace plimsoll::experiment {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+fs::path resolved(const fs::path& path, const Source& source, const std::string& beside) {
+  fs::path here = fs::path(source.working_folder) / path;
+  if (path.is_absolute() || fs::exists(here)) return here;
+  fs::path there = fs::path(source.working_folder) / fs::path(beside).parent_path() / path;
+  return fs::exists(there) ? there : here;
+}
+
+void check_repository(const Repository& repository, const std::string& file, const Source& source,
+                      Problems& problems) {
+  const fs::path folder = folder_of(repository, source);
+  if (!fs::is_directory(folder)) {
+    problems.error(file, repository.line,
+                   fmt::format("{}: there is no folder {}", repository.name, folder.string()));
+    return;
+  }
+  if (repository.script.empty()) return;
+  const fs::path program = repository.script.front();
+  if (program.string().find('/') == std::string::npos) return;  // found by PATH, or told by exec
+  const fs::path script = (program.is_absolute() ? program : folder / program).lexically_normal();
+  if (!fs::exists(script)) {
+    problems.error(file, repository.line,
+                   fmt::format("{}: there is no {}", repository.name, script.string()));
+  } else if (access(script.c_str(), X_OK) != 0) {
+    problems.error(file, repository.line,
+                   fmt::format("{}: {} has no run bit; chmod +x {}", repository.name,
+                               script.string(), script.string()));
+  }
+}
+
+}  // namespace
+
+std::string to_text(const Source& source) {
+  Json json = {{"catalog_file", source.catalog_file},
+               {"catalog_text", source.catalog_text},
+               {"settings_file", source.settings_file},
+               {"settings_text", source.settings_text},
+               {"repository", source.words.repository},
+               {"model", source.words.model},
+               {"mutate", source.words.mutate},
+               {"runs", source.words.runs},
+               {"seed", source.seed},
+               {"lenient", source.lenient},
+               {"working_folder", source.working_folder},
+               {"governor", source.governor},
+               {"gpus", source.gpus}};
+  if (source.max_retries) json["max_retries"] = *source.max_retries;
+  return json.dump();
+}
+
+Source source_of(const std::string& text) {
+  const Json json = Json::parse(text);
+  Source source{.catalog_file = json.at("catalog_file"),
+                .catalog_text = json.at("catalog_text"),
+                .settings_file = json.at("settings_file"),
+                .settings_text = json.at("settings_text"),
+                .words = {.repository = json.at("repository"),
+                          .model = json.at("model"),
+                          .mutate = json.at("mutate"),
+                          .runs = json.at("runs")},
+                .seed = json.at("seed"),
+                .lenient = json.at("lenient"),
+                .working_folder = json.at("working_folder"),
+                .max_retries = {},
+                .governor = json.at("governor"),
+                .gpus = json.at("gpus")};
+  if (json.contains("max_retries")) source.max_retries = json.at("max_retries");
+  return source;
+}
+
+Batch read_batch(const Source& source, Problems& problems) {
+  Batch batch;
+  batch.catalog = read_catalog(source.catalog_text, source.catalog_file, problems);
+  batch.settings =
+      source.settings_file.empty()
+          ? settings_of(source.words, batch.catalog, problems)
+          : read_settings(source.settings_text, source.settings_file, batch.catalog, problems);
+  if (source.max_retries) batch.settings.max_retries = *source.max_retries;
+  if (!source.governor.empty()) batch.settings.governor = source.governor;
+  return batch;
+}
+
+void plan_batch(Batch& batch, const Source& source, Problems& problems) {
+  std::vector<PastRun> history;
+  if (batch.settings.deduplicate) {
+    for (const fs::path& file : history_tables(batch, source)) {
+      const auto text = memory::read_text(file);
+      if (!text) {
+        problems.error(batch.settings.file, 0,
+                       fmt::format("historical_csvs: cannot read {}", file.string()));
+        continue;
+      }
+      const auto runs = read_history(*text, file.string(), problems);
+      history.insert(history.end(), runs.begin(), runs.end());
+    }
+  }
+  batch.queue = make_queue(batch.settings, batch.catalog, history, source.seed, problems);
+}
+
+std::vector<fs::path> history_tables(const Batch& batch, const Source& source) {
+  std::vector<fs::path> tables;
+  for (const std::string& file : batch.settings.history) {
+    tables.push_back(resolved(file, source, source.settings_file));
+  }
+  return tables;
+}
+
+fs::path folder_of(const Repository& repository, const Source& source) {
+  return resolved(repository.path, source, source.catalog_file);
+}
+
+void check_paths(const Batch& batch, const Source& source, Problems& problems) {
+  std::set<std::string> names;
+  for (const Entry& entry : batch.settings.entries) {
+    names.insert(entry.foreground.repository);
+    if (entry.background) names.insert(entry.background->repository);
+  }
+  for (const std::string& name : names) {
+    check_repository(*batch.catalog.find(name), batch.catalog.file, source, problems);
+  }
+}
+
+}  // namespace plimsoll::experiment

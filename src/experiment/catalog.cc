@@ -1,0 +1,269 @@
+#include "experiment/catalog.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+
+#include "experiment/object_reader.h"
+
+namespace plimsoll::experiment {
+namespace {
+
+using Kind = JsonNode::Kind;
+
+bool is_whole(double number) { return number == std::floor(number); }
+
+void read_range(ObjectReader& object, Hyperparameter& parameter) {
+  const JsonNode* range = object.list("range");
+  if (range == nullptr) return;
+  const auto& items = range->items;
+  if (items.size() != 2 || !items[0].is(Kind::number) || !items[1].is(Kind::number)) {
+    object.error(range->line, fmt::format("{}: range must be two numbers", parameter.name));
+    return;
+  }
+  parameter.low = items[0].number;
+  parameter.high = items[1].number;
+  if (parameter.low > parameter.high) {
+    object.error(range->line, fmt::format("{}: range [{}, {}] is empty: the first is larger",
+                                          parameter.name, parameter.low, parameter.high));
+  } else if (parameter.log_uniform && parameter.low <= 0) {
+    object.error(range->line, fmt::format("{}: a log_uniform range must begin above 0, not at {}",
+                                          parameter.name, parameter.low));
+  } else if (parameter.whole && !(is_whole(parameter.low) && is_whole(parameter.high))) {
+    object.error(range->line,
+                 fmt::format("{}: the range of an int must be whole numbers", parameter.name));
+  } else {
+    parameter.has_range = true;
+  }
+}
+
+void read_default(ObjectReader& object, Hyperparameter& parameter) {
+  const JsonNode* value = object.any("default");
+  if (value == nullptr || value->is(Kind::null)) return;
+  if (!value->is(Kind::number)) {
+    object.error(value->line, fmt::format("{}: default is {}; it must be a number or null",
+                                          parameter.name, name(value->kind)));
+  } else if (parameter.whole && !is_whole(value->number)) {
+    object.error(value->line,
+                 fmt::format("{}: default {} is no int", parameter.name, value->number));
+  } else {
+    parameter.default_value = value->number;
+  }
+}
+
+Hyperparameter read_hyperparameter(const JsonMember& member, ObjectReader& parent) {
+  Hyperparameter parameter{.name = member.key};
+  if (!member.value.is(Kind::object)) {
+    parent.error(member.line, fmt::format("{} is {}; it must be an object", member.key,
+                                          name(member.value.kind)));
+    return parameter;
+  }
+  ObjectReader object(member.value, parent.file(), parent.problems());
+  const auto flag = object.text("flag");
+  if (!flag) object.error(member.line, fmt::format("{} has no flag", member.key));
+  parameter.flag = flag.value_or("");
+  const std::string type = object.text("type").value_or("float");
+  parameter.whole = type == "int";
+  if (type != "int" && type != "float") {
+    object.error(object.line_of("type"),
+                 fmt::format("{}: type is '{}'; it must be int or float", member.key, type));
+  }
+  const std::string distribution = object.text("distribution").value_or("uniform");
+  parameter.log_uniform = distribution == "log_uniform";
+  if (distribution != "uniform" && distribution != "log_uniform") {
+    object.error(object.line_of("distribution"),
+                 fmt::format("{}: distribution is '{}'; it must be uniform or log_uniform",
+                             member.key, distribution));
+  }
+  read_default(object, parameter);
+  read_range(object, parameter);
+  parameter.zero_probability = object.number("zero_probability").value_or(0);
+  if (parameter.zero_probability < 0 || parameter.zero_probability > 1) {
+    object.error(object.line_of("zero_probability"),
+                 fmt::format("{}: zero_probability must be between 0 and 1", member.key));
+  }
+  object.finish(member.key);
+  return parameter;
+}
+
+void read_metrics(ObjectReader& repository, Repository& made) {
+  const JsonNode* metrics = repository.object("performance_metrics");
+  if (metrics == nullptr) return;
+  ObjectReader object(*metrics, repository.file(), repository.problems());
+  if (const JsonNode* patterns = object.object("log_patterns")) {
+    for (const JsonMember& member : patterns->members) {
+      if (!member.value.is(Kind::text)) {
+        object.error(member.line, fmt::format("the pattern of {} must be a text", member.key));
+      } else if (const auto obstacle = obstacle_of_pattern(member.value.text)) {
+        object.error(member.line, fmt::format("the pattern of {} is no regular expression: {}",
+                                              member.key, *obstacle));
+      } else if (!has_group(member.value.text)) {
+        object.error(member.line,
+                     fmt::format("the pattern of {} has no group that says where the number is; "
+                                 "write it like \"{}: ([0-9.]+)\"",
+                                 member.key, member.key));
+      } else {
+        made.metrics.push_back({.name = member.key, .pattern = member.value.text});
+      }
+    }
+  }
+  object.finish("performance_metrics");
+}
+
+void read_words(ObjectReader& object, Repository& made) {
+  const JsonNode* required = object.object("required_args");
+  if (required == nullptr) return;
+  for (const JsonMember& member : required->members) {
+    if (!member.value.is(Kind::text)) {
+      object.error(member.line, fmt::format("required_args: {} must be a text", member.key));
+      continue;
+    }
+    for (std::string& word : split_words(member.value.text)) {
+      made.required_words.push_back(std::move(word));
+    }
+  }
+}
+
+Repository read_repository(const JsonMember& member, const std::string& file, Problems& problems) {
+  Repository made{.name = member.key, .line = member.line};
+  ObjectReader object(member.value, file, problems);
+  made.path = object.text("path").value_or("");
+  if (made.path.empty()) object.error(member.line, fmt::format("{} has no path", member.key));
+  made.script = split_words(object.text("train_script").value_or(""));
+  if (made.script.empty()) {
+    object.error(member.line, fmt::format("{} has no train_script", member.key));
+  }
+  made.models = object.texts("models").value_or(std::vector<std::string>{"default"});
+  if (const JsonNode* flag = object.any("model_flag"); flag != nullptr && flag->is(Kind::text)) {
+    made.model_flag = flag->text;
+  }
+  read_words(object, made);
+  if (const JsonNode* parameters = object.object("supported_hyperparams")) {
+    for (const JsonMember& parameter : parameters->members) {
+      if (is_note(parameter.key)) {
+        problems.count_note();
+      } else {
+        made.hyperparameters.push_back(read_hyperparameter(parameter, object));
+      }
+    }
+  }
+  read_metrics(object, made);
+  made.terms = read_terms(object);
+  object.finish(fmt::format("the model config of {}", member.key));
+  return made;
+}
+
+}  // namespace
+
+const Hyperparameter* Repository::find(std::string_view parameter) const {
+  const auto found =
+      std::find_if(hyperparameters.begin(), hyperparameters.end(),
+                   [&](const Hyperparameter& candidate) { return candidate.name == parameter; });
+  return found == hyperparameters.end() ? nullptr : &*found;
+}
+
+Values Repository::defaults() const {
+  Values values;
+  for (const Hyperparameter& parameter : hyperparameters) {
+    if (!parameter.default_value) continue;
+    values.set(parameter.name, {.number = *parameter.default_value, .whole = parameter.whole});
+  }
+  return values;
+}
+
+const Repository* Catalog::find(std::string_view name) const {
+  const auto found =
+      std::find_if(repositories.begin(), repositories.end(),
+                   [&](const Repository& candidate) { return candidate.name == name; });
+  return found == repositories.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> Catalog::names() const {
+  std::vector<std::string> names;
+  for (const Repository& repository : repositories) names.push_back(repository.name);
+  return names;
+}
+
+Catalog read_catalog(std::string_view text, const std::string& file, Problems& problems) {
+  Catalog catalog{.file = file};
+  const JsonNode root = parse_json(text, file);
+  ObjectReader object(root, file, problems);
+  const JsonNode* models = object.object("models");
+  if (models == nullptr) {
+    problems.error(file, root.line, "there is no object `models` in it: it is no model config");
+    return catalog;
+  }
+  for (const JsonMember& member : models->members) {
+    if (member.value.is(Kind::object)) {
+      catalog.repositories.push_back(read_repository(member, file, problems));
+    } else if (is_note(member.key)) {
+      problems.count_note();
+    } else {
+      problems.error(
+          file, member.line,
+          fmt::format("{} is {}; it must be an object", member.key, name(member.value.kind)));
+    }
+  }
+  object.finish("the model config");
+  return catalog;
+}
+
+std::vector<std::string> split_words(std::string_view text) {
+  std::vector<std::string> words;
+  std::string word;
+  bool inside = false;
+  char quote = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\\' && quote != '\'' && i + 1 < text.size()) {
+      word += text[++i];
+      inside = true;
+    } else if (quote != 0) {
+      c == quote ? quote = 0 : (word += c, 0);
+    } else if (c == '\'' || c == '"') {
+      quote = c;
+      inside = true;
+    } else if (c == ' ' || c == '\t' || c == '\n') {
+      if (inside) words.push_back(std::move(word));
+      word.clear();
+      inside = false;
+    } else {
+      word += c;
+      inside = true;
+    }
+  }
+  if (inside) words.push_back(std::move(word));
+  return words;
+}
+
+std::string shell_word(const std::string& word) {
+  const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("-_./=:,+@%").find(c) != std::string_view::npos;
+  });
+  if (plain) return word;
+  std::string quoted = "'";
+  for (const char c : word) c == '\'' ? quoted += R"('\'')" : quoted += c;
+  return quoted + "'";
+}
+
+std::vector<std::string> training_command(const Repository& repository, const std::string& model,
+                                          const Values& values) {
+  std::vector<std::string> words = repository.script;
+  if (model != "default" && !repository.model_flag.empty()) {
+    words.push_back(repository.model_flag);
+    words.push_back(model);
+  }
+  words.insert(words.end(), repository.required_words.begin(), repository.required_words.end());
+  for (const Hyperparameter& parameter : repository.hyperparameters) {
+    const Value* value = values.find(parameter.name);
+    if (value == nullptr) continue;
+    words.push_back(parameter.flag);
+    words.push_back(text_of(*value));
+  }
+  return words;
+}
+
+}  // namespace plimsoll::experiment

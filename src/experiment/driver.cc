@@ -1,0 +1,406 @@
+#include "experiment/driver.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "experiment/success.h"
+#include "process/process_ref.h"
+
+namespace plimsoll::experiment {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::seconds kShowAgain{1};
+constexpr unsigned kPauseAfter = 5;  // failures in a row with one cause
+constexpr int kLookMilliseconds = 200;
+constexpr double kBackgroundGrace = 3;
+constexpr int kRefused = 125;  // exec's code for a command that was not started
+
+double now_since_epoch() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+void read_log(const fs::path& file, LogReader& reader) {
+  std::ifstream log(file, std::ios::binary);
+  for (std::string line; std::getline(log, line);) read_lines(line, reader);
+}
+
+std::string describe_end(const ExperimentResult& result) {
+  std::string text =
+      fmt::format("{} in {}", result.success ? "succeeded" : "failed: " + result.last.headline,
+                  format_seconds(result.last.seconds));
+  if (result.success && !result.last.missing_metrics.empty()) {
+    text += fmt::format("; not in its log: {}", fmt::join(result.last.missing_metrics, ", "));
+  }
+  if (!result.suspicious.empty()) text += "; suspicious: " + result.suspicious;
+  return text;
+}
+
+fs::path attempt_folder(const fs::path& experiment, size_t number) {
+  return experiment / fmt::format("attempt_{}", number);
+}
+
+std::string process_text(pid_t pid) {
+  const auto stat = process::read_stat(pid);
+  return fmt::format("{} {} {}", process::boot_id(), pid, stat ? stat->start_ticks : 0);
+}
+
+}  // namespace
+
+Driver::Driver(const DriverOptions& options, const Source& source, const Batch& batch,
+               Journal& journal)
+    : options_(options),
+      source_(source),
+      batch_(batch),
+      journal_(journal),
+      summary_(batch.queue, batch.catalog),
+      expected_(options.earlier) {}
+
+DriverEnd Driver::run() {
+  recall();
+  for (const Experiment& experiment : batch_.queue) {
+    if (standing_[experiment.number].finished) continue;
+    take_signals(nullptr);
+    if (end_.signal != 0 || !end_.paused.empty()) {
+      ++end_.left;
+      continue;
+    }
+    run_experiment(experiment);
+    if (!standing_[experiment.number].finished) ++end_.left;
+  }
+  flag_short_ones();
+  write_whole(options_.folder / "summary.csv", summary_.text());
+  give_to_caller(options_.folder);
+  return end_;
+}
+
+// What the journal knows: the results, and attempts that a killed driver left without one.
+void Driver::recall() {
+  for (const JournalAttempt& known : journal_.attempts()) {
+    Standing& standing = standing_[static_cast<size_t>(known.experiment)];
+    standing.last_number = static_cast<size_t>(known.number);
+    if (known.result.empty()) {
+      AttemptResult lost = attempt_of(known.plan);
+      lost.cause = "driver_ended";
+      lost.headline = "the driver ended before it";
+      lost.counts = false;
+      journal_.end_attempt(known.experiment, known.number, to_text(lost));
+      standing.attempts.push_back(lost);
+    } else {
+      standing.attempts.push_back(attempt_of(known.result));
+    }
+  }
+  for (const JournalEntry& entry : journal_.entries()) {
+    if (entry.result.empty()) continue;
+    Standing& standing = standing_[static_cast<size_t>(entry.number)];
+    const ExperimentResult result = result_of(entry.result);
+    const Experiment& experiment = batch_.queue.at(static_cast<size_t>(entry.number) - 1);
+    // A driver that was killed between journal and files left these behind.
+    const fs::path file = options_.folder / experiment.folder / "experiment.json";
+    if (!fs::exists(file)) {
+      write_whole(file, experiment_json(experiment, result, standing.attempts));
+    }
+    count(experiment, result);
+  }
+  write_whole(options_.folder / "summary.csv", summary_.text());
+}
+
+void Driver::run_experiment(const Experiment& experiment) {
+  Standing& standing = standing_[experiment.number];
+  fs::create_directories(options_.folder / experiment.folder);
+  for (;;) {
+    const Retry move = next_move(experiment);
+    if (move.move == Retry::Move::stop) break;
+    const AttemptResult result = attempt(experiment, move.values, ++standing.last_number);
+    standing.attempts.push_back(result);
+    if (result.counts && !result.after.empty()) {
+      options_.say(fmt::format("{}: {}; {}", experiment.folder, result.headline, result.after));
+    }
+    if (end_.signal == 0) continue;
+    // Asked to stop: an attempt that decides the experiment still does.
+    if (!result.counts || next_move(experiment).move != Retry::Move::stop) return;
+  }
+  finish(experiment);
+}
+
+// Over the attempts so far: the first, the next, or none.
+Retry Driver::next_move(const Experiment& experiment) const {
+  const Standing& standing = standing_.at(experiment.number);
+  Retry move{.move = Retry::Move::same, .values = experiment.training.values};
+  unsigned counted = 0;
+  std::map<std::string, unsigned> times;
+  for (const AttemptResult& attempt : standing.attempts) {
+    if (!attempt.counts) continue;
+    if (attempt.cause == "success") return {};
+    move = decide({.cause = attempt.cause,
+                   .number = ++counted,
+                   .times_with_that_cause = ++times[attempt.cause]},
+                  batch_.settings.max_retries, terms_of(experiment), attempt.values);
+  }
+  return move;
+}
+
+AttemptResult Driver::attempt(const Experiment& experiment, const Values& values, size_t number) {
+  const fs::path folder = attempt_folder(options_.folder / experiment.folder, number);
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  give_to_caller(options_.folder / experiment.folder);
+  Terms terms = terms_of(experiment);
+  ask_for_room(experiment, terms);
+  const auto options = child_options(experiment.training, terms, values, folder);
+  const auto key = static_cast<int64_t>(experiment.number);
+  const auto attempt_key = static_cast<int64_t>(number);
+  AttemptResult result{.started = now_since_epoch(), .values = values};
+  running_values_ = values;
+  journal_.begin_attempt(key, attempt_key, to_text(result));
+  background_failed_.clear();
+  ChildEnd end;
+  {
+    const auto beside = start_load(experiment, folder / "background");
+    SupervisedChild child(options);
+    journal_.attempt_started(key, attempt_key, process_text(child.pid()));
+    link_last(experiment, number);
+    watch(experiment, child, beside.get());
+    end = child.end();
+    if (beside) result.background_runs = beside->runs();
+  }
+  judge(experiment, end, folder, result);
+  standing_[experiment.number].attempts.push_back(result);  // for the policy alone
+  if (result.counts && result.cause != "success") result.after = next_move(experiment).reason;
+  standing_[experiment.number].attempts.pop_back();
+  journal_.end_attempt(key, attempt_key, to_text(result));
+  return result;
+}
+
+// Nothing where the experiment runs alone. The load has its repository's terms and its own, and the
+// experiment's environment.
+std::unique_ptr<BackgroundLoad> Driver::start_load(const Experiment& experiment,
+                                                   const fs::path& folder) const {
+  if (!experiment.background) return nullptr;
+  const Load& load = *experiment.background;
+  const Entry& entry = batch_.settings.entries.at(experiment.entry);
+  Terms terms = merged(batch_.catalog.find(load.repository)->terms, entry.background_terms);
+  terms.environment.insert(entry.terms.environment.begin(), entry.terms.environment.end());
+  LoadOptions options{.child = child_options(load, terms, load.values, folder),
+                      .most_runs = terms.background_runs,
+                      .uses_gpu = options_.uses_gpu};
+  // What is idle is noticed here, and said; exec would end it for a hang.
+  options.idle_seconds = terms.idle_seconds.value_or(options.idle_seconds);
+  options.child.terms.idle_seconds.reset();
+  options.child.grace_seconds = kBackgroundGrace;
+  return std::make_unique<BackgroundLoad>(options);
+}
+
+void Driver::watch(const Experiment& experiment, SupervisedChild& child, BackgroundLoad* beside) {
+  const auto began = Clock::now();
+  while (!child.ended()) {
+    std::array<pollfd, 2> events = {
+        {{.fd = child.fd(), .events = POLLIN}, {.fd = signals_.fd(), .events = POLLIN}}};
+    poll(events.data(), events.size(), kLookMilliseconds);
+    if (events[1].revents != 0) take_signals(&child);
+    if (beside != nullptr) {
+      if (const auto wrong = beside->look()) {
+        options_.say(fmt::format("{}: {}", experiment.folder, *wrong));
+      }
+      if (beside->invalid() && background_failed_.empty()) {
+        background_failed_ = beside->reason();
+        child.ask_to_end();
+      }
+    }
+    const auto now = Clock::now();
+    if (!options_.show || now - shown_ < kShowAgain) continue;
+    shown_ = now;
+    options_.show(progress(experiment, std::chrono::duration<double>(now - began).count()));
+  }
+  take_signals(&child);
+}
+
+// `child` is what runs; none between two attempts.
+void Driver::take_signals(const SupervisedChild* child) {
+  while (const auto signal = signals_.next()) {
+    if (signal->number != SIGINT && signal->number != SIGTERM && signal->number != SIGHUP) continue;
+    const bool again = end_.signal != 0;
+    end_.signal = signal->number;
+    if (child == nullptr) continue;
+    if (signal->number == SIGINT && !again) {
+      options_.say("stopping when this attempt has ended; Ctrl-C again stops it now");
+      continue;
+    }
+    stop_now_ = true;
+    child->ask_to_end();
+  }
+}
+
+void Driver::judge(const Experiment& experiment, const ChildEnd& end, const fs::path& folder,
+                   AttemptResult& result) const {
+  const Repository& repository = *batch_.catalog.find(experiment.training.repository);
+  const Terms terms = terms_of(experiment);
+  LogReader log(repository.metrics, patterns_of(terms));
+  read_log(folder / "training.log", log);
+  AttemptFacts facts{.cause = end.cause, .seconds = end.seconds};
+  if (!end.has_result && end.exit_code == kRefused && !options_.gpus.empty()) {
+    facts.cause = kNotAdmitted;
+  }
+  const Success judged = judge_success(facts, repository.metrics, terms, log);
+  result.cause = judged.cause;
+  result.headline = judged.reason.empty() ? end.headline : judged.reason;
+  result.evidence = end.evidence;
+  result.next_step = end.next_step;
+  result.exit_code = end.exit_code;
+  result.seconds = end.seconds;
+  result.cpu_seconds = end.cpu_seconds;
+  result.peak_bytes = end.peak_bytes;
+  result.metrics = log.metrics();
+  result.missing_metrics = judged.missing_metrics;
+  if (!background_failed_.empty()) {
+    result.cause = kBackground;
+    result.headline = "the load beside it was none, three times: " + background_failed_;
+  }
+  if (stop_now_ && result.cause != "success") {
+    result.cause = "interrupted";
+    result.counts = false;
+  }
+}
+
+void Driver::finish(const Experiment& experiment) {
+  Standing& standing = standing_[experiment.number];
+  ExperimentResult result;
+  for (const AttemptResult& attempt : standing.attempts) {
+    if (!attempt.counts) continue;
+    if (!result.last.cause.empty()) ++result.retries;
+    result.last = attempt;
+  }
+  result.success = result.last.cause == "success";
+  if (result.success) {
+    result.suspicious =
+        suspiciously_short(result.last.seconds, seconds_[experiment.entry]).value_or("");
+  }
+  journal_.finish(static_cast<int64_t>(experiment.number), to_text(result));
+  const fs::path folder = options_.folder / experiment.folder;
+  write_whole(folder / "experiment.json", experiment_json(experiment, result, standing.attempts));
+  count(experiment, result);
+  write_whole(options_.folder / "summary.csv", summary_.text());
+  give_to_caller(folder);
+  options_.say(fmt::format("[{}/{}] {} {}", end_.succeeded + end_.failed, batch_.queue.size(),
+                           experiment.folder, describe_end(result)));
+  count_failure(result);
+}
+
+// A finished one: in the table, the counts and the expected times of the others.
+void Driver::count(const Experiment& experiment, const ExperimentResult& result) {
+  Standing& standing = standing_[experiment.number];
+  standing.finished = true;
+  standing.attempts = {};
+  summary_.set(experiment, result);
+  ++(result.success ? end_.succeeded : end_.failed);
+  if (!result.success) return;
+  seconds_[experiment.entry].push_back(result.last.seconds);
+  expected_.add(experiment, result.last.seconds);
+}
+
+// When an experiment ends, those that take long may be still to come: at the end all are compared
+// once more.
+void Driver::flag_short_ones() {
+  for (const JournalEntry& entry : journal_.entries()) {
+    if (entry.result.empty()) continue;
+    ExperimentResult result = result_of(entry.result);
+    const Experiment& experiment = batch_.queue.at(static_cast<size_t>(entry.number) - 1);
+    if (!result.success || !result.suspicious.empty()) continue;
+    std::vector<double> others = seconds_[experiment.entry];
+    const auto own = std::find(others.begin(), others.end(), result.last.seconds);
+    if (own != others.end()) others.erase(own);
+    const auto suspicious = suspiciously_short(result.last.seconds, std::move(others));
+    if (!suspicious) continue;
+    result.suspicious = *suspicious;
+    journal_.finish(entry.number, to_text(result));
+    summary_.set(experiment, result);
+    std::vector<AttemptResult> attempts;
+    for (const JournalAttempt& attempt : journal_.attempts()) {
+      if (attempt.experiment == entry.number) attempts.push_back(attempt_of(attempt.result));
+    }
+    write_whole(options_.folder / experiment.folder / "experiment.json",
+                experiment_json(experiment, result, attempts));
+    options_.say(fmt::format("{} is suspicious: {}", experiment.folder, result.suspicious));
+  }
+}
+
+void Driver::count_failure(const ExperimentResult& result) {
+  const std::string cause = result.success ? "" : result.last.cause;
+  same_cause_ = cause == last_cause_ ? same_cause_ + 1 : 1;
+  last_cause_ = cause;
+  if (cause.empty() || options_.keep_going || same_cause_ < kPauseAfter) return;
+  end_.paused = fmt::format("{} ({})", cause, result.last.headline);
+}
+
+// training.log of the folder is the last attempt's, where users' scripts look for it.
+void Driver::link_last(const Experiment& experiment, size_t number) const {
+  const fs::path link = options_.folder / experiment.folder / "training.log";
+  std::error_code ignored;
+  fs::remove(link, ignored);
+  fs::create_symlink(fmt::format("attempt_{}/training.log", number), link, ignored);
+}
+
+Progress Driver::progress(const Experiment& running, double seconds) const {
+  Progress now{.running = RunningNow{.experiment = running.folder,
+                                     .attempt = standing_.at(running.number).last_number,
+                                     .values = describe(running_values_),
+                                     .last_line = last_line(options_.folder / running.folder /
+                                                            "training.log"),
+                                     .seconds = seconds,
+                                     .expected_seconds = expected_.of(running)},
+               .succeeded = end_.succeeded,
+               .failed = end_.failed,
+               .left = batch_.queue.size() - end_.succeeded - end_.failed};
+  std::vector<const Experiment*> waiting;
+  for (const Experiment& experiment : batch_.queue) {
+    const auto found = standing_.find(experiment.number);
+    const bool finished = found != standing_.end() && found->second.finished;
+    if (!finished && experiment.number != running.number) waiting.push_back(&experiment);
+  }
+  now.time_left = time_left(waiting, now.running, expected_);
+  return now;
+}
+
+Terms Driver::terms_of(const Experiment& experiment) const {
+  const Repository& repository = *batch_.catalog.find(experiment.training.repository);
+  return merged(repository.terms, batch_.settings.entries.at(experiment.entry).terms);
+}
+
+// An attempt that failed because of others on the GPU says what room it needs: the gate waits for
+// it.
+void Driver::ask_for_room(const Experiment& experiment, Terms& terms) const {
+  const size_t attempts = standing_.at(experiment.number).last_number;
+  for (size_t number = 1; number < attempts; ++number) {
+    const auto needed =
+        gpu_room_needed(attempt_folder(options_.folder / experiment.folder, number));
+    if (needed) terms.gpu_free_bytes = std::max(*needed, terms.gpu_free_bytes.value_or(0));
+  }
+}
+
+ChildOptions Driver::child_options(const Load& load, const Terms& terms, const Values& values,
+                                   const fs::path& output) const {
+  const Repository& repository = *batch_.catalog.find(load.repository);
+  return {.command = training_command(repository, load.model, values),
+          .working_folder = folder_of(repository, source_),
+          .output_folder = output,
+          .run_folder = options_.folder,
+          .gpus = options_.gpus,
+          .gpu_wait_seconds = options_.gpu_wait_seconds,
+          .terms = terms};
+}
+
+}  // namespace plimsoll::experiment

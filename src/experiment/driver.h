@@ -1,0 +1,97 @@
+// Drives a batch to its end: one experiment after the other, each attempt under exec, everything in
+// the journal before and after it.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiment/background_load.h"
+#include "experiment/batch.h"
+#include "experiment/expected_time.h"
+#include "experiment/journal.h"
+#include "experiment/outputs.h"
+#include "experiment/progress.h"
+#include "experiment/record.h"
+#include "experiment/retry.h"
+#include "process/signal_inbox.h"
+
+namespace plimsoll::experiment {
+
+struct DriverOptions {
+  std::filesystem::path folder;  // of the run, absolute
+  bool keep_going = false;
+  std::string gpus;  // as exec's --gpu; empty: none of our business
+  double gpu_wait_seconds = 600;
+  // Whether a GPU that one of these processes holds computes; may be empty.
+  std::function<bool(const std::vector<pid_t>&)> uses_gpu;
+  Durations earlier;                            // for the expected times
+  std::function<void(const std::string&)> say;  // a line for people
+  std::function<void(const Progress&)> show;    // how it stands, again and again; may be empty
+};
+
+struct DriverEnd {
+  size_t succeeded = 0;
+  size_t failed = 0;
+  size_t left = 0;
+  int signal = 0;      // that asked us to stop
+  std::string paused;  // the cause of too many failures in a row
+};
+
+class Driver {
+ public:
+  Driver(const DriverOptions& options, const Source& source, const Batch& batch, Journal& journal);
+  DriverEnd run();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Standing {                       // of one experiment
+    std::vector<AttemptResult> attempts;  // gone once it is finished: the journal has them
+    bool finished = false;
+    size_t last_number = 0;
+  };
+  void recall();
+  void run_experiment(const Experiment& experiment);
+  AttemptResult attempt(const Experiment& experiment, const Values& values, size_t number);
+  void watch(const Experiment& experiment, SupervisedChild& child, BackgroundLoad* beside);
+  void take_signals(const SupervisedChild* child);
+  void judge(const Experiment& experiment, const ChildEnd& end, const std::filesystem::path& folder,
+             AttemptResult& result) const;
+  Retry next_move(const Experiment& experiment) const;
+  void finish(const Experiment& experiment);
+  void count_failure(const ExperimentResult& result);
+  void link_last(const Experiment& experiment, size_t number) const;
+  void count(const Experiment& experiment, const ExperimentResult& result);
+  void flag_short_ones();
+  Progress progress(const Experiment& running, double seconds) const;
+  Terms terms_of(const Experiment& experiment) const;
+  void ask_for_room(const Experiment& experiment, Terms& terms) const;
+  std::unique_ptr<BackgroundLoad> start_load(const Experiment& experiment,
+                                             const std::filesystem::path& folder) const;
+  ChildOptions child_options(const Load& load, const Terms& terms, const Values& values,
+                             const std::filesystem::path& output) const;
+
+  const DriverOptions& options_;
+  const Source& source_;
+  const Batch& batch_;
+  Journal& journal_;
+  Summary summary_;
+  process::SignalInbox signals_;
+  std::map<size_t, Standing> standing_;            // by the experiments' numbers
+  std::map<size_t, std::vector<double>> seconds_;  // of an entry's experiments that succeeded
+  ExpectedTimes expected_;
+  DriverEnd end_;
+  Clock::time_point shown_;
+  Values running_values_;  // of the attempt
+  bool stop_now_ = false;
+  std::string background_failed_;  // why the load beside the attempt was none
+  std::string last_cause_;
+  unsigned same_cause_ = 0;
+};
+
+}  // namespace plimsoll::experiment

@@ -1,0 +1,89 @@
+#include "experiment/expected_time.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <system_error>
+
+#include "base/units.h"
+#include "memory/host.h"
+
+namespace plimsoll::experiment {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kMostRuns = 100;  // so that a batch begins at once, however many there were
+
+std::vector<fs::path> newest_runs(const fs::path& results) {
+  std::vector<fs::path> runs;
+  std::error_code missing;
+  for (const auto& entry : fs::directory_iterator(results, missing)) {
+    if (entry.path().filename().string().starts_with("run_")) runs.push_back(entry.path());
+  }
+  std::sort(runs.begin(), runs.end(), std::greater<>());
+  if (runs.size() > kMostRuns) runs.resize(kMostRuns);
+  return runs;
+}
+
+void add_table(const fs::path& table, Durations& durations) {
+  const auto text = memory::read_text(table);
+  if (!text) return;
+  Problems ignored;
+  for (const PastRun& run : read_history(*text, table.string(), ignored)) {
+    if (!run.success || !run.seconds || !std::isfinite(*run.seconds)) continue;
+    durations.add({.repository = run.repository, .model = run.model, .parallel = run.parallel},
+                  *run.seconds);
+  }
+}
+
+}  // namespace
+
+ExperimentKind kind_of(const Experiment& experiment) {
+  return {.repository = experiment.training.repository,
+          .model = experiment.training.model,
+          .parallel = experiment.background.has_value()};
+}
+
+void Durations::add(const ExperimentKind& kind, double seconds) {
+  auto& all = sorted_[kind];
+  all.insert(std::upper_bound(all.begin(), all.end(), seconds), seconds);
+}
+
+std::optional<double> Durations::median(const ExperimentKind& kind) const {
+  const auto found = sorted_.find(kind);
+  if (found == sorted_.end()) return std::nullopt;
+  const auto& all = found->second;
+  return (all[(all.size() - 1) / 2] + all[all.size() / 2]) / 2;
+}
+
+Durations earlier_durations(const fs::path& results, const std::vector<fs::path>& tables,
+                            const fs::path& own) {
+  Durations durations;
+  for (const fs::path& table : tables) add_table(table, durations);
+  for (const fs::path& run : newest_runs(results)) {
+    if (run.filename() != own.filename()) add_table(run / "summary.csv", durations);
+  }
+  return durations;
+}
+
+std::optional<double> ExpectedTimes::of(const Experiment& experiment) const {
+  const auto own = own_.median(kind_of(experiment));
+  return own ? own : earlier_.median(kind_of(experiment));
+}
+
+void TimeLeft::add(std::optional<double> expected) {
+  seconds += expected.value_or(0);
+  ++(expected ? known : unknown);
+}
+
+std::string describe(const TimeLeft& left) {
+  if (left.unknown == 0) return "about " + format_seconds(left.seconds);
+  if (left.known == 0) return "unknown (nothing like it has run yet)";
+  return fmt::format("about {}, and {} experiment{} of unknown length",
+                     format_seconds(left.seconds), left.unknown, left.unknown == 1 ? "" : "s");
+}
+
+}  // namespace plimsoll::experiment

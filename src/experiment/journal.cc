@@ -1,0 +1,242 @@
+#include "experiment/journal.h"
+
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "base/error.h"
+#include "base/interrupt.h"
+
+namespace plimsoll::experiment {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kVersion = "1";
+constexpr int kBusyMilliseconds = 10000;  // `status` reads while the driver writes
+
+// A transaction is on the disk when it is over (synchronous=FULL), but for those of run_unsynced().
+constexpr const char* kSettle =
+    "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; "
+    "PRAGMA cache_size=-256;";  // KiB: each page is written once and hardly read again
+constexpr const char* kTables = R"(
+  CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+  CREATE TABLE experiments (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE,
+    plan TEXT NOT NULL, result TEXT NOT NULL DEFAULT '');
+  CREATE TABLE attempts (experiment INTEGER NOT NULL REFERENCES experiments(number),
+    number INTEGER NOT NULL, plan TEXT NOT NULL, process TEXT NOT NULL DEFAULT '',
+    result TEXT NOT NULL DEFAULT '', PRIMARY KEY (experiment, number));
+)";
+
+fs::path file_in(const fs::path& folder) { return folder / "journal.sqlite"; }
+
+class Statement {
+ public:
+  Statement(sqlite3* database, const char* sql, const std::string& file)
+      : database_(database), file_(file) {
+    if (sqlite3_prepare_v2(database, sql, -1, &statement_, nullptr) != SQLITE_OK) fail_with_it();
+  }
+  Statement(const Statement&) = delete;
+  Statement& operator=(const Statement&) = delete;
+  ~Statement() { sqlite3_finalize(statement_); }
+
+  // Numbers are the first parameters of a statement, texts the others.
+  void bind(const std::vector<int64_t>& numbers, const std::vector<std::string>& texts) {
+    int index = 0;
+    for (const int64_t number : numbers) sqlite3_bind_int64(statement_, ++index, number);
+    for (const std::string& text : texts) {
+      sqlite3_bind_text(statement_, ++index, text.data(), static_cast<int>(text.size()), nullptr);
+    }
+  }
+  // False at the end.
+  bool step() {
+    const int code = sqlite3_step(statement_);
+    if (code == SQLITE_ROW) return true;
+    if (code != SQLITE_DONE) fail_with_it();
+    return false;
+  }
+  std::vector<std::string> row() const {
+    std::vector<std::string> cells;
+    for (int i = 0; i < sqlite3_column_count(statement_); ++i) {
+      const void* text = sqlite3_column_blob(statement_, i);
+      const auto size = static_cast<size_t>(sqlite3_column_bytes(statement_, i));
+      cells.emplace_back(static_cast<const char*>(text), text == nullptr ? 0 : size);
+    }
+    return cells;
+  }
+
+ private:
+  [[noreturn]] void fail_with_it() const {
+    const bool full = sqlite3_errcode(database_) == SQLITE_FULL;
+    fail(full ? ErrorKind::disk : ErrorKind::io, "the journal {}: {}", file_,
+         sqlite3_errmsg(database_));
+  }
+
+  sqlite3* database_;
+  const std::string& file_;
+  sqlite3_stmt* statement_ = nullptr;
+};
+
+void execute(sqlite3* database, const char* sql, const std::string& file) {
+  if (sqlite3_exec(database, sql, nullptr, nullptr, nullptr) == SQLITE_OK) return;
+  const bool full = sqlite3_errcode(database) == SQLITE_FULL;
+  fail(full ? ErrorKind::disk : ErrorKind::io, "the journal {}: {}", file,
+       sqlite3_errmsg(database));
+}
+
+}  // namespace
+
+void Journal::Close::operator()(sqlite3* database) const { sqlite3_close_v2(database); }
+
+Journal::Journal(const fs::path& file, int flags) : file_(file.string()) {
+  sqlite3* database = nullptr;
+  const int code = sqlite3_open_v2(file.c_str(), &database, flags, nullptr);
+  database_.reset(database);
+  if (code != SQLITE_OK) {
+    fail(ErrorKind::io, "cannot open the journal {}: {}", file_, sqlite3_errstr(code));
+  }
+  sqlite3_busy_timeout(database, kBusyMilliseconds);
+}
+
+Journal Journal::create(const fs::path& folder, const std::string& settings,
+                        const std::vector<JournalEntry>& queue) {
+  const fs::path file = file_in(folder);
+  if (fs::exists(file)) {
+    fail(ErrorKind::exists, "{} has a journal already; --resume goes on with it", folder.string());
+  }
+  Journal journal(file, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+  sqlite3* const database = journal.database_.get();
+  execute(database, kSettle, journal.file_);
+  // All of it or nothing: a driver that is killed here has planned nothing yet.
+  execute(database, "BEGIN IMMEDIATE", journal.file_);
+  execute(database, kTables, journal.file_);
+  journal.run("INSERT INTO facts VALUES ('version', ?)", {kVersion}, {});
+  journal.run("INSERT INTO facts VALUES ('settings', ?)", {settings}, {});
+  for (const JournalEntry& entry : queue) {
+    journal.run("INSERT INTO experiments (number, id, plan) VALUES (?, ?, ?)",
+                {entry.id, entry.plan}, {entry.number});
+  }
+  execute(database, "COMMIT", journal.file_);
+  return journal;
+}
+
+Journal Journal::open(const fs::path& folder) {
+  Journal journal = open_to_read(folder);
+  execute(journal.database_.get(), kSettle, journal.file_);
+  return journal;
+}
+
+Journal Journal::open_to_read(const fs::path& folder) {
+  const fs::path file = file_in(folder);
+  if (!fs::is_directory(folder)) fail(ErrorKind::io, "there is no folder {}", folder.string());
+  if (!fs::exists(file)) {
+    fail(ErrorKind::io, "{} is no run: it has no journal.sqlite", folder.string());
+  }
+  Journal journal(file, SQLITE_OPEN_READWRITE);
+  const auto version = journal.rows("SELECT name FROM sqlite_master WHERE name = 'facts'");
+  if (version.empty()) {
+    fail(ErrorKind::input, "{} was not planned to its end; start the batch anew", folder.string());
+  }
+  const auto found = journal.rows("SELECT value FROM facts WHERE name = 'version'");
+  if (found.empty() || found[0][0] != kVersion) {
+    fail(ErrorKind::input, "the journal {} is of another version", journal.file_);
+  }
+  return journal;
+}
+
+void Journal::run(const char* sql, const std::vector<std::string>& texts,
+                  const std::vector<int64_t>& numbers) const {
+  Statement statement(database_.get(), sql, file_);
+  statement.bind(numbers, texts);
+  statement.step();
+}
+
+// Written, and synced with the next one that is: a sync takes as long as all else of an experiment.
+void Journal::run_unsynced(const char* sql, const std::vector<std::string>& texts,
+                           const std::vector<int64_t>& numbers) const {
+  execute(database_.get(), "PRAGMA synchronous=NORMAL", file_);
+  run(sql, texts, numbers);
+  execute(database_.get(), "PRAGMA synchronous=FULL", file_);
+}
+
+std::vector<std::vector<std::string>> Journal::rows(const char* sql) const {
+  Statement statement(database_.get(), sql, file_);
+  std::vector<std::vector<std::string>> all;
+  while (statement.step()) all.push_back(statement.row());
+  return all;
+}
+
+std::string Journal::settings() const {
+  return rows("SELECT value FROM facts WHERE name = 'settings'").at(0).at(0);
+}
+
+std::vector<JournalEntry> Journal::entries() const {
+  std::vector<JournalEntry> entries;
+  for (auto& row : rows("SELECT number, id, plan, result FROM experiments ORDER BY number")) {
+    entries.push_back({.number = std::stoll(row[0]),
+                       .id = std::move(row[1]),
+                       .plan = std::move(row[2]),
+                       .result = std::move(row[3])});
+  }
+  return entries;
+}
+
+std::vector<JournalAttempt> Journal::attempts() const {
+  std::vector<JournalAttempt> attempts;
+  for (auto& row : rows("SELECT experiment, number, plan, process, result FROM attempts "
+                        "ORDER BY experiment, number")) {
+    attempts.push_back({.experiment = std::stoll(row[0]),
+                        .number = std::stoll(row[1]),
+                        .plan = std::move(row[2]),
+                        .process = std::move(row[3]),
+                        .result = std::move(row[4])});
+  }
+  return attempts;
+}
+
+void Journal::begin_attempt(int64_t experiment, int64_t number, const std::string& plan) {
+  run("INSERT INTO attempts (experiment, number, plan) VALUES (?, ?, ?)", {plan},
+      {experiment, number});
+}
+
+void Journal::attempt_started(int64_t experiment, int64_t number, const std::string& process) {
+  run_unsynced("UPDATE attempts SET process = ?3 WHERE experiment = ?1 AND number = ?2", {process},
+               {experiment, number});
+}
+
+void Journal::end_attempt(int64_t experiment, int64_t number, const std::string& result) {
+  run_unsynced("UPDATE attempts SET result = ?3 WHERE experiment = ?1 AND number = ?2", {result},
+               {experiment, number});
+}
+
+void Journal::finish(int64_t experiment, const std::string& result) {
+  run("UPDATE experiments SET result = ?2 WHERE number = ?1", {result}, {experiment});
+}
+
+std::optional<RunLock> RunLock::take(const fs::path& file, bool wait) {
+  Fd lock(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
+  // Another user's, in a folder that all share: reading is enough to lock it.
+  if (!lock) lock = Fd(open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!lock) fail_errno("open the lock", file.string(), errno);
+  fchmod(lock.get(), 0644);  // whatever the umask; fails for another user's, which has it
+  while (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK && errno != EINTR) fail_errno("lock", file.string(), errno);
+    if (!wait) return std::nullopt;
+    throw_if_interrupted();
+    usleep(100'000);
+  }
+  return RunLock(std::move(lock));
+}
+
+bool RunLock::is_taken(const fs::path& file) {
+  const Fd lock(open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!lock || flock(lock.get(), LOCK_SH | LOCK_NB) == 0) return false;
+  return errno == EWOULDBLOCK;
+}
+
+}  // namespace plimsoll::experiment

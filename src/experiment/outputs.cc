@@ -1,0 +1,163 @@
+#include "experiment/outputs.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "base/error.h"
+
+namespace plimsoll::experiment {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+// The names that users' scripts read. Empty cells: not measured, which is not 0.
+constexpr std::array<const char*, 11> kEnergyColumns = {
+    "energy_cpu_pkg_joules",       "energy_cpu_ram_joules",       "energy_cpu_total_joules",
+    "energy_gpu_avg_watts",        "energy_gpu_max_watts",        "energy_gpu_min_watts",
+    "energy_gpu_total_joules",     "energy_gpu_temp_avg_celsius", "energy_gpu_temp_max_celsius",
+    "energy_gpu_util_avg_percent", "energy_gpu_util_max_percent"};
+
+void add_new(std::vector<std::string>& names, const std::string& name) {
+  if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+}
+
+std::string error_message(const ExperimentResult& result) {
+  if (result.success) return "";
+  return fmt::format("{}: {}", result.last.cause, result.last.headline);
+}
+
+Json energy_json() {
+  return {{"quality", "unavailable"}, {"reason", "energy was not measured in this run"}};
+}
+
+Json training_json(const Load& load, const AttemptResult& last, const ExperimentResult& result) {
+  return {{"repository", load.repository},
+          {"model", load.model},
+          {"hyperparameters", plain_json(last.values)},
+          {"duration_seconds", last.seconds},
+          {"energy_metrics", energy_json()},
+          {"performance_metrics", plain_json(last.metrics)},
+          {"training_success", result.success},
+          {"retries", result.retries},
+          {"error_message", error_message(result)}};
+}
+
+}  // namespace
+
+Summary::Summary(const std::vector<Experiment>& queue, const Catalog& catalog) {
+  for (const Experiment& experiment : queue) {
+    const Repository* repository = catalog.find(experiment.training.repository);
+    if (repository == nullptr) continue;
+    for (const Hyperparameter& parameter : repository->hyperparameters) {
+      add_new(parameters_, parameter.name);
+    }
+    for (const MetricPattern& metric : repository->metrics) add_new(metrics_, metric.name);
+  }
+}
+
+Row Summary::row(const Experiment& experiment, const ExperimentResult& result) const {
+  Row cells = {experiment.id,
+               iso_time(result.last.started),
+               experiment.training.repository,
+               experiment.training.model,
+               result.success ? "True" : "False",
+               fmt::format("{:.3f}", result.last.seconds),
+               fmt::format("{}", result.retries)};
+  for (const std::string& name : parameters_) {
+    const Value* value = result.last.values.find(name);
+    cells.push_back(value == nullptr ? "" : text_of(*value));
+  }
+  for (const std::string& name : metrics_) {
+    const auto found = result.last.metrics.find(name);
+    cells.push_back(found == result.last.metrics.end() ? "" : fmt::format("{}", found->second));
+  }
+  cells.insert(cells.end(), kEnergyColumns.size(), "");
+  cells.emplace_back(experiment.background ? "parallel" : experiment.mode);
+  cells.push_back(result.last.cause);
+  cells.push_back(result.suspicious);
+  return cells;
+}
+
+void Summary::set(const Experiment& experiment, const ExperimentResult& result) {
+  lines_[experiment.number] = table_line(row(experiment, result));
+}
+
+std::string Summary::text() const {
+  Row header = {"experiment_id",    "timestamp",        "repository", "model",
+                "training_success", "duration_seconds", "retries"};
+  for (const std::string& name : parameters_) header.push_back("hyperparam_" + name);
+  for (const std::string& name : metrics_) header.push_back("perf_" + name);
+  header.insert(header.end(), kEnergyColumns.begin(), kEnergyColumns.end());
+  for (const char* name : {"mode", "cause", "suspicious"}) header.emplace_back(name);
+  std::string text = table_line(header);
+  for (const auto& [number, line] : lines_) text += line;
+  return text;
+}
+
+std::string experiment_json(const Experiment& experiment, const ExperimentResult& result,
+                            const std::vector<AttemptResult>& attempts) {
+  Json json = {{"experiment_id", experiment.id}, {"timestamp", iso_time(result.last.started)}};
+  const Json training = training_json(experiment.training, result.last, result);
+  json.update(training);
+  json["mode"] = experiment.background ? "parallel" : experiment.mode;
+  if (experiment.background) {
+    json["foreground"] = training;
+    json["background"] = {{"repository", experiment.background->repository},
+                          {"model", experiment.background->model},
+                          {"hyperparameters", plain_json(experiment.background->values)},
+                          {"runs", result.last.background_runs}};
+  }
+  json["cause"] = result.last.cause;
+  json["missing_metrics"] = result.last.missing_metrics;
+  json["suspicious"] = result.suspicious;
+  json["attempts"] = Json::array();
+  for (const AttemptResult& attempt : attempts) {
+    json["attempts"].push_back({{"cause", attempt.cause},
+                                {"headline", attempt.headline},
+                                {"evidence", attempt.evidence},
+                                {"next_step", attempt.next_step},
+                                {"then", attempt.after},
+                                {"exit_code", attempt.exit_code},
+                                {"timestamp", iso_time(attempt.started)},
+                                {"duration_seconds", attempt.seconds},
+                                {"cpu_seconds", attempt.cpu_seconds},
+                                {"peak_memory_bytes", attempt.peak_bytes},
+                                {"hyperparameters", plain_json(attempt.values)},
+                                {"counts", attempt.counts}});
+  }
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+void write_whole(const fs::path& file, const std::string& text) {
+  const fs::path unfinished = file.string() + ".partial";
+  {
+    std::ofstream stream(unfinished, std::ios::binary);
+    stream << text << std::flush;
+    if (!stream) fail_errno("write", unfinished.string(), errno);
+  }
+  fs::rename(unfinished, file);
+}
+
+void give_to_caller(const fs::path& folder) {
+  const char* user = std::getenv("SUDO_UID");
+  const char* group = std::getenv("SUDO_GID");
+  if (user == nullptr || group == nullptr || geteuid() != 0) return;
+  const auto uid = static_cast<uid_t>(std::strtoul(user, nullptr, 10));
+  const auto gid = static_cast<gid_t>(std::strtoul(group, nullptr, 10));
+  const auto give = [&](const fs::path& path) {
+    return lchown(path.c_str(), uid, gid) == 0;  // one that vanished meanwhile needs no owner
+  };
+  give(folder);
+  std::error_code ignored;
+  for (const auto& entry : fs::recursive_directory_iterator(folder, ignored)) give(entry.path());
+}
+
+}  // namespace plimsoll::experiment

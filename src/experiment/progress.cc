@@ -1,0 +1,109 @@
+#include "experiment/progress.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <string_view>
+
+#include "base/units.h"
+
+namespace plimsoll::experiment {
+namespace {
+
+constexpr std::streamoff kTailBytes = 4096;
+constexpr char kEscape = '\033';
+
+bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+
+// Colours and cursor movements end with a letter; other control characters are blanks.
+std::string printable(std::string_view line) {
+  std::string text;
+  for (size_t i = 0; i < line.size(); ++i) {
+    if (line[i] == kEscape && i + 1 < line.size() && line[i + 1] == '[') {
+      for (i += 2; i < line.size() && (line[i] < '@' || line[i] > '~');) ++i;
+    } else {
+      text += is_control(line[i]) ? ' ' : line[i];
+    }
+  }
+  const size_t begin = text.find_first_not_of(' ');
+  if (begin == std::string::npos) return "";
+  return text.substr(begin, text.find_last_not_of(' ') - begin + 1);
+}
+
+std::string describe_gpu(const meter::GpuReading& gpu) {
+  std::string text = fmt::format("GPU {} {} of {}", gpu.index, format_bytes(gpu.used_bytes),
+                                 format_bytes(gpu.total_bytes));
+  if (gpu.utilisation_percent) text += fmt::format(" {} %", *gpu.utilisation_percent);
+  if (gpu.power_watts) text += fmt::format(" {:.0f} W", *gpu.power_watts);
+  if (gpu.temperature_celsius) text += fmt::format(" {} °C", *gpu.temperature_celsius);
+  return text;
+}
+
+std::string describe_machine(const MachineNow& machine) {
+  std::string text;
+  for (const meter::GpuReading& gpu : machine.gpus) text += describe_gpu(gpu) + " | ";
+  return text + fmt::format("RAM {} of {}", format_bytes(machine.ram_used_bytes),
+                            format_bytes(machine.ram_total_bytes));
+}
+
+}  // namespace
+
+std::vector<std::string> lines_of(const Progress& progress, const MachineNow& machine) {
+  std::vector<std::string> lines;
+  if (progress.running) {
+    const RunningNow& now = *progress.running;
+    lines.push_back(fmt::format("{}{} | {}{} | {}", now.experiment,
+                                now.attempt > 1 ? fmt::format(", attempt {}", now.attempt) : "",
+                                format_seconds(now.seconds),
+                                now.expected_seconds
+                                    ? " of about " + format_seconds(*now.expected_seconds)
+                                    : ", expected time unknown",
+                                now.values.empty() ? "no hyperparameters" : now.values));
+    lines.push_back("  > " + now.last_line);
+  }
+  lines.push_back("  " + describe_machine(machine));
+  lines.push_back("  " + describe_counts(progress));
+  return lines;
+}
+
+std::string describe_counts(const Progress& progress) {
+  std::string text = fmt::format("{} succeeded, {} failed, {} left", progress.succeeded,
+                                 progress.failed, progress.left);
+  if (progress.left > 0) text += "; time left: " + describe(progress.time_left);
+  return text;
+}
+
+TimeLeft time_left(const std::vector<const Experiment*>& waiting,
+                   const std::optional<RunningNow>& running, const ExpectedTimes& expected) {
+  TimeLeft left;
+  for (const Experiment* experiment : waiting) left.add(expected.of(*experiment));
+  if (!running) return left;
+  if (running->expected_seconds) {
+    left.add(std::max(0.0, *running->expected_seconds - running->seconds));
+  } else {
+    left.add(std::nullopt);
+  }
+  return left;
+}
+
+std::string last_line(const std::filesystem::path& log) {
+  std::ifstream stream(log, std::ios::binary | std::ios::ate);
+  if (!stream) return "";
+  stream.seekg(
+      std::max<std::streamoff>(0, static_cast<std::streamoff>(stream.tellg()) - kTailBytes));
+  return last_line_of(std::string{std::istreambuf_iterator<char>(stream), {}});
+}
+
+std::string last_line_of(std::string_view text) {
+  while (!text.empty()) {
+    const size_t end = text.find_last_of("\r\n");
+    std::string line = printable(end == std::string::npos ? text : text.substr(end + 1));
+    if (!line.empty()) return line;
+    text = text.substr(0, end == std::string::npos ? 0 : end);
+  }
+  return "";
+}
+
+}  // namespace plimsoll::experiment

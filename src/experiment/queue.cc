@@ -1,0 +1,133 @@
+#include "experiment/queue.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "experiment/draw.h"
+
+namespace plimsoll::experiment {
+namespace {
+
+std::string file_name(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c == '/' || c == ' '; }, '_');
+  return text;
+}
+
+Values fixed_values(const Training& training, const Repository& repository) {
+  Values values = repository.defaults();
+  for (const auto& [name, value] : training.fixed.all) values.set(name, value);
+  return values;
+}
+
+// What was drawn for one training counts for all entries that vary the same one.
+using Drawn = std::map<std::tuple<std::string, std::string, bool>, std::vector<Values>>;
+
+class QueueMaker {
+ public:
+  QueueMaker(const Settings& settings, const Catalog& catalog, const std::vector<PastRun>& history,
+             uint64_t seed, Problems& problems)
+      : settings_(settings),
+        catalog_(catalog),
+        history_(history),
+        seed_(seed),
+        problems_(problems) {}
+
+  std::vector<Experiment> make() {
+    for (size_t i = 0; i < settings_.entries.size(); ++i) add_entry(i);
+    return std::move(queue_);
+  }
+
+ private:
+  void add_entry(size_t index) {
+    const Entry& entry = settings_.entries[index];
+    const Training& training = entry.foreground;
+    const Repository& repository = *catalog_.find(training.repository);
+    for (uint64_t i = 0; i < entry.baseline_runs; ++i) {
+      add(index, "default", repository.defaults());
+    }
+    if (training.mutation) {
+      add_draws(index, repository);
+      return;
+    }
+    for (uint64_t i = 0; i < entry.runs; ++i) {
+      add(index, "default", fixed_values(training, repository));
+    }
+  }
+
+  void add_draws(size_t index, const Repository& repository) {
+    const Entry& entry = settings_.entries[index];
+    const Training& training = entry.foreground;
+    Drawer drawer(repository, training.mutate, fixed_values(training, repository), seed_, index);
+    const bool parallel = entry.background.has_value();
+    auto& drawn = drawn_[{training.repository, training.model, parallel}];
+    for (const Values& values : drawn) drawer.forbid(values);
+    if (settings_.deduplicate) {
+      for (const PastRun& run : history_) {
+        if (run.repository == training.repository && run.model == training.model &&
+            run.parallel == parallel) {
+          drawer.forbid(values_of(run, repository.defaults()));
+        }
+      }
+    }
+    const auto left = drawer.left();
+    if (left && *left < entry.runs) {
+      problems_.key_error(
+          settings_.file, entry.line,
+          fmt::format("{}/{} asks for {} combinations, {} distinct values are left in its ranges",
+                      training.repository, training.model, entry.runs, *left));
+    }
+    for (uint64_t i = 0; i < entry.runs; ++i) {
+      const auto values = drawer.next();
+      if (!values) break;
+      drawn.push_back(*values);
+      add(index, "mutation", *values);
+    }
+  }
+
+  void add(size_t index, const std::string& mode, Values values) {
+    const Entry& entry = settings_.entries[index];
+    Experiment made{.number = queue_.size() + 1, .mode = mode, .entry = index};
+    made.training = {.repository = entry.foreground.repository,
+                     .model = entry.foreground.model,
+                     .values = std::move(values)};
+    if (entry.background) {
+      made.background = Load{
+          .repository = entry.background->repository,
+          .model = entry.background->model,
+          .values = fixed_values(*entry.background, *catalog_.find(entry.background->repository))};
+    }
+    made.folder = fmt::format("{}_{}_{:03}{}", file_name(made.training.repository),
+                              file_name(made.training.model), made.number,
+                              made.background ? "_parallel" : "");
+    queue_.push_back(std::move(made));
+  }
+
+  const Settings& settings_;
+  const Catalog& catalog_;
+  const std::vector<PastRun>& history_;
+  const uint64_t seed_;
+  Problems& problems_;
+  Drawn drawn_;
+  std::vector<Experiment> queue_;
+};
+
+}  // namespace
+
+void name_experiments(std::vector<Experiment>& queue, const std::string& run) {
+  for (Experiment& experiment : queue) {
+    experiment.id = fmt::format("{}__{}", run, experiment.folder);
+  }
+}
+
+std::vector<Experiment> make_queue(const Settings& settings, const Catalog& catalog,
+                                   const std::vector<PastRun>& history, uint64_t seed,
+                                   Problems& problems) {
+  return QueueMaker(settings, catalog, history, seed, problems).make();
+}
+
+}  // namespace plimsoll::experiment

@@ -1,0 +1,38 @@
+// The batch as a list: every experiment with its id and its values, before the first one starts.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiment/history.h"
+#include "experiment/settings.h"
+
+namespace plimsoll::experiment {
+
+struct Load {
+  std::string repository;
+  std::string model;
+  Values values;
+};
+
+struct Experiment {
+  size_t number = 0;   // from 1
+  std::string id;      // unique across runs: "run_20261115_081500__examples_mnist_001"
+  std::string folder;  // within the run's: "examples_mnist_001"
+  std::string mode;    // "mutation" or "default"
+  Load training;
+  std::optional<Load> background;
+  size_t entry = 0;  // of the settings; experiments of one entry are comparable
+};
+
+// Gives each its id, by the run's name.
+void name_experiments(std::vector<Experiment>& queue, const std::string& run);
+
+// An entry that asks for more combinations than are left is reported with how many there are.
+std::vector<Experiment> make_queue(const Settings& settings, const Catalog& catalog,
+                                   const std::vector<PastRun>& history, uint64_t seed,
+                                   Problems& problems);
+
+}  // namespace plimsoll::experiment

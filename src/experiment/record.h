@@ -1,0 +1,55 @@
+// Experiments, attempts and results as JSON: in the journal, and in the files that users' scripts
+// read.
+#pragma once
+
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "experiment/queue.h"
+
+namespace plimsoll::experiment {
+
+// How one attempt ended.
+struct AttemptResult {
+  std::string cause;     // "success", diagnosis::Cause's names, or one of retry.h
+  std::string headline;  // of the verdict, or what was unmet
+  std::string evidence;
+  std::string next_step;
+  std::string after;  // what the retry policy made of it
+  int exit_code = 0;
+  double started = 0;  // seconds since the epoch
+  double seconds = 0;
+  double cpu_seconds = 0;
+  uint64_t peak_bytes = 0;
+  Values values;
+  std::map<std::string, double> metrics;
+  std::vector<std::string> missing_metrics;
+  size_t background_runs = 0;
+  // The driver was stopped or killed meanwhile: it says nothing about the experiment.
+  bool counts = true;
+};
+
+struct ExperimentResult {
+  bool success = false;
+  unsigned retries = 0;
+  std::string suspicious;  // why; empty where nothing is
+  AttemptResult last;
+};
+
+std::string to_text(const Experiment& experiment);
+Experiment experiment_of(const std::string& text);
+std::string to_text(const AttemptResult& result);
+AttemptResult attempt_of(const std::string& text);
+std::string to_text(const ExperimentResult& result);
+ExperimentResult result_of(const std::string& text);
+
+// As users' scripts read them: 3e-05 as a number, inf and nan, which JSON has not, as texts.
+nlohmann::ordered_json plain_json(const Values& values);
+nlohmann::ordered_json plain_json(const std::map<std::string, double>& metrics);
+
+// "2026-11-15T08:15:00", local time.
+std::string iso_time(double seconds_since_epoch);
+
+}  // namespace plimsoll::experiment

@@ -1,0 +1,248 @@
+#include "experiment/settings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <sstream>
+
+#include "experiment/object_reader.h"
+#include "experiment/training_reader.h"
+
+namespace plimsoll::experiment {
+namespace {
+
+using Kind = JsonNode::Kind;
+
+constexpr std::array<std::string_view, 5> kGovernors = {"performance", "powersave", "ondemand",
+                                                        "conservative", "schedutil"};
+
+// What holds for all entries that do not say otherwise.
+struct Defaults {
+  Mode mode = Mode::mutation;
+  uint64_t runs = 1;
+  Terms terms;
+};
+
+bool only_notes(const JsonNode& node) {
+  return std::all_of(node.members.begin(), node.members.end(),
+                     [](const JsonMember& member) { return is_note(member.key); });
+}
+
+void reject_formulas(ObjectReader& object) {
+  if (object.any("mutation_strategy") == nullptr) return;
+  object.problems().key_error(
+      object.file(), object.line_of("mutation_strategy"),
+      "mutation_strategy cannot be honoured: values are drawn from the ranges of the model config; "
+      "take it out, or list the values as entries of mode default");
+}
+
+// Cleaning up is not a choice any more.
+void accept_cleanup(ObjectReader& object) {
+  for (const char* key : {"cleanup_gpu_memory", "cleanup_between_experiments"}) {
+    object.former(key, "what is always done");
+  }
+}
+
+// A load has limits, but no success, and no values that could shrink.
+Terms read_background_terms(ObjectReader& object) {
+  for (const char* key : {"expect", "retry_on", "shrink"}) {
+    if (!object.has(key)) continue;
+    object.problems().key_error(
+        object.file(), object.line_of(key),
+        fmt::format("{} has no meaning for a background: it is a load, not a result", key));
+  }
+  return read_terms(object);
+}
+
+void read_background_mode(ObjectReader& object) {
+  const auto mode = object.text("mode");
+  if (mode && *mode != "default") {
+    object.warning(object.line_of("mode"),
+                   fmt::format("mode {} is not read: a background load runs with its defaults and "
+                               "`hyperparameters`",
+                               *mode));
+  }
+}
+
+std::optional<Entry> read_parallel(ObjectReader& object, Entry entry, const Defaults& defaults,
+                                   const Catalog& catalog) {
+  const JsonNode* foreground = object.object("foreground");
+  const JsonNode* background = object.object("background");
+  if (foreground == nullptr || background == nullptr) {
+    object.error(object.node().line, "a parallel entry needs a foreground and a background");
+    return std::nullopt;
+  }
+  ObjectReader front(*foreground, object.file(), object.problems());
+  const auto mode = read_mode(front, Mode::mutation);
+  const auto front_runs = read_runs(front);
+  const auto front_training = read_training(front, mode.value_or(Mode::mutation), catalog);
+  const Terms front_terms = read_terms(front);
+  reject_formulas(front);
+  front.finish("foreground");
+  ObjectReader back(*background, object.file(), object.problems());
+  read_background_mode(back);
+  const auto back_training = read_training(back, Mode::standard, catalog);
+  entry.background_terms = read_background_terms(back);
+  back.finish("background");
+  const auto runs = read_runs(object);
+  entry.runs = runs ? *runs : front_runs.value_or(defaults.runs);
+  entry.terms = merged(merged(defaults.terms, front_terms), read_terms(object));
+  if (!entry.background_terms.background_runs) {
+    entry.background_terms.background_runs = entry.terms.background_runs;
+  }
+  if (!mode || !front_training || !back_training) return std::nullopt;
+  entry.foreground = *front_training;
+  entry.background = back_training;
+  return entry;
+}
+
+std::optional<Entry> read_entry(const JsonNode& node, const Defaults& defaults,
+                                const std::string& file, const Catalog& catalog,
+                                Problems& problems) {
+  ObjectReader object(node, file, problems);
+  Entry entry{.line = node.line};
+  std::optional<Entry> made;
+  const auto mode = read_mode(object, object.has("foreground") ? Mode::parallel : defaults.mode);
+  if (const JsonNode* baselines = object.any("baseline_runs")) {
+    if (baselines->is(Kind::number) && baselines->whole && baselines->number >= 0) {
+      entry.baseline_runs = static_cast<uint64_t>(baselines->number);
+    } else {
+      object.error(baselines->line, "baseline_runs must be a whole number");
+    }
+  }
+  reject_formulas(object);
+  accept_cleanup(object);
+  if (mode == Mode::parallel) {
+    made = read_parallel(object, entry, defaults, catalog);
+  } else {
+    const auto training = read_training(object, mode.value_or(Mode::mutation), catalog);
+    const bool given = object.has("runs_per_config") || object.has("num_mutations");
+    entry.runs = read_runs(object).value_or(defaults.runs);
+    // All that is asked for are the baselines: no default runs besides.
+    if (mode == Mode::standard && entry.baseline_runs > 0 && !given) entry.runs = 0;
+    entry.terms = merged(defaults.terms, read_terms(object));
+    if (mode && training) {
+      entry.foreground = *training;
+      made = entry;
+    }
+  }
+  object.finish("this entry");
+  if (made && made->experiments() == 0) {
+    problems.error(file, node.line, "this entry produces no experiment: runs_per_config is 0");
+  }
+  return made;
+}
+
+// The top level, and `global_settings`, which holds the same keys.
+void read_top(ObjectReader& object, Settings& settings, Defaults& defaults) {
+  if (const JsonNode* inner = object.former("global_settings", "keys of the top level");
+      inner != nullptr && inner->is(Kind::object)) {
+    ObjectReader nested(*inner, object.file(), object.problems());
+    read_top(nested, settings, defaults);
+    nested.finish("global_settings");
+  }
+  settings.name = object.text("experiment_name").value_or(settings.name);
+  if (const JsonNode* session = object.former("session_name", "experiment_name");
+      session != nullptr && session->is(Kind::text) && settings.name.empty()) {
+    settings.name = session->text;
+  }
+  if (const JsonNode* folder = object.former("base_results_dir", "--results");
+      folder != nullptr && folder->is(Kind::text)) {
+    settings.results_folder = folder->text;
+  }
+  if (const JsonNode* governor = object.any("governor");
+      governor != nullptr && !governor->is(Kind::null)) {
+    settings.governor = governor->text;
+    if (std::find(kGovernors.begin(), kGovernors.end(), settings.governor) == kGovernors.end()) {
+      object.error(governor->line,
+                   fmt::format("governor is '{}'; there are performance, powersave, "
+                               "ondemand, conservative, schedutil",
+                               settings.governor));
+    }
+  }
+  settings.max_retries =
+      static_cast<unsigned>(object.count("max_retries", 0).value_or(settings.max_retries));
+  settings.deduplicate = object.boolean("use_deduplication").value_or(settings.deduplicate);
+  if (const JsonNode* former = object.former("deduplication", "use_deduplication")) {
+    const JsonNode* enabled = former->find("enabled");
+    const JsonNode* said = enabled != nullptr ? enabled : former;
+    if (said->is(Kind::boolean)) settings.deduplicate = said->boolean;
+  }
+  if (auto files = object.texts("historical_csvs")) settings.history = std::move(*files);
+  defaults.mode = read_mode(object, defaults.mode).value_or(defaults.mode);
+  defaults.runs = read_runs(object).value_or(defaults.runs);
+  defaults.terms = merged(defaults.terms, read_terms(object));
+  reject_formulas(object);
+  accept_cleanup(object);
+}
+
+}  // namespace
+
+Settings read_settings(std::string_view text, const std::string& file, const Catalog& catalog,
+                       Problems& problems) {
+  Settings settings{.file = file};
+  const JsonNode root = parse_json(text, file);
+  ObjectReader object(root, file, problems);
+  Defaults defaults;
+  read_top(object, settings, defaults);
+  const JsonNode* experiments = object.list("experiments");
+  object.finish("the settings");
+  if (experiments == nullptr) {
+    if (!object.has("experiments")) {
+      problems.error(file, root.line,
+                     "there is no list `experiments` in it: these are no settings");
+    }
+    return settings;
+  }
+  for (const JsonNode& node : experiments->items) {
+    if (!node.is(Kind::object)) {
+      problems.error(file, node.line,
+                     fmt::format("an entry is {}; it must be an object", name(node.kind)));
+    } else if (only_notes(node)) {
+      problems.count_note();  // a headline
+    } else if (auto entry = read_entry(node, defaults, file, catalog, problems)) {
+      settings.entries.push_back(std::move(*entry));
+    }
+  }
+  if (settings.entries.empty() && problems.errors() == 0) {
+    problems.error(file, experiments->line, "experiments is empty: there is nothing to run");
+  }
+  return settings;
+}
+
+Settings settings_of(const CommandLine& words, const Catalog& catalog, Problems& problems) {
+  Settings settings{.file = "the command line"};
+  Entry entry{.runs = words.runs};
+  entry.foreground = {.repository = words.repository, .model = words.model, .mutation = true};
+  std::istringstream names(words.mutate);
+  for (std::string name; std::getline(names, name, ',');) {
+    if (!name.empty()) entry.foreground.mutate.push_back(name);
+  }
+  if (check_training(entry.foreground, catalog, settings.file, 0, problems)) {
+    settings.entries.push_back(std::move(entry));
+  }
+  return settings;
+}
+
+std::string describe_plan(const Settings& settings) {
+  std::string text;
+  uint64_t total = 0;
+  for (const Entry& entry : settings.entries) {
+    const Training& training = entry.foreground;
+    const std::string place =
+        entry.line == 0 ? settings.file : fmt::format("{}:{}", settings.file, entry.line);
+    text += fmt::format(
+        "  {:>4}  {}/{} {}{}{}  ({})\n", entry.experiments(), training.repository, training.model,
+        training.mutation ? "mutation" : "default",
+        entry.background
+            ? fmt::format(" beside {}/{}", entry.background->repository, entry.background->model)
+            : "",
+        entry.baseline_runs > 0 ? fmt::format(", {} of them baselines", entry.baseline_runs) : "",
+        place);
+    total += entry.experiments();
+  }
+  return text + fmt::format("  {:>4}  experiments in all\n", total);
+}
+
+}  // namespace plimsoll::experiment

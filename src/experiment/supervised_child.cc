@@ -1,0 +1,227 @@
+#include "experiment/supervised_child.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/error.h"
+#include "memory/host.h"
+#include "process/launch.h"
+#include "process/proc_stat.h"
+#include "process/process_ref.h"
+
+namespace plimsoll::experiment {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+
+constexpr const char* kSelf = "/proc/self/exe";
+constexpr const char* kResultFile = "result.json";
+constexpr int kCannotStart = 125;
+constexpr milliseconds kLeftoverGrace{20000};  // longer than exec's own
+constexpr milliseconds kKillGrace{30000};      // for the kernel to let go of what was killed
+constexpr milliseconds kLook{50};
+
+// All that the child needs, made before the fork: what allocates may not run after it, should a
+// thread of ours hold the allocator's lock at that moment.
+struct Launch {
+  std::vector<std::string> words;
+  std::vector<std::string> environment;
+  std::string words_file;  // where exec's own words go
+  std::string working_folder;
+  std::vector<char*> word_pointers;
+  std::vector<char*> variable_pointers;
+
+  explicit Launch(const ChildOptions& options)
+      : words(exec_words(options)),
+        environment(process::environment_with(changes(options))),
+        words_file((options.output_folder / "exec.log").string()),
+        working_folder(options.working_folder.string()),
+        word_pointers(pointers(words)),
+        variable_pointers(pointers(environment)) {}
+
+ private:
+  static std::vector<std::string> changes(const ChildOptions& options) {
+    std::vector<std::string> all;
+    for (const auto& [name, value] : options.terms.environment)
+      all.push_back(fmt::format("{}={}", name, value));
+    all.push_back(fmt::format("{}={}", kBatchVariable, options.run_folder.string()));
+    return all;
+  }
+  static std::vector<char*> pointers(const std::vector<std::string>& texts) {
+    std::vector<char*> all;
+    all.reserve(texts.size() + 1);
+    for (const std::string& text : texts) all.push_back(const_cast<char*>(text.c_str()));
+    all.push_back(nullptr);
+    return all;
+  }
+};
+
+[[noreturn]] void give_up(const char* what, const char* where) {
+  for (const char* text : {what, where, ": ", strerrordesc_np(errno), "\n"}) {
+    [[maybe_unused]] const ssize_t count = write(STDERR_FILENO, text, std::strlen(text));
+  }
+  _exit(kCannotStart);
+}
+
+// Between fork and exec: system calls alone.
+[[noreturn]] void become_exec(const Launch& launch, pid_t driver) {
+  setsid();
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() != driver) _exit(kCannotStart);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  std::signal(SIGINT, SIG_DFL);  // as ignored as the driver may have it, for nohup's sake
+  const int quiet = open("/dev/null", O_RDWR);
+  const int said = open(launch.words_file.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
+  dup2(quiet, STDIN_FILENO);
+  dup2(quiet, STDOUT_FILENO);
+  if (said >= 0) dup2(said, STDERR_FILENO);
+  syscall(SYS_close_range, 3U, ~0U, 0U);
+  if (chdir(launch.working_folder.c_str()) != 0) {
+    give_up("cannot enter ", launch.working_folder.c_str());
+  }
+  execve(kSelf, launch.word_pointers.data(), launch.variable_pointers.data());
+  give_up("cannot start ", "plimsoll exec");
+}
+
+std::vector<process::ProcessStat> processes_of(const fs::path& run_folder) {
+  std::vector<process::ProcessStat> found;
+  for (const process::ProcessStat& stat : process::all_processes()) {
+    if (!stat.alive() || stat.pid == getpid()) continue;
+    if (process::environment_value(stat.pid, kBatchVariable) == run_folder.string()) {
+      found.push_back(stat);
+    }
+  }
+  return found;
+}
+
+void signal_all(const std::vector<process::ProcessStat>& processes, int number) {
+  for (const process::ProcessStat& stat : processes) {
+    if (const auto process = process::ProcessRef::open(stat)) process->signal(number);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> exec_words(const ChildOptions& options) {
+  std::vector<std::string> words = {"plimsoll", "exec",
+                                    "--log",    (options.output_folder / "training.log").string(),
+                                    "--result", (options.output_folder / kResultFile).string(),
+                                    "--grace",  fmt::format("{}s", options.grace_seconds)};
+  const auto add = [&](const char* flag, std::string value) {
+    words.emplace_back(flag);
+    words.push_back(std::move(value));
+  };
+  const Terms& terms = options.terms;
+  if (terms.timeout_seconds) add("--timeout", fmt::format("{:.3f}s", *terms.timeout_seconds));
+  if (terms.idle_seconds) add("--idle-timeout", fmt::format("{:.3f}s", *terms.idle_seconds));
+  if (terms.memory_bytes) add("--memory", fmt::format("{}", *terms.memory_bytes));
+  if (!options.gpus.empty()) {
+    add("--gpu", options.gpus);
+    if (terms.gpu_free_bytes) add("--gpu-free", fmt::format("{}", *terms.gpu_free_bytes));
+    if (options.gpu_wait_seconds > 0) {
+      add("--gpu-wait", fmt::format("{}s", options.gpu_wait_seconds));
+    }
+  }
+  words.emplace_back("--");
+  words.insert(words.end(), options.command.begin(), options.command.end());
+  return words;
+}
+
+SupervisedChild::SupervisedChild(const ChildOptions& options)
+    : output_folder_(options.output_folder) {
+  const Launch launch(options);
+  const pid_t driver = getpid();
+  pid_ = fork();
+  if (pid_ < 0) fail_errno("start", "plimsoll exec", errno);
+  if (pid_ == 0) become_exec(launch, driver);
+  pidfd_ = Fd(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
+}
+
+SupervisedChild::~SupervisedChild() {
+  if (wait_status_) return;
+  ask_to_end();
+  waitpid(pid_, nullptr, 0);
+}
+
+bool SupervisedChild::ended() {
+  int status = 0;
+  if (!wait_status_ && waitpid(pid_, &status, WNOHANG) == pid_) wait_status_ = status;
+  return wait_status_.has_value();
+}
+
+// Our child that was not waited for: its pid is nobody else's.
+void SupervisedChild::ask_to_end() const {
+  if (!wait_status_) syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGTERM, nullptr, 0);
+}
+
+ChildEnd SupervisedChild::end() const {
+  ChildEnd end;
+  const int status = wait_status_.value_or(0);
+  end.exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  const auto text = memory::read_text(output_folder_ / kResultFile);
+  const auto json = nlohmann::json::parse(text.value_or(""), nullptr, false);
+  if (!json.is_object()) {
+    end.cause = WIFSIGNALED(status) ? "killed" : "not_started";
+    end.headline = memory::read_text(output_folder_ / "exec.log").value_or("it did not start");
+    while (end.headline.ends_with('\n')) end.headline.pop_back();
+    return end;
+  }
+  const auto& verdict = json.at("verdict");
+  end.has_result = true;
+  end.exit_code = json.at("exit_code");
+  end.cause = verdict.at("cause");
+  end.headline = verdict.at("headline");
+  end.evidence = verdict.at("evidence");
+  end.next_step = verdict.at("next_step");
+  end.seconds = json.at("seconds");
+  end.cpu_seconds = json.at("cpu_seconds");
+  const auto& peak = json.at("memory").at("peak_bytes");
+  if (peak.is_number()) end.peak_bytes = peak;
+  return end;
+}
+
+std::optional<uint64_t> gpu_room_needed(const fs::path& attempt) {
+  const auto text = memory::read_text(attempt / kResultFile);
+  const auto json = nlohmann::json::parse(text.value_or(""), nullptr, false);
+  const nlohmann::json::json_pointer place("/verdict/gpu_room_bytes");
+  if (!json.is_object() || !json.contains(place)) return std::nullopt;
+  return json.at(place).get<uint64_t>();
+}
+
+size_t end_leftovers(const fs::path& run_folder) {
+  auto left = processes_of(run_folder);
+  const size_t found = left.size();
+  const auto patience = std::chrono::steady_clock::now() + kLeftoverGrace;
+  signal_all(left, SIGTERM);
+  while (!left.empty()) {
+    std::this_thread::sleep_for(kLook);
+    left = processes_of(run_folder);
+    const auto now = std::chrono::steady_clock::now();
+    if (now > patience) signal_all(left, SIGKILL);
+    if (!left.empty() && now > patience + kKillGrace) {
+      fail(ErrorKind::io,
+           "{} (pid {}), which the last driver left, was killed and is still there: the kernel has "
+           "not let go of it; go on when it is gone",
+           process::command_line(left.front().pid), left.front().pid);
+    }
+  }
+  return found;
+}
+
+}  // namespace plimsoll::experiment

@@ -1,0 +1,122 @@
+#include "experiment/terms.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "experiment/metrics.h"
+#include "experiment/retry.h"
+
+namespace plimsoll::experiment {
+namespace {
+
+using Kind = JsonNode::Kind;
+
+void check_patterns(ObjectReader& object, const std::string& key,
+                    const std::vector<std::string>& patterns) {
+  for (const std::string& pattern : patterns) {
+    if (const auto obstacle = obstacle_of_pattern(pattern)) {
+      object.error(object.line_of(key),
+                   fmt::format("{}: '{}' is no regular expression: {}", key, pattern, *obstacle));
+    }
+  }
+}
+
+Expectation read_expectation(const JsonNode& node, ObjectReader& parent) {
+  ObjectReader object(node, parent.file(), parent.problems());
+  Expectation expect;
+  expect.metrics = object.texts("metrics").value_or(std::vector<std::string>{});
+  expect.least_seconds = object.seconds("min_duration").value_or(0);
+  expect.must_match = object.texts("must_match").value_or(std::vector<std::string>{});
+  expect.must_not_match = object.texts("must_not_match").value_or(std::vector<std::string>{});
+  check_patterns(object, "must_match", expect.must_match);
+  check_patterns(object, "must_not_match", expect.must_not_match);
+  object.finish("expect");
+  return expect;
+}
+
+std::optional<Shrink> read_shrink(const JsonNode& node, ObjectReader& parent) {
+  Shrink shrink;
+  for (const JsonMember& member : node.members) {
+    if (is_note(member.key)) {
+      parent.problems().count_note();
+    } else if (!member.value.is(Kind::number)) {
+      parent.error(member.line, fmt::format("shrink: {} must be a number", member.key));
+    } else if (member.key == "min") {
+      shrink.least = member.value.number;
+    } else if (!shrink.parameter.empty()) {
+      parent.error(member.line, fmt::format("shrink names {} and {}; it shrinks one parameter",
+                                            shrink.parameter, member.key));
+    } else {
+      shrink.parameter = member.key;
+      shrink.factor = member.value.number;
+    }
+  }
+  if (shrink.parameter.empty() || shrink.factor <= 0 || shrink.factor >= 1) {
+    parent.error(node.line,
+                 "shrink needs a parameter and a factor between 0 and 1, as in "
+                 "{\"batch_size\": 0.5, \"min\": 16}");
+    return std::nullopt;
+  }
+  return shrink;
+}
+
+void read_environment(const JsonNode& node, ObjectReader& parent, Terms& terms) {
+  for (const JsonMember& member : node.members) {
+    if (member.value.is(Kind::text)) {
+      terms.environment[member.key] = member.value.text;
+    } else if (member.value.is(Kind::number)) {
+      terms.environment[member.key] = fmt::format("{}", member.value.number);
+    } else {
+      parent.error(member.line, fmt::format("env: {} must be a text", member.key));
+    }
+  }
+}
+
+void check_causes(ObjectReader& object, const std::vector<std::string>& causes) {
+  const auto& known = cause_names();
+  for (const std::string& cause : causes) {
+    if (std::find(known.begin(), known.end(), cause) != known.end()) continue;
+    object.error(
+        object.line_of("retry_on"),
+        fmt::format("retry_on: there is no cause {}; there are {}", cause, fmt::join(known, ", ")));
+  }
+}
+
+}  // namespace
+
+Terms read_terms(ObjectReader& object) {
+  Terms terms;
+  terms.timeout_seconds = object.seconds("timeout");
+  terms.idle_seconds = object.seconds("idle_timeout");
+  terms.memory_bytes = object.bytes("memory");
+  terms.gpu_free_bytes = object.bytes("gpu_free");
+  terms.retry_on = object.texts("retry_on");
+  if (terms.retry_on) check_causes(object, *terms.retry_on);
+  if (const JsonNode* shrink = object.object("shrink")) {
+    terms.shrink = read_shrink(*shrink, object);
+  }
+  terms.background_runs = object.count("background_max_runs", 1);
+  if (const JsonNode* variables = object.object("env")) read_environment(*variables, object, terms);
+  if (const JsonNode* expect = object.object("expect")) {
+    terms.expect = read_expectation(*expect, object);
+  }
+  return terms;
+}
+
+Terms merged(const Terms& under, const Terms& over) {
+  Terms terms = over;
+  if (!terms.timeout_seconds) terms.timeout_seconds = under.timeout_seconds;
+  if (!terms.idle_seconds) terms.idle_seconds = under.idle_seconds;
+  if (!terms.memory_bytes) terms.memory_bytes = under.memory_bytes;
+  if (!terms.gpu_free_bytes) terms.gpu_free_bytes = under.gpu_free_bytes;
+  if (!terms.retry_on) terms.retry_on = under.retry_on;
+  if (!terms.shrink) terms.shrink = under.shrink;
+  if (!terms.background_runs) terms.background_runs = under.background_runs;
+  if (!terms.expect) terms.expect = under.expect;
+  terms.environment.insert(under.environment.begin(), under.environment.end());
+  return terms;
+}
+
+}  // namespace plimsoll::experiment

@@ -1,0 +1,129 @@
+#include "experiment/draw.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <set>
+
+#include "experiment/example_files.h"
+#include "experiment/queue.h"
+
+namespace plimsoll::experiment {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Draw, TheTextReadsBackAsTheSameNumber) {
+  const Hyperparameter rate{.low = 1.5e-5, .high = 4.5e-5, .log_uniform = true};
+  std::set<double> distinct;
+  for (uint64_t i = 0; i < 1000; ++i) {
+    const Value value = draw_value(rate, ~uint64_t{0}, i * 0x9e3779b97f4a7c15U);
+    EXPECT_GE(value.number, 1.5e-5);
+    EXPECT_LE(value.number, 4.5e-5);
+    EXPECT_EQ(std::strtod(text_of(value).c_str(), nullptr), value.number);
+    distinct.insert(value.number);
+  }
+  EXPECT_GT(distinct.size(), 990);
+}
+
+TEST(Draw, LogUniformHasItsMedianAtTheGeometricMean) {
+  const Hyperparameter rate{.low = 1e-4, .high = 1e-2, .log_uniform = true};
+  EXPECT_NEAR(draw_value(rate, ~uint64_t{0}, uint64_t{1} << 63).number, 1e-3, 1e-6);
+}
+
+TEST(Draw, IntegersReachBothEnds) {
+  const Hyperparameter width{.whole = true, .low = 1, .high = 4};
+  EXPECT_EQ(draw_value(width, ~uint64_t{0}, 0).number, 1);
+  EXPECT_EQ(draw_value(width, ~uint64_t{0}, ~uint64_t{0}).number, 4);
+}
+
+TEST(Draw, ZeroIsDrawnFirst) {
+  const Hyperparameter decay{.low = 1, .high = 2, .zero_probability = 0.5};
+  EXPECT_EQ(draw_value(decay, 0, 5).number, 0);
+  EXPECT_GE(draw_value(decay, ~uint64_t{0}, 5).number, 1);
+}
+
+TEST(Draw, EveryCombinationComesOnceAndTheDefaultsNever) {
+  const Catalog catalog = example_catalog();
+  const Repository& plain = *catalog.find("plain");
+  Drawer drawer(plain, {"width"}, plain.defaults(), 42, 0);
+  EXPECT_EQ(drawer.left(), 4);  // 0, 1, 3, 4: not the default
+  std::set<double> seen;
+  while (const auto values = drawer.next()) seen.insert(values->find("width")->number);
+  EXPECT_EQ(seen, (std::set<double>{0, 1, 3, 4}));
+}
+
+TEST(Draw, TheSameSeedGivesTheSameDraws) {
+  const Catalog catalog = example_catalog();
+  const Repository& examples = *catalog.find("examples");
+  const auto draw = [&](uint64_t seed) {
+    return Drawer(examples, {"epochs", "seed"}, examples.defaults(), seed, 3).next();
+  };
+  EXPECT_EQ(draw(1), draw(1));
+  EXPECT_NE(draw(1), draw(2));
+}
+
+class Queue : public testing::Test {
+ protected:
+  std::vector<Experiment> make(const std::string& settings, const std::string& history = "") {
+    const Catalog catalog = example_catalog();
+    const auto read = read_settings(settings, "s.json", catalog, problems_);
+    std::vector<PastRun> past;
+    if (!history.empty()) past = read_history(history, "h.csv", problems_);
+    auto queue = make_queue(read, catalog, past, 42, problems_);
+    name_experiments(queue, "run_1");
+    return queue;
+  }
+  Problems problems_;
+};
+
+TEST_F(Queue, HasIdsThatAreUniqueAcrossRunsAndFoldersAsScriptsReadThem) {
+  const auto queue = make(R"({"experiments": [
+    {"repo": "examples", "model": "mnist", "mode": "default"},
+    {"mode": "parallel", "foreground": {"repo": "examples", "model": "ff", "mutate": ["epochs"]},
+     "background": {"repo": "plain", "model": "default"}}]})");
+  EXPECT_EQ(all_of(problems_), "");
+  ASSERT_EQ(queue.size(), 2);
+  EXPECT_EQ(queue[0].folder, "examples_mnist_001");
+  EXPECT_EQ(queue[1].folder, "examples_ff_002_parallel");
+  EXPECT_EQ(queue[1].id, "run_1__examples_ff_002_parallel");
+  EXPECT_EQ(queue[1].background->values.find("width")->number, 2);
+}
+
+TEST_F(Queue, HistoryIsComparedAsNumbers) {
+  const auto queue = make(R"({"use_deduplication": true, "experiments": [
+    {"repo": "plain", "model": "default", "runs_per_config": 2}]})",
+                          "experiment_id,repository,model,hyperparam_width\n"
+                          "a,plain,default,1.000000\nb,plain,default,3\n");
+  EXPECT_EQ(all_of(problems_), "");
+  std::set<double> drawn;
+  for (const auto& made : queue) drawn.insert(made.training.values.find("width")->number);
+  EXPECT_EQ(drawn, (std::set<double>{0, 4}));
+}
+
+TEST_F(Queue, AnExhaustedRangeSaysHowManyAreLeft) {
+  const auto queue = make(R"({"experiments": [
+    {"repo": "plain", "model": "default", "runs_per_config": 9}]})");
+  EXPECT_THAT(all_of(problems_), HasSubstr("asks for 9 combinations, 4 distinct values are left"));
+  EXPECT_EQ(queue.size(), 4);
+}
+
+TEST_F(Queue, TwoEntriesOfOneModelShareWhatWasDrawn) {
+  const auto queue = make(R"({"experiments": [
+    {"repo": "plain", "model": "default", "runs_per_config": 2},
+    {"repo": "plain", "model": "default", "runs_per_config": 2}]})");
+  std::set<double> drawn;
+  for (const auto& made : queue) drawn.insert(made.training.values.find("width")->number);
+  EXPECT_EQ(drawn.size(), 4);
+}
+
+TEST_F(Queue, ATableWithRowsOfAnotherWidthIsRefused) {
+  make(R"({"experiments": [{"repo": "plain", "model": "default"}]})",
+       "repository,model\nplain,default,3\n");
+  EXPECT_THAT(all_of(problems_), HasSubstr("h.csv:2: error: a row of 3 cells in a table of 2"));
+}
+
+}  // namespace
+}  // namespace plimsoll::experiment

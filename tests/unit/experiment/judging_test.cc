@@ -1,0 +1,140 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "experiment/retry.h"
+#include "experiment/success.h"
+#include "experiment/table.h"
+
+namespace plimsoll::experiment {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+double metric_in(const std::string& pattern, const std::string& text) {
+  LogReader reader({{.name = "m", .pattern = pattern}}, {});
+  read_lines(text, reader);
+  return reader.metrics().contains("m") ? reader.metrics().at("m") : -12345;
+}
+
+TEST(Metrics, TheLastMatchCountsInAnyNotation) {
+  const std::string pattern = R"((?:'loss':|loss:)\s*([0-9.]+))";
+  EXPECT_EQ(metric_in(pattern, "loss: 0.5\nloss: 5e-05\n"), 5e-05);
+  EXPECT_EQ(metric_in(pattern, "'loss': 0.5, 'loss': 1.5E+3}"), 1500);
+  EXPECT_EQ(metric_in(pattern, "loss: -0.25"), -0.25);
+  EXPECT_TRUE(std::isinf(metric_in(pattern, "loss: 0.5\nloss: inf")));
+  EXPECT_TRUE(std::isnan(metric_in(pattern, "loss: 0.5\nloss: nan")));
+  EXPECT_EQ(metric_in(R"(acc=(\d+\.\d+)%)", "epoch 1 acc=91.5%\repoch 2 acc=92.5%\r"), 92.5);
+  EXPECT_EQ(metric_in(R"((?i)(?P<a>Rank@1):\s*(\d+))", "nothing"), -12345);
+}
+
+TEST(Metrics, PythonsNamedGroupsAndIgnoredCaseAreUnderstood) {
+  EXPECT_EQ(metric_in(R"((?i)accuracy:\s*(?P<value>[0-9.]+))", "ACCURACY: 0.75"), 0.75);
+  EXPECT_EQ(metric_in(R"(loss: (?P<value>[0-9.]+))", "loss: 5e-05"), 5e-05);
+  EXPECT_TRUE(obstacle_of_pattern("([0-9"));
+}
+
+TEST(Metrics, TheGroupOfEitherAlternativeCounts) {
+  const std::string pattern = R"(acc: ([0-9.]+)|accuracy = ([0-9.]+))";
+  EXPECT_EQ(metric_in(pattern, "acc: 0.5"), 0.5);
+  EXPECT_EQ(metric_in(pattern, "accuracy = 0.75"), 0.75);
+}
+
+TEST(Metrics, APatternMustSayWhereTheNumberIs) {
+  EXPECT_TRUE(has_group("loss: ([0-9.]+)"));
+  EXPECT_TRUE(has_group("loss: (?P<value>[0-9.]+)"));
+  EXPECT_FALSE(has_group("loss: [0-9.]+"));
+  EXPECT_FALSE(has_group(R"(loss\(x\): (?:[0-9.]+))"));
+}
+
+Success judged(const std::string& log, const Terms& terms, const AttemptFacts& attempt,
+               const std::vector<MetricPattern>& metrics) {
+  LogReader reader(metrics, patterns_of(terms));
+  read_lines(log, reader);
+  return judge_success(attempt, metrics, terms, reader);
+}
+
+const std::vector<MetricPattern> kMap = {{.name = "mAP", .pattern = R"(mAP:\s*([0-9.]+))"}};
+
+TEST(Success, WordsInALogDoNotMakeOne) {
+  EXPECT_FALSE(judged("mAP: 0.9", {}, {.cause = "failed"}, kMap).good);
+  const Success roadmap = judged("roadmap: implement it", {}, {.cause = "success"}, kMap);
+  EXPECT_FALSE(roadmap.good);
+  EXPECT_EQ(roadmap.cause, kUnmet);
+  EXPECT_THAT(roadmap.missing_metrics, ElementsAre("mAP"));
+  EXPECT_TRUE(judged("mAP: 0.9", {}, {.cause = "success"}, kMap).good);
+  EXPECT_TRUE(judged("", {}, {.cause = "success"}, {}).good);
+}
+
+TEST(Success, NeedsWhatIsExpected) {
+  Terms terms;
+  terms.expect = Expectation{.metrics = {"mAP"},
+                             .least_seconds = 60,
+                             .must_match = {"done"},
+                             .must_not_match = {"not implemented"}};
+  const AttemptFacts good{.cause = "success", .seconds = 100};
+  EXPECT_TRUE(judged("mAP: 1\ndone", terms, good, kMap).good);
+  EXPECT_THAT(judged("done", terms, good, kMap).reason, HasSubstr("metric mAP"));
+  EXPECT_THAT(judged("mAP: 1\ndone", terms, {.cause = "success", .seconds = 3.9}, kMap).reason,
+              HasSubstr("after 3.9 s"));
+  EXPECT_THAT(judged("mAP: 1", terms, good, kMap).reason, HasSubstr("'done'"));
+  EXPECT_THAT(judged("mAP: 1\ndone\nnot implemented", terms, good, kMap).reason,
+              HasSubstr("not implemented"));
+}
+
+TEST(Success, ARunFarShorterThanOthersIsSuspicious) {
+  EXPECT_TRUE(suspiciously_short(3.9, {1200, 1190, 1300}));
+  EXPECT_FALSE(suspiciously_short(1100, {1200, 1190, 1300}));
+  EXPECT_FALSE(suspiciously_short(3.9, {1200}));
+  EXPECT_FALSE(suspiciously_short(0.1, {2, 2, 2}));
+}
+
+Values batch_of(double size) {
+  Values values;
+  values.set("batch_size", {.number = size, .whole = true});
+  return values;
+}
+
+Retry::Move move_after(const std::string& cause, unsigned number = 1, unsigned times = 1) {
+  return decide({.cause = cause, .number = number, .times_with_that_cause = times}, 2, {},
+                batch_of(64))
+      .move;
+}
+
+TEST(Retry, FollowsTheCause) {
+  EXPECT_EQ(move_after("gpu_memory_neighbour"), Retry::Move::same);
+  EXPECT_EQ(move_after("gpu_memory_neighbour", 2, 2), Retry::Move::same);
+  EXPECT_EQ(move_after("gpu_memory_neighbour", 3, 3), Retry::Move::stop);
+  EXPECT_EQ(move_after("timed_out"), Retry::Move::same);
+  EXPECT_EQ(move_after("timed_out", 2, 2), Retry::Move::stop);
+  EXPECT_EQ(move_after("missing_dependency"), Retry::Move::stop);
+  EXPECT_EQ(move_after("failed"), Retry::Move::stop);
+  EXPECT_EQ(move_after("gpu_memory_own"), Retry::Move::stop);
+  EXPECT_EQ(move_after("something new"), Retry::Move::stop);
+}
+
+TEST(Retry, ItsOwnMemoryIsRetriedSmallerWhereShrinkSaysHow) {
+  Terms terms;
+  terms.shrink = Shrink{.parameter = "batch_size", .factor = 0.5, .least = 16};
+  const Retry half = decide({.cause = "gpu_memory_own"}, 5, terms, batch_of(33));
+  EXPECT_EQ(half.move, Retry::Move::smaller);
+  EXPECT_EQ(half.values.find("batch_size")->number, 16);
+  EXPECT_EQ(decide({.cause = "gpu_memory_own"}, 5, terms, batch_of(16)).move, Retry::Move::stop);
+}
+
+TEST(Retry, RetryOnReplacesThePolicy) {
+  Terms terms;
+  terms.retry_on = std::vector<std::string>{"failed"};
+  EXPECT_EQ(decide({.cause = "failed"}, 2, terms, {}).move, Retry::Move::same);
+  EXPECT_EQ(decide({.cause = "timed_out"}, 2, terms, {}).move, Retry::Move::stop);
+}
+
+TEST(Table, ReadsBackWhatItWrote) {
+  const Row row = {"", "a,b", "say \"x\"", "two\nlines"};
+  EXPECT_EQ(parse_table(table_line(row)), (std::vector<Row>{row}));
+}
+
+}  // namespace
+}  // namespace plimsoll::experiment

@@ -1,0 +1,151 @@
+#include "experiment/settings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "experiment/example_files.h"
+
+namespace plimsoll::experiment {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+struct Read {
+  Settings settings;
+  std::string problems;
+  size_t errors = 0;
+  size_t notes = 0;
+};
+
+Read read(const std::string& text, bool lenient = false) {
+  Problems problems(lenient);
+  Settings settings = read_settings(text, "s.json", example_catalog(), problems);
+  return {.settings = settings,
+          .problems = all_of(problems),
+          .errors = problems.errors(),
+          .notes = problems.notes()};
+}
+
+TEST(Settings, ReadsTheFormatInUse) {
+  const Read made = read(R"({"experiment_name": "n", "description": "d", "governor": "performance",
+    "runs_per_config": 3, "max_retries": 1, "use_deduplication": true, "historical_csvs": ["a.csv"],
+    "experiments": [
+     {"repo": "examples", "model": "mnist", "mode": "mutation", "mutate": ["epochs", "seed"],
+      "runs_per_config": 5},
+     {"repo": "examples", "model": "ff", "mode": "default", "hyperparameters": {"epochs": 60}}]})");
+  EXPECT_EQ(made.problems, "");
+  EXPECT_EQ(made.notes, 1);
+  EXPECT_TRUE(made.settings.deduplicate);
+  EXPECT_EQ(made.settings.entries.at(0).experiments(), 5);
+  EXPECT_THAT(made.settings.entries.at(0).foreground.mutate, ElementsAre("epochs", "seed"));
+  EXPECT_EQ(made.settings.entries.at(1).experiments(), 3);
+  EXPECT_EQ(made.settings.entries.at(1).foreground.fixed.find("epochs")->number, 60);
+}
+
+TEST(Settings, TakesRunsOfAParallelEntryFromTheEntryThenTheForegroundThenTheTop) {
+  const auto runs = [](const std::string& outer, const std::string& inner) {
+    return read(R"({"runs_per_config": 2, "experiments": [{"mode": "parallel", )" + outer +
+                R"("foreground": {"repo": "examples", "model": "ff", )" + inner +
+                R"("mutate": ["epochs"]},
+                   "background": {"repo": "plain", "model": "default"}}]})")
+        .settings.entries.at(0)
+        .runs;
+  };
+  EXPECT_EQ(runs(R"("runs_per_config": 5, )", R"("runs_per_config": 4, )"), 5);
+  EXPECT_EQ(runs("", R"("runs_per_config": 4, )"), 4);
+  EXPECT_EQ(runs("", ""), 2);
+}
+
+TEST(Settings, UnderstandsKeysThatWereNeverReadAndNamesThePresentOnes) {
+  const Read made = read(R"({"global_settings": {"max_retries": 7}, "experiments": [
+    {"repository": "examples", "model": "mnist", "mode": "nonparallel", "mutation_type": "mutation",
+     "mutate_params": ["epochs"], "num_mutations": 4, "baseline_runs": 2, "timeout": 600,
+     "fixed_hyperparams": {"seed": 1}}]})");
+  EXPECT_EQ(made.errors, 0) << made.problems;
+  const Entry& entry = made.settings.entries.at(0);
+  EXPECT_EQ(made.settings.max_retries, 7);
+  EXPECT_EQ(entry.foreground.repository, "examples");
+  EXPECT_TRUE(entry.foreground.mutation);
+  EXPECT_THAT(entry.foreground.mutate, ElementsAre("epochs"));
+  EXPECT_EQ(entry.runs, 4);
+  EXPECT_EQ(entry.experiments(), 6);
+  EXPECT_EQ(entry.terms.timeout_seconds, 600);
+  EXPECT_EQ(entry.foreground.fixed.find("seed")->number, 1);
+  EXPECT_THAT(made.problems, HasSubstr("s.json:3: warning: mutate_params is taken as mutate"));
+  EXPECT_THAT(made.problems, HasSubstr("num_mutations is taken as runs_per_config"));
+  EXPECT_THAT(made.problems, HasSubstr("repository is taken as repo"));
+}
+
+TEST(Settings, AnUnknownKeyIsAnErrorWithTheNearestOneUnlessLenient) {
+  const std::string text = R"({"experiments": [
+    {"repo": "examples", "model": "mnist", "mutat": ["epochs"], "estimated_hours": 3}]})";
+  const Read strict = read(text);
+  EXPECT_EQ(strict.errors, 1);
+  EXPECT_EQ(strict.notes, 1);
+  EXPECT_THAT(strict.problems,
+              HasSubstr("s.json:2: error: unknown key mutat in this entry; did you "
+                        "mean mutate?"));
+  EXPECT_EQ(read(text, true).errors, 0);
+}
+
+TEST(Settings, FormulasAreAnError) {
+  EXPECT_THAT(read(R"({"experiments": [{"repo": "examples", "model": "mnist",
+                       "mutation_strategy": "x*2"}]})")
+                  .problems,
+              HasSubstr("error: mutation_strategy cannot be honoured"));
+}
+
+TEST(Settings, AnEntryOfNothingButACommentIsAHeadline) {
+  const Read made = read(R"({"experiments": [{"comment": "=== part one ==="},
+                            {"repo": "plain", "model": "default"}]})");
+  EXPECT_EQ(made.problems, "");
+  EXPECT_EQ(made.notes, 1);
+  EXPECT_EQ(made.settings.entries.size(), 1);
+}
+
+TEST(Settings, ReportsReposModelsAndParametersThatDoNotExistAllAtOnce) {
+  const Read made = read(R"({"experiments": [
+    {"repo": "exampels", "model": "mnist"},
+    {"repo": "examples", "model": "mnits"},
+    {"repo": "examples", "model": "mnist", "mutate": ["epoch"]},
+    {"repo": "examples", "model": "mnist", "mode": "default", "hyperparameters": {"epochs": 1.5}}]})");
+  EXPECT_EQ(made.errors, 4);
+  EXPECT_THAT(made.problems, HasSubstr("s.json:2: error: there is no repo exampels"));
+  EXPECT_THAT(made.problems, HasSubstr("did you mean examples?"));
+  EXPECT_THAT(made.problems, HasSubstr("s.json:3: error: examples has no model mnits"));
+  EXPECT_THAT(made.problems, HasSubstr("s.json:4"));
+  EXPECT_THAT(made.problems, HasSubstr("epochs is 1.5; it must be an int"));
+}
+
+TEST(Settings, TermsOfTheEntryWinOverThoseOfTheTop) {
+  const Read made = read(R"({"timeout": "2h", "memory": "8G", "experiments": [
+    {"repo": "plain", "model": "default", "timeout": 60, "shrink": {"width": 0.5, "min": 1},
+     "expect": {"metrics": ["loss"], "min_duration": "5s"}, "retry_on": ["timed_out"]}]})");
+  EXPECT_EQ(made.problems, "");
+  const Terms& terms = made.settings.entries.at(0).terms;
+  EXPECT_EQ(terms.timeout_seconds, 60);
+  EXPECT_EQ(terms.memory_bytes, uint64_t{8} << 30);
+  EXPECT_EQ(terms.shrink->parameter, "width");
+  EXPECT_EQ(terms.expect->least_seconds, 5);
+}
+
+TEST(Settings, CountsWhatEachEntryProducesAndTheTotal) {
+  const Read made = read(R"({"experiments": [
+    {"repo": "plain", "model": "default", "runs_per_config": 2},
+    {"repo": "examples", "model": "ff", "runs_per_config": 3}]})");
+  EXPECT_THAT(describe_plan(made.settings), HasSubstr("5  experiments in all"));
+}
+
+TEST(Settings, TheOldCommandLineMakesOneEntry) {
+  Problems problems;
+  const Settings settings = settings_of(
+      {.repository = "examples", .model = "mnist", .mutate = "epochs,learning_rate", .runs = 5},
+      example_catalog(), problems);
+  EXPECT_EQ(all_of(problems), "");
+  EXPECT_THAT(settings.entries.at(0).foreground.mutate, ElementsAre("epochs", "learning_rate"));
+  EXPECT_EQ(settings.entries.at(0).runs, 5);
+}
+
+}  // namespace
+}  // namespace plimsoll::experiment

@@ -97,25 +97,25 @@ double Meter::tick() {
   if (now >= next_read_) {
     const bool slow_ones = now >= next_slow_;
     if (slow_ones) next_slow_ = now + kSlowSeconds;
-    read(now, slow_ones);
+    read(slow_ones);
     next_read_ += kSampleSeconds;
     if (next_read_ <= now) next_read_ = now + kSampleSeconds;  // late: no hurrying after
   }
-  if (now >= next_look_) look(false);
+  // After the reading: looking takes longer.
+  if (now >= next_look_) look();
   count_until(now - kHoldSeconds);
   return next_read_;
 }
 
 void Meter::begin(double now) {
   begun_ = true;
-  began_at_ = next_read_ = next_slow_ = now;
+  began_at_ = next_read_ = next_slow_ = next_look_ = now;
   host_before_ = host_busy_seconds(sources_.proc);
   own_before_ = sources_.own_cpu_seconds();
-  look(true);
-  next_look_ = now + kFirstLookSeconds;
 }
 
-void Meter::read(double now, bool slow_ones) {
+void Meter::read(bool slow_ones) {
+  const double now = sources_.now();
   Reading reading{.at = now, .epoch = sources_.epoch(), .cpu = sources_.cpu.read(now)};
   if (sources_.gpus) {
     const auto samples = sources_.gpus->sample(indices_, slow_ones);
@@ -139,18 +139,17 @@ void Meter::read(double now, bool slow_ones) {
   held_.push_back(std::move(reading));
 }
 
-void Meter::look(bool before) {
-  if (!sources_.gpus) {
-    next_look_ = sources_.now() + kLookSeconds;
-    return;
-  }
+void Meter::look() {
   const double began = sources_.now();
+  const bool first = std::exchange(looked_, true) == false;
+  next_look_ = began + (first ? kFirstLookSeconds : kLookSeconds);
+  if (!sources_.gpus) return;
   try {
     for (const meter::GpuReading& gpu : sources_.gpus->read()) {
       const auto found = std::ranges::find(indices_, gpu.index);
       if (found == indices_.end()) continue;
       Neighbours& neighbours = neighbours_[static_cast<size_t>(found - indices_.begin())];
-      if (before) {
+      if (first) {
         neighbours.look_before(gpu, sources_.is_ours);
       } else {
         neighbours.look(gpu, sources_.is_ours);
@@ -159,8 +158,7 @@ void Meter::look(bool before) {
   } catch (const Error& error) {
     look_failure_ = error.what();
   }
-  const double now = sources_.now();
-  next_look_ = now + std::max(kLookSeconds, kLookCost * (now - began));
+  next_look_ = std::max(next_look_, began + kLookCost * (sources_.now() - began));
 }
 
 void Meter::count_until(double at) {
@@ -187,12 +185,11 @@ void Meter::count(const Reading& reading) {
 }
 
 void Meter::stop() {
-  const double now = sources_.now();
   if (!begun_ && options_.begun && !options_.begun()) return;
-  if (!begun_) begin(now);
-  read(now, true);
-  stopped_at_ = now;
-  look(false);
+  if (!begun_) begin(sources_.now());
+  read(true);
+  stopped_at_ = held_.back().at;
+  look();
   host_after_ = host_busy_seconds(sources_.proc);
 }
 

@@ -44,8 +44,8 @@ class Meter {
 
  private:
   void begin(double now);
-  void read(double now, bool slow_ones);
-  void look(bool before);
+  void read(bool slow_ones);
+  void look();
   void count_until(double at);
   void count(const Reading& reading);
   void end_at(double at);
@@ -73,6 +73,7 @@ class Meter {
   double next_read_ = 0;
   double next_slow_ = 0;
   double next_look_ = 0;
+  bool looked_ = false;
   std::string look_failure_;
   std::optional<double> host_before_;
   std::optional<double> host_after_;

@@ -1,5 +1,6 @@
 // Drives a batch to its end: one experiment after the other, each attempt under exec, everything in
-// the journal before and after it. Has one thread, and must: it forks.
+// the journal before and after it. Has one thread, for it forks; beside it, while a training runs,
+// that of the energy recorder (which says why that is safe).
 #pragma once
 
 #include <filesystem>
@@ -9,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "energy/recorder.h"
 #include "experiment/background_load.h"
 #include "experiment/batch.h"
 #include "experiment/journal.h"
@@ -24,6 +26,7 @@ struct DriverOptions {
   bool keep_going = false;
   std::string gpus;  // as exec's --gpu; empty: none of our business
   double gpu_wait_seconds = 600;
+  energy::Recorder* energy = nullptr;            // measures every attempt
   std::function<void(const std::string&)> say;   // a line for people
   std::function<void(const std::string&)> show;  // what runs now, again and again
 };

@@ -4,9 +4,11 @@
 
 #include <map>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "energy/report.h"
 #include "experiment/queue.h"
 
 namespace plimsoll::experiment {
@@ -27,6 +29,7 @@ struct AttemptResult {
   std::map<std::string, double> metrics;
   std::vector<std::string> missing_metrics;
   size_t background_runs = 0;
+  std::optional<energy::Report> energy;  // nothing in journals of before it was measured
   // The driver was stopped or killed meanwhile: it says nothing about the experiment.
   bool counts = true;
 };

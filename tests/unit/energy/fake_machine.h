@@ -97,7 +97,10 @@ class FakeMachine : public testing::Test {
     meter.stop();
   }
 
-  TempFolder root_;
+  // In memory: every moment of the clock is written to it.
+  TempFolder root_{std::filesystem::is_directory("/dev/shm")
+                       ? "/dev/shm"
+                       : std::filesystem::temp_directory_path()};
   std::vector<Zone> zones_;
   std::string gpus_;
   double now_ = 0;

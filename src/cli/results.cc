@@ -87,6 +87,8 @@ struct Spread {
   }
 };
 
+constexpr double kWhole = 0.9995;  // coverage that reads as 100 %
+
 // Of one configuration's energy: the figures, and how far they can be trusted.
 struct EnergySpread {
   std::map<std::string, Spread> figures;
@@ -115,7 +117,7 @@ struct EnergySpread {
     for (const auto& [name, spread] : figures) {
       text += fmt::format("{}{} {}", text.empty() ? "" : "; ", name, spread.text());
     }
-    if (least_coverage < 1) {
+    if (least_coverage < kWhole) {
       text += fmt::format("; least coverage {}", format_percent(least_coverage));
     }
     if (shared > 0) text += fmt::format("; {} shared with others", shared);

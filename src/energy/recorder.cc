@@ -80,11 +80,13 @@ void Recorder::start(const fs::path& folder, std::function<bool()> begun) {
   folder_ = folder;
   failure_.clear();
   cpu_seconds_ = 0;
+  stopped_ = false;
   std::error_code trouble;
   if (!folder.empty()) fs::create_directories(folder, trouble);
   if (trouble) failure_ = fmt::format("cannot make {}: {}", folder.string(), trouble.message());
   meter_ = std::make_unique<Meter>(
       sources_, MeterOptions{.folder = trouble ? fs::path() : folder, .begun = std::move(begun)});
+  if (sources_.cpu.domains().empty() && sources_.devices.empty()) return;  // nothing to read
   const SignalsBlocked blocked;
   thread_ = std::jthread([this](const std::stop_token& stopping) { record(stopping); });
 }
@@ -102,9 +104,12 @@ void Recorder::record(const std::stop_token& stopping) try {
 }
 
 void Recorder::stop() {
-  if (!thread_.joinable()) return;
-  thread_.request_stop();
-  thread_.join();
+  if (stopped_) return;
+  stopped_ = true;
+  if (thread_.joinable()) {
+    thread_.request_stop();
+    thread_.join();
+  }
   const double before = thread_cpu_seconds();
   try {
     meter_->stop();

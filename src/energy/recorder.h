@@ -51,6 +51,7 @@ class Recorder {
   std::unique_ptr<Meter> meter_;
   std::string failure_;
   double cpu_seconds_ = 0;
+  bool stopped_ = true;
   std::mutex mutex_;  // for the waiting; what the thread writes is read after its end
   std::condition_variable_any wake_;
   std::jthread thread_;  // last: it uses all of the above

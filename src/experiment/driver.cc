@@ -185,7 +185,7 @@ AttemptResult Driver::attempt(const Experiment& experiment, const Values& values
   }
   if (options_.energy != nullptr) {
     const auto seconds = end.has_result ? std::optional(end.seconds) : std::nullopt;
-    result.energy = options_.energy->report(seconds);
+    result.energy = std::make_shared<energy::Report>(options_.energy->report(seconds));
   }
   judge(experiment, end, folder, result);
   standing_[experiment.number].attempts.push_back(result);  // for the policy alone

@@ -87,7 +87,9 @@ AttemptResult attempt_from(const Json& json) {
   for (const auto& [name, value] : json.at("metrics").items()) {
     result.metrics[name] = std::strtod(value.get<std::string>().c_str(), nullptr);
   }
-  if (json.contains("energy")) result.energy = energy::report_from(json.at("energy"));
+  if (json.contains("energy")) {
+    result.energy = std::make_shared<energy::Report>(energy::report_from(json.at("energy")));
+  }
   return result;
 }
 

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,7 +29,7 @@ struct AttemptResult {
   std::map<std::string, double> metrics;
   std::vector<std::string> missing_metrics;
   size_t background_runs = 0;
-  std::optional<energy::Report> energy;  // nothing in journals of before it was measured
+  std::shared_ptr<const energy::Report> energy;  // none where it was not measured
   // The driver was stopped or killed meanwhile: it says nothing about the experiment.
   bool counts = true;
 };

@@ -83,8 +83,7 @@ std::string describe(const Baseline& baseline) {
   std::string text =
       fmt::format("idle for {}: CPU packages {}, memory {}", format_seconds(baseline.seconds),
                   watts_text(baseline.package_watts), watts_text(baseline.memory_watts));
-  for (size_t i = 0; i < baseline.gpus.size(); ++i) {
-    const GpuBaseline& gpu = baseline.gpus[i];
+  for (const GpuBaseline& gpu : baseline.gpus) {
     text += fmt::format(", {} {}", gpu.uuid,
                         watts_text(gpu.counter_watts ? gpu.counter_watts : gpu.integral_watts));
   }

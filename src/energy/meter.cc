@@ -141,7 +141,7 @@ void Meter::read(bool slow_ones) {
 
 void Meter::look() {
   const double began = sources_.now();
-  const bool first = std::exchange(looked_, true) == false;
+  const bool first = !std::exchange(looked_, true);
   next_look_ = began + (first ? kFirstLookSeconds : kLookSeconds);
   if (!sources_.gpus) return;
   try {

@@ -38,9 +38,9 @@ std::optional<double> together(const Series::Values& values, Series::Together ho
   return sum / static_cast<double>(values.size());
 }
 
-Series::Series(const std::filesystem::path& file, std::vector<Column> columns,
+Series::Series(std::filesystem::path file, std::vector<Column> columns,
                const std::vector<unsigned>& gpus)
-    : file_(file), columns_(std::move(columns)) {
+    : file_(std::move(file)), columns_(std::move(columns)) {
   if (file_.empty()) return;
   stream_.open(file_, std::ios::binary | std::ios::trunc);
   std::string header = "timestamp";

@@ -23,7 +23,7 @@ class Series {
   using Values = std::vector<std::optional<double>>;
 
   // `gpus`: their indices. Without a file, nothing is written.
-  Series(const std::filesystem::path& file, std::vector<Column> columns,
+  Series(std::filesystem::path file, std::vector<Column> columns,
          const std::vector<unsigned>& gpus);
 
   // `values`: for each column, one of each GPU.

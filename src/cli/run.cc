@@ -239,6 +239,7 @@ void drive(const Options& options, const fs::path& folder, const Source& source,
   const experiment::Governor governor(batch.settings.governor);
   if (!governor.obstacle().empty()) say("warning: " + governor.obstacle());
   energy::Recorder recorder(energy::open_sources(claim.measured));
+  say(energy::describe(recorder.sources()));
   measure_idle(options, folder, recorder);
   experiment::DriverOptions driving{.folder = folder,
                                     .keep_going = options.keep_going,

@@ -27,6 +27,8 @@ class Recorder {
   Recorder& operator=(const Recorder&) = delete;
   ~Recorder();
 
+  const Sources& sources() const { return sources_; }
+
   // Makes the folder and writes the series into it; without one, writes none. The run counts from
   // the moment at which `begun` says that it has.
   void start(const std::filesystem::path& folder, std::function<bool()> begun = {});

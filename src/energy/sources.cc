@@ -1,5 +1,6 @@
 #include "energy/sources.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -44,6 +45,21 @@ bool descends_from(pid_t pid, pid_t ancestor) {
     pid = stat ? stat->parent : 0;
   }
   return pid == ancestor;
+}
+
+std::string describe(const Sources& sources) {
+  const CpuCounters& cpu = sources.cpu;
+  std::string text = "energy: CPU ";
+  text += cpu.source().empty() ? fmt::format("unavailable ({})", cpu.missing_because())
+                               : "by " + cpu.source();
+  if (sources.devices.empty()) {
+    return text + fmt::format("; GPU unavailable ({})", sources.no_gpus_because);
+  }
+  text += "; GPU ";
+  for (const GpuDevice& device : sources.devices) {
+    text += fmt::format("{}{}", &device == &sources.devices.front() ? "" : ", ", device.index);
+  }
+  return text + " by NVML";
 }
 
 Sources open_sources(const GpuChoice& choice) {

@@ -39,6 +39,9 @@ struct GpuChoice {
 // Never throws for what cannot be had: the figures will say so.
 Sources open_sources(const GpuChoice& choice);
 
+// One line for people: "energy: CPU by powercap; GPU 0, 1 by NVML".
+std::string describe(const Sources& sources);
+
 // Whether `ancestor` is `pid` or above it.
 bool descends_from(pid_t pid, pid_t ancestor);
 

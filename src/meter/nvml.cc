@@ -232,7 +232,7 @@ class NvmlGpus : public Gpus {
   std::optional<unsigned> field(nvml::Device device, unsigned number) const {
     nvml::FieldValue value{.field = number};
     if (functions_.fields == nullptr || functions_.fields(device, 1, &value) != nvml::kSuccess ||
-        value.result != nvml::kSuccess || value.value_type != nvml::kUnsignedInt) {
+        value.result != nvml::kSuccess || value.value_type == nvml::kFloatingPoint) {
       return {};
     }
     return static_cast<unsigned>(value.value);

@@ -35,7 +35,7 @@ struct FieldValue {
 };
 constexpr unsigned kMemoryTemperature = 82;
 constexpr unsigned kInstantPower = 186;  // milliwatts now, where nvmlDeviceGetPowerUsage averages
-constexpr int kUnsignedInt = 1;          // the type of both
+constexpr int kFloatingPoint = 0;        // of types; all others are whole numbers
 
 using Plain = Result (*)();
 using ErrorString = const char* (*)(Result);

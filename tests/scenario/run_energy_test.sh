@@ -38,7 +38,7 @@ until [ -s powercap/intel-rapl:0:1/energy_uj ]; do sleep 0.05; done
 # Two GPUs: columns, not a broken file; every figure right, with its source; gross and net.
 write_settings '{"repo": "toy", "model": "slow", "mode": "default", "runs_per_config": 2}'
 run plimsoll run -ec settings.json --idle-baseline 1s
-expect 0 "measuring what the machine takes when idle, for 1.0 s" "GPU-b " "2 succeeded"
+expect 0 "energy: CPU by powercap; GPU 0, 1 by NVML" "measuring what the machine takes when idle, for 1.0 s" "GPU-b " "2 succeeded"
 cat >check.py <<'END'
 import csv, glob, json, sys
 folder = sys.argv[1]
@@ -96,6 +96,22 @@ import sys
 assert abs(float(sys.argv[1]) - 50 * float(sys.argv[2])) < 2, sys.argv
 END
 [ -z "$(column energy_gpu_net_joules)" ] || fail "net figures without a baseline"
+
+# A background load is part of the experiment, and is restarted while the sampler runs.
+sed -i 's/  busy) .*/  busy) i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done ;;/' repos/toy/train.sh
+write_settings '{"mode": "parallel", "foreground": {"repo": "toy", "model": "slow", "mode": "default"}, "background": {"repo": "toy", "model": "busy"}}'
+run plimsoll run -ec settings.json
+expect 0 "1 succeeded"
+python3 - "$(newest)/toy_slow_001_parallel/experiment.json" <<'END' || fail "energy beside a background load"
+import json, sys
+result = json.load(open(sys.argv[1]))
+metrics = result["foreground"]["energy_metrics"]
+assert metrics["attribution"] == "foreground and background together", metrics
+assert result["background"]["runs"] > 1, result["background"]
+assert metrics["details"]["cpu"]["own_cpu_seconds"] > 0.2, metrics["details"]["cpu"]
+assert metrics["gpu_energy_total_joules"] > 400, metrics
+END
+write_settings '{"repo": "toy", "model": "slow", "mode": "default"}'
 
 # Others on the GPU and on the package: said, with who.
 sleep 60 &

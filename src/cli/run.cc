@@ -15,8 +15,8 @@
 #include "base/units.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "cli/energy_use.h"
 #include "cli/run_folder.h"
-#include "energy/recorder.h"
 #include "experiment/batch.h"
 #include "experiment/driver.h"
 #include "experiment/governor.h"
@@ -176,24 +176,18 @@ RunLock lock(const fs::path& file, const std::string& what, bool wait) {
 
 struct GpuClaim {
   std::string gpus;  // for exec's --gpu
-  energy::GpuChoice measured;
   std::vector<RunLock> locks;
 };
 
 // Two batches on one GPU would spoil each other's figures.
 GpuClaim claim_gpus(const Options& options) {
-  if (options.gpus == "none") {
-    return {.gpus = "none", .measured = {.none_because = "--gpu none"}, .locks = {}};
-  }
+  if (options.gpus == "none") return {.gpus = "none", .locks = {}};
   const meter::GpuAccess access = meter::open_gpus();
-  if (!access.gpus && options.gpus.empty()) {
-    return {.gpus = {}, .measured = {.none_because = access.missing_because}, .locks = {}};
-  }
-  GpuClaim claim{.gpus = options.gpus.empty() ? "all" : options.gpus, .measured = {}, .locks = {}};
+  if (!access.gpus && options.gpus.empty()) return {};
+  GpuClaim claim{.gpus = options.gpus.empty() ? "all" : options.gpus, .locks = {}};
   const fs::path state = process::state_folder();
   const auto chosen = gate::choose_gpus(claim.gpus, gate::require_gpus(access).read(),
                                         memory::Host::real().variable("CUDA_VISIBLE_DEVICES"));
-  for (const auto& gpu : chosen) claim.measured.uuids.push_back(gpu.uuid);
   if (state.empty()) return claim;
   fs::create_directories(state);
   for (const auto& gpu : chosen) {
@@ -201,19 +195,6 @@ GpuClaim claim_gpus(const Options& options) {
                                fmt::format("GPU {}", gpu.index), options.wait));
   }
   return claim;
-}
-
-// Measured anew where that is asked for; a resumed batch has the one of its beginning.
-void measure_idle(const Options& options, const fs::path& folder, energy::Recorder& recorder) {
-  const fs::path file = folder / "idle_baseline.json";
-  if (options.idle_baseline_seconds > 0) {
-    say(fmt::format("measuring what the machine takes when idle, for {}",
-                    format_seconds(options.idle_baseline_seconds)));
-    energy::save(recorder.measure_baseline(options.idle_baseline_seconds), file);
-  } else if (const auto known = energy::load_baseline(file)) {
-    recorder.set_baseline(*known);
-  }
-  if (recorder.baseline()) say(energy::describe(*recorder.baseline()));
 }
 
 [[noreturn]] void end_with(const experiment::DriverEnd& end, const fs::path& folder) {
@@ -238,14 +219,15 @@ void drive(const Options& options, const fs::path& folder, const Source& source,
   const GpuClaim claim = claim_gpus(options);
   const experiment::Governor governor(batch.settings.governor);
   if (!governor.obstacle().empty()) say("warning: " + governor.obstacle());
-  energy::Recorder recorder(energy::open_sources(claim.measured));
-  say(energy::describe(recorder.sources()));
-  measure_idle(options, folder, recorder);
+  const auto recorder = open_recorder({.gpus = claim.gpus,
+                                       .idle_baseline_seconds = options.idle_baseline_seconds,
+                                       .folder = folder,
+                                       .say = say});
   experiment::DriverOptions driving{.folder = folder,
                                     .keep_going = options.keep_going,
                                     .gpus = claim.gpus,
                                     .gpu_wait_seconds = options.gpu_wait_seconds,
-                                    .energy = &recorder,
+                                    .energy = recorder.get(),
                                     .say = say};
   if (on_terminal()) driving.show = show;
   experiment::DriverEnd end;

@@ -1,6 +1,7 @@
 // plimsoll results: the table of one run or several, by the journals.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -15,6 +16,7 @@
 #include "cli/command.h"
 #include "cli/run_folder.h"
 #include "experiment/batch.h"
+#include "experiment/energy_outputs.h"
 #include "experiment/outputs.h"
 #include "experiment/problems.h"
 
@@ -85,11 +87,50 @@ struct Spread {
   }
 };
 
+constexpr double kWhole = 0.9995;  // coverage that reads as 100 %
+
+// Of one configuration's energy: the figures, and how far they can be trusted.
+struct EnergySpread {
+  std::map<std::string, Spread> figures;
+  size_t shared = 0;
+  double least_coverage = 1;
+  std::string unavailable;  // why, of the last one without a figure
+
+  void add(const experiment::AttemptResult& attempt) {
+    for (const auto& [name, value] : experiment::energy_to_compare(attempt)) {
+      figures[name].add(value);
+    }
+    if (!attempt.energy) return;
+    bool is_shared = false;
+    for (const auto* figure : {&attempt.energy->cpu.total, &attempt.energy->all_gpus}) {
+      is_shared = is_shared || figure->quality == energy::Quality::shared;
+      if (figure->joules) least_coverage = std::min(least_coverage, figure->coverage);
+      if (!figure->joules) unavailable = figure->reason;
+    }
+    shared += is_shared ? 1 : 0;
+  }
+  std::string text() const {
+    if (figures.empty()) {
+      return "unavailable: " + (unavailable.empty() ? "not measured" : unavailable);
+    }
+    std::string text;
+    for (const auto& [name, spread] : figures) {
+      text += fmt::format("{}{} {}", text.empty() ? "" : "; ", name, spread.text());
+    }
+    if (least_coverage < kWhole) {
+      text += fmt::format("; least coverage {}", format_percent(least_coverage));
+    }
+    if (shared > 0) text += fmt::format("; {} shared with others", shared);
+    return text;
+  }
+};
+
 struct Configuration {
   size_t runs = 0;
   size_t succeeded = 0;
   Spread seconds;
   std::map<std::string, Spread> metrics;
+  EnergySpread energy;
 };
 
 void print_configurations(const Merged& merged) {
@@ -103,12 +144,13 @@ void print_configurations(const Merged& merged) {
     ++one.succeeded;
     one.seconds.add(result.last.seconds);
     for (const auto& [name, value] : result.last.metrics) one.metrics[name].add(value);
+    one.energy.add(result.last);
   }
   for (const auto& [name, one] : all) {
     fmt::print("{}\n  {} of {} succeeded; seconds {}", name, one.succeeded, one.runs,
                one.seconds.text());
     for (const auto& [metric, spread] : one.metrics) fmt::print("; {} {}", metric, spread.text());
-    fmt::print("\n");
+    fmt::print("\n  energy: {}\n", one.energy.text());
   }
 }
 

@@ -17,6 +17,7 @@
 #include "cli/batch_plan.h"
 #include "cli/command.h"
 #include "cli/driver_locks.h"
+#include "cli/energy_use.h"
 #include "cli/live_lines.h"
 #include "cli/machine_now.h"
 #include "cli/run_folder.h"
@@ -52,6 +53,7 @@ struct Options {
   std::string resume;
   std::string gpus;
   double gpu_wait_seconds = 600;
+  double idle_baseline_seconds = 0;
   bool list = false;
   bool dry_run = false;
   bool lenient = false;
@@ -170,6 +172,10 @@ void drive(const Options& options, const Claimed& claimed, const Source& source,
   const std::string& gpus = claimed.gpus.gpus;
   const experiment::Governor governor(batch.settings.governor);
   if (!governor.obstacle().empty()) say("warning: " + governor.obstacle());
+  const auto recorder = open_recorder({.gpus = gpus,
+                                       .idle_baseline_seconds = options.idle_baseline_seconds,
+                                       .folder = folder,
+                                       .say = say});
   experiment::DriverOptions driving{
       .folder = folder,
       .keep_going = options.keep_going,
@@ -177,6 +183,7 @@ void drive(const Options& options, const Claimed& claimed, const Source& source,
       .gpu_wait_seconds = options.gpu_wait_seconds,
       .earlier = experiment::earlier_durations(folder.parent_path(), history_tables(batch, source),
                                                folder),
+      .energy = recorder.get(),
       .say = say};
   MachineWatch machine(gpus.empty() ? "none" : gpus);
   driving.uses_gpu = [&machine](const std::vector<pid_t>& processes) {
@@ -343,6 +350,15 @@ void add_run(CLI::App& app) {
           "wait this long for others on them")
       ->type_name("TIME")
       ->default_str("10m")
+      ->group(kResources);
+  command
+      ->add_option_function<std::string>(
+          "--idle-baseline",
+          [options](const std::string& text) {
+            options->idle_baseline_seconds = parse_seconds(text);
+          },
+          "first measure for this long what the machine takes when idle; net energy is less that")
+      ->type_name("TIME")
       ->group(kResources);
   command->footer(R"(Ctrl-C once ends the batch after the attempt, twice at once; --resume goes on.
 Exit code: 0 all succeeded, 11 some failed, 12 paused after five failures with one cause,

@@ -59,6 +59,15 @@ std::string process_text(pid_t pid) {
   return fmt::format("{} {} {}", process::boot_id(), pid, stat ? stat->start_ticks : 0);
 }
 
+// The training begins when exec opens its log: before, it waits for its GPUs.
+void start_recording(energy::Recorder* recorder, const fs::path& folder) {
+  if (recorder == nullptr) return;
+  recorder->start(folder / "energy", [log = folder / "training.log"] {
+    std::error_code ignored;
+    return fs::exists(log, ignored);
+  });
+}
+
 }  // namespace
 
 Driver::Driver(const DriverOptions& options, const Source& source, const Batch& batch,
@@ -172,11 +181,17 @@ AttemptResult Driver::attempt(const Experiment& experiment, const Values& values
   {
     const auto beside = start_load(experiment, folder / "background");
     SupervisedChild child(options);
+    start_recording(options_.energy, folder);
     journal_.attempt_started(key, attempt_key, process_text(child.pid()));
     link_last(experiment, number);
     watch(experiment, child, beside.get());
+    if (options_.energy != nullptr) options_.energy->stop();
     end = child.end();
     if (beside) result.background_runs = beside->runs();
+  }
+  if (options_.energy != nullptr) {
+    const auto seconds = end.has_result ? std::optional(end.seconds) : std::nullopt;
+    result.energy = std::make_shared<energy::Report>(options_.energy->report(seconds));
   }
   judge(experiment, end, folder, result);
   standing_[experiment.number].attempts.push_back(result);  // for the policy alone
@@ -346,12 +361,15 @@ void Driver::count_failure(const ExperimentResult& result) {
   end_.paused = fmt::format("{} ({})", cause, result.last.headline);
 }
 
-// training.log of the folder is the last attempt's, where users' scripts look for it.
+// training.log and energy/ of the folder are the last attempt's, where users' scripts look for
+// them.
 void Driver::link_last(const Experiment& experiment, size_t number) const {
-  const fs::path link = options_.folder / experiment.folder / "training.log";
-  std::error_code ignored;
-  fs::remove(link, ignored);
-  fs::create_symlink(fmt::format("attempt_{}/training.log", number), link, ignored);
+  for (const char* name : {"training.log", "energy"}) {
+    const fs::path link = options_.folder / experiment.folder / name;
+    std::error_code ignored;
+    fs::remove(link, ignored);
+    fs::create_symlink(fmt::format("attempt_{}/{}", number, name), link, ignored);
+  }
 }
 
 Progress Driver::progress(const Experiment& running, double seconds) const {

@@ -1,5 +1,6 @@
 // Drives a batch to its end: one experiment after the other, each attempt under exec, everything in
-// the journal before and after it.
+// the journal before and after it. It forks; beside it, while a training runs, there is only the
+// energy recorder's thread, which says why that is safe.
 #pragma once
 
 #include <chrono>
@@ -11,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "energy/recorder.h"
 #include "experiment/background_load.h"
 #include "experiment/batch.h"
 #include "experiment/expected_time.h"
@@ -31,6 +33,7 @@ struct DriverOptions {
   // Whether a GPU that one of these processes holds computes; may be empty.
   std::function<bool(const std::vector<pid_t>&)> uses_gpu;
   Durations earlier;                            // for the expected times
+  energy::Recorder* energy = nullptr;           // measures every attempt
   std::function<void(const std::string&)> say;  // a line for people
   std::function<void(const Progress&)> show;    // how it stands, again and again; may be empty
 };

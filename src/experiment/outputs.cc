@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "experiment/energy_outputs.h"
 
 namespace plimsoll::experiment {
 namespace {
@@ -18,12 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-// The names that users' scripts read. Empty cells: not measured, which is not 0.
-constexpr std::array<const char*, 11> kEnergyColumns = {
-    "energy_cpu_pkg_joules",       "energy_cpu_ram_joules",       "energy_cpu_total_joules",
-    "energy_gpu_avg_watts",        "energy_gpu_max_watts",        "energy_gpu_min_watts",
-    "energy_gpu_total_joules",     "energy_gpu_temp_avg_celsius", "energy_gpu_temp_max_celsius",
-    "energy_gpu_util_avg_percent", "energy_gpu_util_max_percent"};
+void append(Row& cells, const Row& more) { cells.insert(cells.end(), more.begin(), more.end()); }
 
 void add_new(std::vector<std::string>& names, const std::string& name) {
   if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
@@ -34,16 +30,12 @@ std::string error_message(const ExperimentResult& result) {
   return fmt::format("{}: {}", result.last.cause, result.last.headline);
 }
 
-Json energy_json() {
-  return {{"quality", "unavailable"}, {"reason", "energy was not measured in this run"}};
-}
-
 Json training_json(const Load& load, const AttemptResult& last, const ExperimentResult& result) {
   return {{"repository", load.repository},
           {"model", load.model},
           {"hyperparameters", plain_json(last.values)},
           {"duration_seconds", last.seconds},
-          {"energy_metrics", energy_json()},
+          {"energy_metrics", energy_json(last)},
           {"performance_metrics", plain_json(last.metrics)},
           {"training_success", result.success},
           {"retries", result.retries},
@@ -79,15 +71,24 @@ Row Summary::row(const Experiment& experiment, const ExperimentResult& result) c
     const auto found = result.last.metrics.find(name);
     cells.push_back(found == result.last.metrics.end() ? "" : fmt::format("{}", found->second));
   }
-  cells.insert(cells.end(), kEnergyColumns.size(), "");
+  append(cells, energy_cells(result.last));
   cells.emplace_back(experiment.background ? "parallel" : experiment.mode);
   cells.push_back(result.last.cause);
   cells.push_back(result.suspicious);
+  append(cells, energy_notes(result.last));
   return cells;
 }
 
 void Summary::set(const Experiment& experiment, const ExperimentResult& result) {
-  lines_[experiment.number] = table_line(row(experiment, result));
+  Line line{.cells = table_cells(row(experiment, result)), .gpus = {}};
+  if (result.last.energy) {
+    const auto& gpus = result.last.energy->gpus;
+    for (const energy::GpuFigures& gpu : gpus) {
+      line.gpus[gpu.index] = table_cells(gpu_cells(gpu));
+      if (gpus.size() > 1) gpu_columns_.insert(gpu.index);
+    }
+  }
+  lines_[experiment.number] = std::move(line);
 }
 
 std::string Summary::text() const {
@@ -95,10 +96,20 @@ std::string Summary::text() const {
                 "training_success", "duration_seconds", "retries"};
   for (const std::string& name : parameters_) header.push_back("hyperparam_" + name);
   for (const std::string& name : metrics_) header.push_back("perf_" + name);
-  header.insert(header.end(), kEnergyColumns.begin(), kEnergyColumns.end());
+  append(header, energy_columns());
   for (const char* name : {"mode", "cause", "suspicious"}) header.emplace_back(name);
+  append(header, energy_note_columns());
+  for (const unsigned gpu : gpu_columns_) append(header, gpu_columns(gpu));
   std::string text = table_line(header);
-  for (const auto& [number, line] : lines_) text += line;
+  const std::string no_gpu = table_cells(Row(gpu_columns(0).size()));
+  for (const auto& [number, line] : lines_) {
+    text += line.cells;
+    for (const unsigned gpu : gpu_columns_) {
+      const auto found = line.gpus.find(gpu);
+      text += "," + (found == line.gpus.end() ? no_gpu : found->second);
+    }
+    text += "\n";
+  }
   return text;
 }
 
@@ -109,7 +120,10 @@ std::string experiment_json(const Experiment& experiment, const ExperimentResult
   json.update(training);
   json["mode"] = experiment.background ? "parallel" : experiment.mode;
   if (experiment.background) {
+    // The counters know packages and GPUs, not who used them.
+    json["energy_metrics"]["attribution"] = "foreground and background together";
     json["foreground"] = training;
+    json["foreground"]["energy_metrics"] = json["energy_metrics"];
     json["background"] = {{"repository", experiment.background->repository},
                           {"model", experiment.background->model},
                           {"hyperparameters", plain_json(experiment.background->values)},
@@ -131,6 +145,7 @@ std::string experiment_json(const Experiment& experiment, const ExperimentResult
                                 {"cpu_seconds", attempt.cpu_seconds},
                                 {"peak_memory_bytes", attempt.peak_bytes},
                                 {"hyperparameters", plain_json(attempt.values)},
+                                {"energy_metrics", energy_figures_json(attempt)},
                                 {"counts", attempt.counts}});
   }
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -4,7 +4,9 @@
 
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "experiment/catalog.h"
@@ -14,7 +16,8 @@
 
 namespace plimsoll::experiment {
 
-// Its columns are known before the first experiment, so that every row has the same.
+// Every row has the same columns: they are known before the first experiment, but for those of
+// several GPUs, which all rows get when the first one has them.
 class Summary {
  public:
   Summary(const std::vector<Experiment>& queue, const Catalog& catalog);
@@ -22,11 +25,16 @@ class Summary {
   std::string text() const;
 
  private:
+  struct Line {
+    std::string cells;                     // without its end
+    std::map<unsigned, std::string> gpus;  // each GPU's cells, by its index
+  };
   Row row(const Experiment& experiment, const ExperimentResult& result) const;
 
   std::vector<std::string> parameters_;
   std::vector<std::string> metrics_;
-  std::map<size_t, std::string> lines_;  // by the experiments' numbers
+  std::map<size_t, Line> lines_;    // by the experiments' numbers
+  std::set<unsigned> gpu_columns_;  // of experiments with several
 };
 
 // `attempts`: those that ended, the last one last.

@@ -7,6 +7,8 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 
+#include "energy/report_json.h"
+
 namespace plimsoll::experiment {
 namespace {
 
@@ -47,21 +49,23 @@ Load load_from(const Json& json) {
 Json attempt_json(const AttemptResult& result) {
   Json metrics = Json::object();  // as texts: JSON has no nan
   for (const auto& [name, value] : result.metrics) metrics[name] = fmt::format("{}", value);
-  return {{"cause", result.cause},
-          {"headline", result.headline},
-          {"evidence", result.evidence},
-          {"next_step", result.next_step},
-          {"after", result.after},
-          {"exit_code", result.exit_code},
-          {"started", result.started},
-          {"seconds", result.seconds},
-          {"cpu_seconds", result.cpu_seconds},
-          {"peak_bytes", result.peak_bytes},
-          {"values", values_json(result.values)},
-          {"metrics", metrics},
-          {"missing_metrics", result.missing_metrics},
-          {"background_runs", result.background_runs},
-          {"counts", result.counts}};
+  Json json = {{"cause", result.cause},
+               {"headline", result.headline},
+               {"evidence", result.evidence},
+               {"next_step", result.next_step},
+               {"after", result.after},
+               {"exit_code", result.exit_code},
+               {"started", result.started},
+               {"seconds", result.seconds},
+               {"cpu_seconds", result.cpu_seconds},
+               {"peak_bytes", result.peak_bytes},
+               {"values", values_json(result.values)},
+               {"metrics", metrics},
+               {"missing_metrics", result.missing_metrics},
+               {"background_runs", result.background_runs},
+               {"counts", result.counts}};
+  if (result.energy) json["energy"] = energy::to_json(*result.energy);
+  return json;
 }
 
 AttemptResult attempt_from(const Json& json) {
@@ -82,6 +86,9 @@ AttemptResult attempt_from(const Json& json) {
                        .counts = json.at("counts")};
   for (const auto& [name, value] : json.at("metrics").items()) {
     result.metrics[name] = std::strtod(value.get<std::string>().c_str(), nullptr);
+  }
+  if (json.contains("energy")) {
+    result.energy = std::make_shared<energy::Report>(energy::report_from(json.at("energy")));
   }
   return result;
 }

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
+#include "energy/report.h"
 #include "experiment/queue.h"
 
 namespace plimsoll::experiment {
@@ -27,6 +29,7 @@ struct AttemptResult {
   std::map<std::string, double> metrics;
   std::vector<std::string> missing_metrics;
   size_t background_runs = 0;
+  std::shared_ptr<const energy::Report> energy;  // none where it was not measured
   // The driver was stopped or killed meanwhile: it says nothing about the experiment.
   bool counts = true;
 };

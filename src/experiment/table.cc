@@ -61,7 +61,7 @@ std::vector<Row> parse_table(std::string_view text) {
   return parser.take_rows();
 }
 
-std::string table_line(const Row& cells) {
+std::string table_cells(const Row& cells) {
   std::string line;
   for (const std::string& cell : cells) {
     if (!line.empty() || &cell != &cells.front()) line += ',';
@@ -76,7 +76,9 @@ std::string table_line(const Row& cells) {
     }
     line += '"';
   }
-  return line + "\n";
+  return line;
 }
+
+std::string table_line(const Row& cells) { return table_cells(cells) + "\n"; }
 
 }  // namespace plimsoll::experiment

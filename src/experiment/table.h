@@ -12,7 +12,9 @@ using Row = std::vector<std::string>;
 // The first row has the names of the columns. Cells may be quoted; empty lines are left out.
 std::vector<Row> parse_table(std::string_view text);
 
-// One line with its end; quotes what needs it.
+// Quotes what needs it.
+std::string table_cells(const Row& cells);
+// The same with the line's end.
 std::string table_line(const Row& cells);
 
 }  // namespace plimsoll::experiment

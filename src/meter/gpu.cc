@@ -22,6 +22,10 @@ uint64_t GpuReading::unexplained_bytes() const {
   return used_bytes > explained ? used_bytes - explained : 0;
 }
 
+bool GpuReading::has_unlisted_holder() const {
+  return unexplained_bytes() > drivers_own_bytes(*this);
+}
+
 std::string describe(const GpuHolder& holder) {
   std::string text = holder.command.empty() ? "a process" : holder.command;
   text += fmt::format(" (pid {}", holder.pid);

@@ -38,6 +38,21 @@ struct GpuReading {
 
   // Used, and not by anybody the driver lists with an amount.
   uint64_t unexplained_bytes() const;
+  // More of that than drivers keep for themselves on a GPU that nobody uses.
+  bool has_unlisted_holder() const;
+};
+
+// What an energy meter reads many times a second. Nothing where the GPU did not answer, and why.
+struct GpuSample {
+  std::optional<double> power_watts;
+  std::optional<uint64_t> energy_millijoules;
+  std::string no_power_because;
+  std::string no_energy_because;
+  // Only where they were asked for.
+  std::optional<unsigned> temperature_celsius;
+  std::optional<unsigned> memory_temperature_celsius;
+  std::optional<unsigned> utilisation_percent;
+  std::optional<unsigned> memory_utilisation_percent;
 };
 
 // "python train.py (pid 4711, ada, 5.4 GiB)"

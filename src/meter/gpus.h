@@ -24,6 +24,9 @@ class Gpus {
   virtual std::vector<GpuReading> read() = 0;
   // The same without the holders, for a meter that reads many times a second.
   virtual std::vector<GpuReading> read_counters() = 0;
+  // The least a meter needs, of the GPUs with these indices, in their order: power and the energy
+  // counter; with `slow_ones`, temperatures and utilisation too. Never throws for a GPU that fails.
+  virtual std::vector<GpuSample> sample(const std::vector<unsigned>& indices, bool slow_ones);
   virtual std::string driver_version() const = 0;
 };
 

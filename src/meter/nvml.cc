@@ -66,6 +66,7 @@ struct Functions {
         power(library.find<nvml::DeviceNumber>({"nvmlDeviceGetPowerUsage"})),
         temperature(library.find<nvml::DeviceTemperature>({"nvmlDeviceGetTemperature"})),
         energy(library.find<nvml::DeviceCounter>({"nvmlDeviceGetTotalEnergyConsumption"})),
+        fields(library.find<nvml::DeviceFields>({"nvmlDeviceGetFieldValues"})),
         compute(library.find<nvml::DeviceProcesses>({"nvmlDeviceGetComputeRunningProcesses_v3",
                                                      "nvmlDeviceGetComputeRunningProcesses_v2",
                                                      "nvmlDeviceGetComputeRunningProcesses"})),
@@ -95,6 +96,7 @@ struct Functions {
   nvml::DeviceNumber power;
   nvml::DeviceTemperature temperature;
   nvml::DeviceCounter energy;
+  nvml::DeviceFields fields;
   nvml::DeviceProcesses compute, graphics;
 };
 
@@ -133,6 +135,13 @@ class NvmlGpus : public Gpus {
 
   std::vector<GpuReading> read_counters() override {
     return read_all([](nvml::Device, GpuReading&) {});
+  }
+
+  std::vector<GpuSample> sample(const std::vector<unsigned>& indices, bool slow_ones) override {
+    std::vector<GpuSample> samples;
+    samples.reserve(indices.size());
+    for (const unsigned index : indices) samples.push_back(sample_one(index, slow_ones));
+    return samples;
   }
 
   std::string driver_version() const override {
@@ -175,6 +184,58 @@ class NvmlGpus : public Gpus {
       reading.energy_millijoules = *energy;
     }
     return reading;
+  }
+
+  GpuSample sample_one(unsigned index, bool slow_ones) const {
+    GpuSample sample;
+    nvml::Device device = nullptr;
+    if (const nvml::Result result = functions_.handle(index, &device); result != nvml::kSuccess) {
+      sample.no_power_because = sample.no_energy_because = functions_.describe(result);
+      return sample;
+    }
+    read_power(device, sample);
+    uint64_t energy = 0;
+    const nvml::Result counted =
+        functions_.energy == nullptr ? nvml::kFunctionNotFound : functions_.energy(device, &energy);
+    if (counted == nvml::kSuccess) sample.energy_millijoules = energy;
+    if (counted != nvml::kSuccess) {
+      sample.no_energy_because =
+          "nvmlDeviceGetTotalEnergyConsumption: " + functions_.describe(counted);
+    }
+    if (!slow_ones) return sample;
+    sample.temperature_celsius = ask<unsigned>(functions_.temperature, device, nvml::kGpuSensor);
+    sample.memory_temperature_celsius = field(device, nvml::kMemoryTemperature);
+    if (const auto rates = ask<nvml::Utilisation>(functions_.utilisation, device)) {
+      sample.utilisation_percent = rates->gpu;
+      sample.memory_utilisation_percent = rates->memory;
+    }
+    return sample;
+  }
+
+  // The power of this moment where the driver has it: the older function gives the mean of the
+  // last second on GPUs since Ampere, which lags behind the start and the end of a run.
+  void read_power(nvml::Device device, GpuSample& sample) const {
+    if (const auto milliwatts = field(device, nvml::kInstantPower); milliwatts.value_or(0) > 0) {
+      sample.power_watts = static_cast<double>(*milliwatts) / 1000;
+      return;
+    }
+    unsigned milliwatts = 0;
+    const nvml::Result result = functions_.power == nullptr ? nvml::kFunctionNotFound
+                                                            : functions_.power(device, &milliwatts);
+    if (result == nvml::kSuccess) {
+      sample.power_watts = static_cast<double>(milliwatts) / 1000;
+    } else {
+      sample.no_power_because = "nvmlDeviceGetPowerUsage: " + functions_.describe(result);
+    }
+  }
+
+  std::optional<unsigned> field(nvml::Device device, unsigned number) const {
+    nvml::FieldValue value{.field = number};
+    if (functions_.fields == nullptr || functions_.fields(device, 1, &value) != nvml::kSuccess ||
+        value.result != nvml::kSuccess || value.value_type == nvml::kFloatingPoint) {
+      return {};
+    }
+    return static_cast<unsigned>(value.value);
   }
 
   void read_memory(nvml::Device device, GpuReading& reading) const {

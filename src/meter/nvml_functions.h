@@ -10,6 +10,7 @@ using Device = struct DeviceHandle*;
 using Result = int;  // 0 is success
 constexpr Result kSuccess = 0;
 constexpr Result kInsufficientSize = 7;
+constexpr Result kFunctionNotFound = 13;
 constexpr Result kLibraryMismatch = 18;
 constexpr int kGpuSensor = 0;  // of temperatures
 
@@ -24,6 +25,17 @@ constexpr unsigned kMemory2Version = sizeof(Memory2) | (2U << 24);
 struct Utilisation {
   unsigned gpu, memory;  // percent of the last period in which it was busy
 };
+// A figure that has a number instead of a function.
+struct FieldValue {
+  unsigned field, scope;
+  int64_t timestamp, latency_microseconds;
+  int value_type;
+  Result result;
+  uint64_t value;  // a union: the first bytes of it, by the type
+};
+constexpr unsigned kMemoryTemperature = 82;
+constexpr unsigned kInstantPower = 186;  // milliwatts now, where nvmlDeviceGetPowerUsage averages
+constexpr int kFloatingPoint = 0;        // of types; all others are whole numbers
 
 using Plain = Result (*)();
 using ErrorString = const char* (*)(Result);
@@ -37,6 +49,7 @@ using DeviceMemory = Result (*)(Device, Memory*);
 using DeviceMemory2 = Result (*)(Device, Memory2*);
 using DeviceUtilisation = Result (*)(Device, Utilisation*);
 using DeviceTemperature = Result (*)(Device, int sensor, unsigned* celsius);
+using DeviceFields = Result (*)(Device, int count, FieldValue*);
 using DeviceProcesses = Result (*)(Device, unsigned* count, void* entries);
 
 }  // namespace plimsoll::meter::nvml

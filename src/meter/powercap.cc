@@ -37,10 +37,15 @@ EnergyZone read_zone(const fs::path& folder) {
 
 }  // namespace
 
+fs::path powercap_folder(const memory::Host& host) {
+  const auto named = host.variable ? host.variable("PLIMSOLL_POWERCAP") : std::nullopt;
+  return named ? fs::path(*named) : host.root / "sys/class/powercap";
+}
+
 std::vector<EnergyZone> energy_zones(const memory::Host& host) {
   std::vector<EnergyZone> zones;
   std::error_code none;
-  const fs::directory_iterator folders(host.root / "sys/class/powercap", none);
+  const fs::directory_iterator folders(powercap_folder(host), none);
   for (const fs::directory_entry& entry : folders) {
     // "intel-rapl:0" and "intel-rapl:0:1"; intel-rapl-mmio shows the same packages again.
     if (!entry.path().filename().string().starts_with("intel-rapl:")) continue;

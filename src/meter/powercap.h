@@ -22,6 +22,9 @@ struct EnergyZone {
   std::string unreadable_because;
 };
 
+// PLIMSOLL_POWERCAP names another folder than /sys/class/powercap.
+std::filesystem::path powercap_folder(const memory::Host& host = memory::Host::real());
+
 // Packages and their memory; the zones for cores and for the whole platform overlap them.
 std::vector<EnergyZone> energy_zones(const memory::Host& host = memory::Host::real());
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Ways in which batches of experiments failed, each shown to be over. Energy (the tenth) is not measured yet.
+# Ways in which batches of experiments failed, each shown to be over. The tenth, energy, is in run_energy_test.sh.
 . "$(dirname "$0")/run_lib.sh"
 
 # 1: what a training leaves behind, deaf to SIGTERM, is ended before the next one starts.

@@ -8,12 +8,12 @@ count=${PLIMSOLL_EXPERIMENTS:-12}
 model=${PLIMSOLL_MODEL:-slow} # good: over at once, so that more kills meet the journal
 seed=${PLIMSOLL_SEED:-$$}
 write_settings "{\"repo\": \"toy\", \"model\": \"$model\", \"mutate\": [\"epochs\"], \"runs_per_config\": $count}"
-# All but times and the run's name.
+# All but times, energy and the run's name.
 table() {
   python3 -c 'import csv, sys
 for row in csv.DictReader(open(sys.argv[1] + "/summary.csv")):
     row["experiment_id"] = row["experiment_id"].split("__")[1]
-    print([value for name, value in row.items() if name not in ("timestamp", "duration_seconds")])' "$1"
+    print([value for name, value in row.items() if name not in ("timestamp", "duration_seconds") and not name.startswith("energy_")])' "$1"
 }
 run plimsoll run -ec settings.json -s 7
 expect 0

@@ -4,13 +4,24 @@
 //   driver 550.54.14
 //   entry_bytes 24                               of the process list: 16, 24 or 32
 //   gpu UUID TOTAL_MIB USED_MIB [key=value ...]  energy=mJ power=mW util=% temp=C name=X_Y minor=N
+//                                                instant=mW memory_temp=C
 //   process GPU_INDEX PID MIB                    MIB - means the driver does not know
 //   fail FUNCTION CODE                           e.g. fail nvmlInit_v2 9
+//   now SECONDS, or: began EPOCH_SECONDS         what time it is for the curves below
+//
+// Of a gpu, instead of power and energy, so that both follow from one curve:
+//   curve=0:100,5:300,10:100   watts at seconds, straight lines in between, from the beginning
+//   again counter=mJ                 what the counter had at second 0; without it there is no
+//   counter reset=SECONDS              the counter begins anew then, as when the driver is loaded
+//   again silent=FROM-TO[,FROM-TO]   neither power nor counter answer
 //
 // NOLINTBEGIN(readability-identifier-naming): the names are NVIDIA's
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -40,6 +51,7 @@ struct State {
   std::vector<Gpu> gpus;
   std::vector<Process> processes;
   std::map<std::string, int> failing;
+  double now = 0;
 };
 
 Gpu read_gpu(std::istringstream& words) {
@@ -70,12 +82,75 @@ State load() {
       process.bytes = mib == "-" ? ~uint64_t{0} : std::stoull(mib) * kMiB;
       state.processes.push_back(process);
     }
+    if (kind == "now") words >> state.now;
+    if (kind == "began") {
+      double began = 0;
+      words >> began;
+      timespec time{};
+      clock_gettime(CLOCK_REALTIME, &time);
+      state.now =
+          static_cast<double>(time.tv_sec) - began + static_cast<double>(time.tv_nsec) / 1e9;
+    }
     if (kind == "fail") {
       std::string function;
       words >> function >> state.failing[function];
     }
   }
   return state;
+}
+
+struct Knee {
+  double at = 0;
+  double watts = 0;
+};
+
+std::vector<Knee> curve_of(const std::string& text) {
+  std::vector<Knee> knees;
+  std::istringstream parts(text);
+  for (std::string part; std::getline(parts, part, ',');) {
+    const size_t colon = part.find(':');
+    knees.push_back({std::stod(part.substr(0, colon)), std::stod(part.substr(colon + 1))});
+  }
+  return knees;
+}
+
+struct Point {
+  double watts = 0;
+  double joules = 0;  // since the curve began
+};
+
+// Within one turn of the curve.
+Point point_in(const std::vector<Knee>& knees, double at) {
+  Point point{knees.front().watts, 0};
+  for (size_t i = 1; i < knees.size() && knees[i - 1].at < at; ++i) {
+    const double width = knees[i].at - knees[i - 1].at;
+    const double part = std::min(at - knees[i - 1].at, width);
+    const double rise = (knees[i].watts - knees[i - 1].watts) / width;
+    point.watts = knees[i - 1].watts + rise * part;
+    point.joules += part * (knees[i - 1].watts + point.watts) / 2;
+  }
+  return point;
+}
+
+Point point_at(const std::vector<Knee>& knees, double at) {
+  const double turn = knees.back().at;
+  const double turns = std::floor(at / turn);
+  Point point = point_in(knees, at - turns * turn);
+  point.joules += turns * point_in(knees, turn).joules;
+  return point;
+}
+
+bool is_silent(const std::map<std::string, std::string>& values, double now) {
+  const auto found = values.find("silent");
+  if (found == values.end()) return false;
+  std::istringstream parts(found->second);
+  for (std::string part; std::getline(parts, part, ',');) {
+    const size_t dash = part.find('-');
+    if (now >= std::stod(part.substr(0, dash)) && now < std::stod(part.substr(dash + 1))) {
+      return true;
+    }
+  }
+  return false;
 }
 
 // A handle is the index plus one, so that none of them is null.
@@ -154,6 +229,15 @@ int nvmlDeviceGetUtilizationRates(void* device, unsigned* gpu_memory) {
 }
 
 int nvmlDeviceGetPowerUsage(void* device, unsigned* milliwatts) {
+  const State state = load();
+  const auto& values = state.gpus.at(index_of(device)).values;
+  if (is_silent(values, state.now)) return 15;  // the GPU is lost
+  if (const auto curve = values.find("curve"); curve != values.end()) {
+    if (const int code = failure(state, "nvmlDeviceGetPowerUsage")) return code;
+    *milliwatts = static_cast<unsigned>(
+        std::lround(1000 * point_at(curve_of(curve->second), state.now).watts));
+    return 0;
+  }
   return value_of(device, "nvmlDeviceGetPowerUsage", "power", milliwatts);
 }
 
@@ -162,7 +246,42 @@ int nvmlDeviceGetTemperature(void* device, int /*sensor*/, unsigned* celsius) {
 }
 
 int nvmlDeviceGetTotalEnergyConsumption(void* device, unsigned long long* millijoules) {
+  const State state = load();
+  const auto& values = state.gpus.at(index_of(device)).values;
+  if (is_silent(values, state.now)) return 15;
+  const auto counter = values.find("counter");
+  if (const auto curve = values.find("curve"); curve != values.end() && counter != values.end()) {
+    if (const int code = failure(state, "nvmlDeviceGetTotalEnergyConsumption")) return code;
+    const auto knees = curve_of(curve->second);
+    double joules = std::stod(counter->second) / 1000 + point_at(knees, state.now).joules;
+    const auto reset = values.find("reset");
+    if (reset != values.end() && state.now >= std::stod(reset->second)) {
+      joules = point_at(knees, state.now).joules - point_at(knees, std::stod(reset->second)).joules;
+    }
+    *millijoules = static_cast<unsigned long long>(1000 * joules);
+    return 0;
+  }
   return value_of(device, "nvmlDeviceGetTotalEnergyConsumption", "energy", millijoules);
+}
+
+// NVIDIA's nvmlFieldValue_t.
+struct Field {
+  unsigned field, scope;
+  long long timestamp, latency;
+  int value_type, result;
+  unsigned long long value;
+};
+
+int nvmlDeviceGetFieldValues(void* device, int count, Field* fields) {
+  for (int i = 0; i < count; ++i) {
+    const bool memory = fields[i].field == 82;
+    unsigned value = 0;
+    fields[i].result =
+        value_of(device, "nvmlDeviceGetFieldValues", memory ? "memory_temp" : "instant", &value);
+    fields[i].value_type = 1;
+    fields[i].value = value;
+  }
+  return 0;
 }
 
 int nvmlDeviceGetComputeRunningProcesses_v3(void* device, unsigned* count, char* entries) {

@@ -93,6 +93,35 @@ TEST_F(Nvml, LeavesOutWhatADeviceDoesNotSupport) {
   EXPECT_FALSE(readings.at(0).temperature_celsius);
 }
 
+TEST_F(Nvml, SamplesWhatAMeterNeeds) {
+  set_state(
+      "gpu GPU-a 1024 0 energy=5000 power=70500 temp=33 util=42\n"
+      "gpu GPU-b 1024 0 power=70500 instant=90000 memory_temp=55\n");
+  const GpuAccess access = open();
+  const auto quick = access.gpus->sample({1, 0}, false);
+  ASSERT_EQ(quick.size(), 2U);
+  EXPECT_EQ(quick[0].power_watts, 90) << "the power of this moment, not a mean";
+  EXPECT_FALSE(quick[0].energy_millijoules);
+  EXPECT_EQ(quick[0].no_energy_because, "nvmlDeviceGetTotalEnergyConsumption: Some Error");
+  EXPECT_EQ(quick[1].power_watts, 70.5);
+  EXPECT_EQ(quick[1].energy_millijoules, 5000U);
+  EXPECT_FALSE(quick[1].temperature_celsius);
+  const auto all = access.gpus->sample({0, 1}, true);
+  EXPECT_EQ(all[0].temperature_celsius, 33U);
+  EXPECT_EQ(all[0].utilisation_percent, 42U);
+  EXPECT_FALSE(all[0].memory_temperature_celsius);
+  EXPECT_EQ(all[1].memory_temperature_celsius, 55U);
+}
+
+TEST_F(Nvml, SaysWhyAGpuDoesNotAnswer) {
+  set_state("gpu GPU-a 1024 0 power=70500\n");
+  const GpuAccess access = open();
+  set_state("gpu GPU-a 1024 0 power=70500\nfail nvmlDeviceGetHandleByIndex_v2 9\n");
+  const auto samples = access.gpus->sample({0}, true);
+  EXPECT_FALSE(samples.at(0).power_watts);
+  EXPECT_EQ(samples[0].no_power_because, "Driver Not Loaded");
+}
+
 TEST_F(Nvml, ReadsTheProcessListOfEveryDriver) {
   for (const char* entry_bytes : {"16", "24", "32"}) {
     set_state(std::string("entry_bytes ") + entry_bytes +

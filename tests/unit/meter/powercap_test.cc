@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 
 #include "temp_folder.h"
@@ -38,6 +39,18 @@ TEST_F(Powercap, CountsPackagesAndTheirMemoryOnly) {
   EXPECT_EQ(found[0].microjoules, 1000U);
   EXPECT_EQ(found[0].range_microjoules, 262143328850U);
   EXPECT_EQ(found[1].name, "dram");
+}
+
+TEST_F(Powercap, IsWhereTheEnvironmentSays) {
+  const auto elsewhere = root_ / "elsewhere";
+  EXPECT_EQ(
+      powercap_folder({.root = root_.path(),
+                       .variable = [&](const std::string& name) -> std::optional<std::string> {
+                         EXPECT_EQ(name, "PLIMSOLL_POWERCAP");
+                         return elsewhere.string();
+                       }}),
+      elsewhere);
+  EXPECT_EQ(powercap_folder({.root = root_.path(), .variable = {}}), root_ / "sys/class/powercap");
 }
 
 TEST_F(Powercap, SaysWhyACounterCannotBeRead) {

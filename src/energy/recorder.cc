@@ -1,0 +1,149 @@
+#include "energy/recorder.h"
+
+#include <fmt/format.h>
+#include <pthread.h>
+
+#include <chrono>
+#include <csignal>
+#include <ctime>
+#include <exception>
+#include <fstream>
+#include <system_error>
+#include <utility>
+
+#include "base/units.h"
+
+namespace plimsoll::energy {
+namespace {
+
+namespace fs = std::filesystem;
+
+double thread_cpu_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
+}
+
+// A thread that is started meanwhile gets no signals: they are for who reads them.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+std::string joules_text(const std::optional<double>& joules) {
+  return joules ? fmt::format("{:.2f}", *joules) : "unavailable";
+}
+
+}  // namespace
+
+std::string cpu_energy_text(const Report& report) {
+  const CpuFigures& cpu = report.cpu;
+  const Figure& total = cpu.total.joules ? cpu.total : cpu.package;
+  std::string text = fmt::format(
+      "CPU Energy Consumption Summary\n"
+      "==============================\n"
+      "Package Energy (Joules): {}\n"
+      "RAM Energy (Joules): {}\n"
+      "Total CPU Energy (Joules): {}\n"
+      "\n"
+      "Source: {}\n"
+      "Coverage: {}\n"
+      "Quality: {}\n",
+      joules_text(cpu.package.joules), joules_text(cpu.memory.joules),
+      joules_text(cpu.total.joules), total.source.empty() ? "none" : total.source,
+      format_percent(total.coverage), name(total.quality));
+  if (!total.reason.empty()) text += fmt::format("Because: {}\n", total.reason);
+  if (!cpu.memory.joules && cpu.memory.reason != total.reason) {
+    text += fmt::format("No memory: {}\n", cpu.memory.reason);
+  }
+  if (cpu.total.net_joules) {
+    text += fmt::format("Net of the idle baseline: {:.2f}\n", *cpu.total.net_joules);
+  }
+  return text;
+}
+
+Recorder::~Recorder() {
+  if (thread_.joinable()) thread_.request_stop();
+}
+
+void Recorder::start(const fs::path& folder, std::function<bool()> begun) {
+  folder_ = folder;
+  failure_.clear();
+  cpu_seconds_ = 0;
+  stopped_ = false;
+  std::error_code trouble;
+  if (!folder.empty()) fs::create_directories(folder, trouble);
+  if (trouble) failure_ = fmt::format("cannot make {}: {}", folder.string(), trouble.message());
+  meter_ = std::make_unique<Meter>(
+      sources_, MeterOptions{.folder = trouble ? fs::path() : folder, .begun = std::move(begun)});
+  if (sources_.cpu.domains().empty() && sources_.devices.empty()) return;  // nothing to read
+  const SignalsBlocked blocked;
+  thread_ = std::jthread([this](const std::stop_token& stopping) { record(stopping); });
+}
+
+void Recorder::record(const std::stop_token& stopping) try {
+  while (!stopping.stop_requested()) {
+    const double due = meter_->tick();
+    cpu_seconds_ = thread_cpu_seconds();
+    std::unique_lock lock(mutex_);
+    wake_.wait_for(lock, stopping, std::chrono::duration<double>(due - sources_.now()),
+                   [] { return false; });
+  }
+} catch (const std::exception& failure) {
+  failure_ = failure.what();
+}
+
+void Recorder::stop() {
+  if (stopped_) return;
+  stopped_ = true;
+  if (thread_.joinable()) {
+    thread_.request_stop();
+    thread_.join();
+  }
+  const double before = thread_cpu_seconds();
+  try {
+    meter_->stop();
+  } catch (const std::exception& failure) {
+    failure_ = failure.what();
+  }
+  cpu_seconds_ += thread_cpu_seconds() - before;
+}
+
+Report Recorder::report(std::optional<double> run_seconds) {
+  stop();
+  Report report = meter_->report(run_seconds);
+  if (baseline_) subtract(*baseline_, report);
+  report.sampling_cpu_seconds = cpu_seconds_;
+  if (!failure_.empty()) {
+    for (Figure* figure : {&report.cpu.total, &report.all_gpus}) {
+      figure->reason += (figure->reason.empty() ? "" : "; ") + failure_;
+    }
+  }
+  if (!folder_.empty()) {
+    std::ofstream stream(folder_ / "cpu_energy.txt", std::ios::binary);
+    stream << cpu_energy_text(report);
+  }
+  meter_.reset();
+  return report;
+}
+
+const Baseline& Recorder::measure_baseline(double seconds) {
+  baseline_.reset();
+  const double at = sources_.epoch();
+  start({});
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+  baseline_ = baseline_of(report(), at);
+  return *baseline_;
+}
+
+}  // namespace plimsoll::energy

@@ -170,6 +170,11 @@ std::optional<LikelyCause> cause_of_own_code(int code) {
                    "plimsoll train --resume FOLDER");
     case 10:
       return cause("a training's loss became infinite or no number", "a lower --lr");
+    case 11:
+      return cause("plimsoll run: some experiments of a batch failed", "plimsoll status RUN");
+    case 12:
+      return cause("plimsoll run: paused after five failures in a row with one cause",
+                   "plimsoll status RUN, then --resume");
     default:
       return {};
   }

@@ -19,12 +19,36 @@ namespace {
 using graph::FirstLayer;
 using recipe::ModelKind;
 
-constexpr uint64_t kBatch = 2048;              // nodes
-constexpr uint64_t kAreaBytes = 16 * kMiB;     // for rows from disk, of each worker
-constexpr uint64_t kBatchesBytes = 64 * kMiB;  // left for each worker and its batches
+constexpr uint64_t kBatch = 2048;  // nodes
+// Of each worker: for rows from disk, and left for what it makes.
+constexpr uint64_t kLeastAreaBytes = kMiB;
+constexpr uint64_t kMostAreaBytes = 16 * kMiB;
+constexpr uint64_t kLeastBatchesBytes = 4 * kMiB;
+constexpr uint64_t kMostBatchesBytes = 64 * kMiB;
 
 ModelKind model_of(FirstLayer first_layer) {
   return first_layer == FirstLayer::gcn ? ModelKind::gcn : ModelKind::sage;
+}
+
+// Up to half of the memory is for the workers, the rest for the hottest rows.
+feature::RowLayout layout_for(uint64_t free_bytes, unsigned workers) {
+  const uint64_t share = free_bytes / 2 / workers;
+  const uint64_t area = std::clamp(share / 4, kLeastAreaBytes, kMostAreaBytes);
+  const uint64_t kept = workers * (area + std::min(share / 4 * 3, kMostBatchesBytes));
+  return {
+      .line_bytes = free_bytes - std::min(free_bytes, kept), .areas = workers, .area_bytes = area};
+}
+
+void check_memory(const memory::Ledger& ledger, unsigned workers) {
+  const uint64_t needed = 2 * workers * (kLeastAreaBytes + kLeastBatchesBytes);
+  const uint64_t free_bytes = ledger.available_bytes();
+  if (free_bytes >= needed) return;
+  fail(
+      ErrorKind::memory,
+      "with {} thread{} the sums need {} beside what is kept free, and {} are left; raise --memory "
+      "by {}, or lower --threads",
+      workers, workers == 1 ? "" : "s", format_bytes_up(needed), format_bytes(free_bytes),
+      format_bytes_up(needed - free_bytes));
 }
 
 // Appends values as rows of a store.
@@ -83,14 +107,9 @@ void write_sums(const graph::Store& store, const PrecomputeOptions& options, Row
   // Lists are read in order, so a line would save nothing: the memory is the rows'.
   const sample::Topology topology =
       sample::load_topology(store, ledger, {0, 0}, options.threads, [](uint64_t) {});
-  const unsigned workers = std::max(1U, options.threads);
-  const uint64_t kept = workers * (kAreaBytes + kBatchesBytes);
-  const uint64_t free_bytes = ledger.available_bytes();
+  const unsigned workers = options.threads;
   const feature::RowSource source =
-      feature::load_rows(store, ledger,
-                         {.line_bytes = free_bytes - std::min(free_bytes, kept),
-                          .areas = workers,
-                          .area_bytes = kAreaBytes},
+      feature::load_rows(store, ledger, layout_for(ledger.available_bytes(), workers),
                          options.threads, [](uint64_t) {});
   const memory::Ledger::Reclaimer lower =
       ledger.on_shortage([&](uint64_t bytes) { source.file().lower_by(bytes); });
@@ -174,6 +193,12 @@ graph::Meta precompute(const graph::Store& store, const PrecomputeOptions& optio
     fail(ErrorKind::usage, "{} holds a first layer's sums already; name the store it was made from",
          store.folder().string());
   }
+  std::error_code none;
+  if (std::filesystem::equivalent(store.folder(), options.out, none)) {
+    fail(ErrorKind::usage, "--out {} is the store itself; the sums need a folder of their own",
+         options.out.string());
+  }
+  check_memory(ledger, options.threads);
   graph::Meta meta = meta_of_sums(store, options.model);
   check_room(meta, options.out);
   graph::StoreWriter writer(options.out, options.replace, ledger);

@@ -137,6 +137,11 @@ void exec(const Options& options) {
   const Evidence evidence = supervise(options);
   const Verdict verdict = diagnosis::judge(evidence);
   print_verdict(options, verdict);
+  if (!options.quiet && verdict.cause == diagnosis::Cause::success &&
+      evidence.ending.leftovers_ended > 0 && isatty(STDERR_FILENO) == 0) {
+    say(fmt::format("{} of its processes were still alive at its end, and have been ended",
+                    evidence.ending.leftovers_ended));
+  }
   write_results(options, evidence, verdict);
   // A shell that ran us in a loop ends it only for a child that died of Ctrl-C.
   const auto* const killed = std::get_if<process::Signaled>(&evidence.ending.leader);

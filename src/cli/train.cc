@@ -67,7 +67,6 @@ void train(const CLI::App& command, TrainOptions& options) {
     check_writable("--memory-log", options.memory_log, /*force=*/true);
   find_store(options);
   const graph::Store store = graph::open(options.store);
-  check_trainable(store, options.recipe);
   const memory::Limit limit = training_limit(options.running);
   check_train_library();
   const bool resuming = !options.resume.empty();
@@ -76,6 +75,7 @@ void train(const CLI::App& command, TrainOptions& options) {
     options.recipe = resume(stored, options.recipe, options.given);
     check_for_model(options.recipe, options.given);
   }
+  check_trainable(store, options.recipe);
   const plan::Plan plan = plan_training(store, options.recipe, options.running.run, limit.bytes);
   SaveFolder save_folder(options.save_dir);
   const train::Module& module = load_train_module();

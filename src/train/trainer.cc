@@ -95,7 +95,7 @@ void Trainer::resume() {
   if (checkpoint.store.checksum != store_.checksum) {
     fail(ErrorKind::input,
          "{} was trained on {} (checksum {}), this store is {} (checksum {}); resume on the same "
-         "store, or start a new run",
+         "store (sums that were precomputed are another one), or start a new run",
          file.string(), checkpoint.store.name, checkpoint.store.checksum, store_.name,
          store_.checksum);
   }

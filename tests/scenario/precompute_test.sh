@@ -50,6 +50,13 @@ cmp -s tight.loss sums-sage-sampled.loss || fail "a tight limit changes the loss
 plimsoll precompute a.plim --model sage --out tight.plim --memory 128M --quiet
 cmp -s tight.plim/features.f32 sage.plim/features.f32 || fail "the limit changes the sums"
 
+run "$PLIMSOLL" precompute a.plim --model sage --out x.plim --memory 56M --threads 2
+expect 4 "raise --memory by"
+
+# Going on needs no option again.
+run timeout 60 "$PLIMSOLL" train sage.plim --resume sums-sage-sampled --epochs 4 --device cpu --quiet
+expect 0 "Epoch 004"
+
 # A model trained on sums works on the features, too.
 plimsoll predict a.plim --checkpoint sums-sage-full/best.pth --eval full --split test --out a.npy --quiet
 plimsoll predict sage.plim --checkpoint sums-sage-full/best.pth --eval full --split test --out s.npy --quiet
@@ -65,6 +72,8 @@ run "$PLIMSOLL" plan gcn.plim --model gcn --norm sampled --fanout 5,all
 expect 2 "--norm sampled needs the store it was made from"
 run "$PLIMSOLL" precompute sage.plim --out again.plim
 expect 2 "already"
+run "$PLIMSOLL" precompute a.plim --out a.plim --force
+expect 2 "is the store itself"
 run "$PLIMSOLL" precompute a.plim --out sage.plim
 [ "$code" -ne 0 ] || fail "a store was overwritten without --force"
-[ ! -e x ] && [ ! -e again.plim ] || fail "something was made all the same"
+[ ! -e x ] && [ ! -e x.plim ] && [ ! -e again.plim ] || fail "something was made all the same"

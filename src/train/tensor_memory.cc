@@ -106,6 +106,7 @@ class Pool final : public c10::Allocator {
         add_live(header);
         return values_of(header);
       }
+      trim_cached(room_bytes);
       ledger = ledger_;
     }
     memory::Pages pages(*ledger, "tensors", room_bytes);
@@ -143,7 +144,13 @@ class Pool final : public c10::Allocator {
     live_bytes_ -= header->room_bytes;
     cached_.emplace(header->room_bytes, header);
     cached_bytes_ += header->room_bytes;
-    while (live_bytes_ + cached_bytes_ > most_live_bytes_) {
+    trim_cached(0);
+  }
+
+  // With what comes next, too, no more than at the highest.
+  void trim_cached(uint64_t coming_bytes) {
+    const uint64_t most = std::max(most_live_bytes_, live_bytes_ + coming_bytes);
+    while (!cached_.empty() && live_bytes_ + cached_bytes_ + coming_bytes > most) {
       const auto smallest = cached_.begin();
       cached_bytes_ -= smallest->first;
       release(smallest->second);

@@ -68,6 +68,16 @@ TEST_F(InLeasedMemory, TensorsOfAboutTheSameSizeShareIt) {
   }
 }
 
+TEST_F(InLeasedMemory, WhatIsKeptNeverAddsToThePeak) {
+  {
+    const at::Tensor one = bytes(8 * kMiB);
+    const at::Tensor two = bytes(8 * kMiB);
+  }
+  const uint64_t most = ledger_.used_bytes();
+  const at::Tensor of_another_size = bytes(3 * kMiB);
+  EXPECT_LE(ledger_.peak_bytes(), most);
+}
+
 TEST_F(InLeasedMemory, TwoTensorsNeverShareWhileBothLive) {
   { const at::Tensor first = bytes(kMiB); }
   const at::Tensor a = at::full({static_cast<int64_t>(kMiB)}, 1, at::kByte);

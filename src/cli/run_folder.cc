@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "experiment/catalog.h"
 #include "experiment/outputs.h"
 
 namespace plimsoll::cli {
@@ -40,12 +41,21 @@ fs::path gpu_lock_file(const std::string& uuid) {
   return (works ? usual : fs::path("/tmp")) / fmt::format("plimsoll-{}.lock", uuid);
 }
 
+std::string resume_command(const fs::path& run) {
+  return "plimsoll run --resume " + experiment::shell_word(run.string());
+}
+
+std::string describe_pause(const std::string& cause) {
+  return "paused: five failures in a row with one cause: " + cause;
+}
+
 KnownRun read_run(const fs::path& folder) {
   const auto journal = experiment::Journal::open_to_read(folder);
   KnownRun run{.folder = fs::absolute(folder),
                .queue = {},
                .entries = journal.entries(),
                .attempts = journal.attempts(),
+               .paused = journal.paused(),
                .driven = experiment::RunLock::is_taken(lock_file(folder))};
   for (const auto& entry : run.entries) run.queue.push_back(experiment::experiment_of(entry.plan));
   return run;

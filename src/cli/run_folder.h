@@ -20,12 +20,19 @@ std::filesystem::path lock_file(const std::filesystem::path& run);
 // The file that a driver locks for a GPU: one for all users of this machine.
 std::filesystem::path gpu_lock_file(const std::string& uuid);
 
+// The words that go on with it, for a shell.
+std::string resume_command(const std::filesystem::path& run);
+
+// "paused: five failures in a row with one cause: ...".
+std::string describe_pause(const std::string& cause);
+
 // A run as its journal tells it.
 struct KnownRun {
   std::filesystem::path folder;
   std::vector<experiment::Experiment> queue;
   std::vector<experiment::JournalEntry> entries;  // as many
   std::vector<experiment::JournalAttempt> attempts;
+  std::string paused;   // why; empty where it is not
   bool driven = false;  // somebody drives it now
 };
 KnownRun read_run(const std::filesystem::path& folder);

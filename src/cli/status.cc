@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "cli/command.h"
@@ -23,9 +22,10 @@ struct Options {
   std::filesystem::path folder;
 };
 
-std::string_view state_of(const KnownRun& run, const experiment::Progress& progress) {
+std::string state_of(const KnownRun& run, const experiment::Progress& progress) {
   if (run.driven) return progress.running ? "running" : "running, between two experiments";
-  return progress.left == 0 ? "finished" : "nobody drives it";
+  if (progress.left == 0) return "finished";
+  return run.paused.empty() ? "nobody drives it" : describe_pause(run.paused);
 }
 
 double seconds_since(double since_epoch) {
@@ -92,8 +92,9 @@ void print_status(const Options& options) {
   }
   fmt::print("  {}\n", describe_counts(progress));
   if (last) fmt::print("  interrupted: {}, attempt {}\n", last->experiment, last->attempt);
-  if (progress.left > 0)
-    fmt::print("  go on with: plimsoll run --resume {}\n", run.folder.string());
+  const std::string resume = resume_command(run.folder);
+  if (progress.left > 0) fmt::print("  go on with: {}\n", resume);
+  if (progress.failed > 0) fmt::print("  run the failed ones again: {} --retry-failed\n", resume);
 }
 
 }  // namespace

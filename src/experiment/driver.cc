@@ -70,6 +70,27 @@ void start_recording(energy::Recorder* recorder, const fs::path& folder) {
 
 }  // namespace
 
+size_t reopen_failed(Journal& journal) {
+  std::map<int64_t, Reopened> failed;
+  for (const JournalEntry& entry : journal.entries()) {
+    if (entry.result.empty() || result_of(entry.result).success) continue;
+    failed[entry.number].experiment = entry.number;
+  }
+  for (JournalAttempt& known : journal.attempts()) {
+    const auto found = failed.find(known.experiment);
+    if (found == failed.end()) continue;
+    AttemptResult attempt = attempt_of(known.result.empty() ? known.plan : known.result);
+    attempt.counts = false;
+    known.result = to_text(attempt);
+    found->second.attempts.push_back(std::move(known));
+  }
+  std::vector<Reopened> all;
+  all.reserve(failed.size());
+  for (auto& [number, again] : failed) all.push_back(std::move(again));
+  if (!all.empty()) journal.reopen(all);
+  return all.size();
+}
+
 Driver::Driver(const DriverOptions& options, const Source& source, const Batch& batch,
                Journal& journal)
     : options_(options),
@@ -81,6 +102,7 @@ Driver::Driver(const DriverOptions& options, const Source& source, const Batch& 
 
 DriverEnd Driver::run() {
   recall();
+  journal_.set_paused("");
   for (const Experiment& experiment : batch_.queue) {
     if (standing_[experiment.number].finished) continue;
     take_signals(nullptr);
@@ -91,6 +113,8 @@ DriverEnd Driver::run() {
     run_experiment(experiment);
     if (!standing_[experiment.number].finished) ++end_.left;
   }
+  if (end_.left == 0) end_.paused.clear();  // there is nothing that waits
+  journal_.set_paused(end_.paused);
   flag_short_ones();
   write_whole(options_.folder / "summary.csv", summary_.text());
   give_to_caller(options_.folder);
@@ -131,6 +155,8 @@ void Driver::recall() {
 void Driver::run_experiment(const Experiment& experiment) {
   Standing& standing = standing_[experiment.number];
   fs::create_directories(options_.folder / experiment.folder);
+  // What it says of a failed one that runs again is over; recall() looks whether there is one.
+  fs::remove(options_.folder / experiment.folder / "experiment.json");
   for (;;) {
     const Retry move = next_move(experiment);
     if (move.move == Retry::Move::stop) break;

@@ -116,11 +116,48 @@ expect 11 "timed_out twice" "missing_dependency: it would end the same way again
 [ "$(column retries | tr '\n' ' ')" = "1 0 " ] || fail "retries $(column retries)"
 write_settings '{"repo": "toy", "model": "missing", "mode": "default", "runs_per_config": 9}'
 run plimsoll run -ec settings.json
-expect 12 "paused: five failures in a row with one cause" "4 left" "--keep-going"
+expect 12 "paused: five failures in a row with one cause" "4 left" "--retry-failed" "--keep-going"
+run plimsoll status "$(newest)"
+expect 0 "paused: five failures in a row with one cause: missing_dependency" "--retry-failed"
 run plimsoll run --resume "$(newest)" --keep-going
 expect 11 "0 succeeded, 9 failed, 0 left"
+run plimsoll status "$(newest)"
+expect 0 "finished" "run the failed ones again"
+! grep -q paused output || fail "a finished batch is said to be paused"
 run plimsoll run -ec settings.json --keep-going
-expect 11 "0 succeeded, 9 failed, 0 left"
+expect 11 "0 succeeded, 9 failed, 0 left" "--retry-failed"
+# The cause is gone: what failed runs again, with its values and ids, also where the driver is killed right after the reopening.
+run plimsoll run -ec settings.json --retry-failed
+expect 2 "--retry-failed goes with --resume"
+write_settings '{"repo": "toy", "model": "good", "mode": "default", "runs_per_config": 2}, {"repo": "toy", "model": "cured", "mutate": ["epochs"], "runs_per_config": 7}'
+run plimsoll run -ec settings.json
+expect 12 "2 succeeded, 5 failed, 2 left"
+column experiment_id >ids
+column hyperparam_epochs >epochs
+touch repos/toy/cure
+i=0
+while [ $i -lt 4 ]; do
+  "$PLIMSOLL" run --resume "$(newest)" --retry-failed >output 2>&1 &
+  driver=$!
+  sleep "0.0$((2 + 3 * i))"
+  kill -KILL $driver 2>/dev/null || true
+  wait $driver 2>/dev/null || true
+  i=$((i + 1))
+done
+nothing_alive "drivers that were killed" 80
+run plimsoll run --resume "$(newest)" --retry-failed
+expect 0 "9 succeeded, 0 failed, 0 left"
+[ "$(column experiment_id | head -n 7)" = "$(cat ids)" ] || fail "other ids"
+[ "$(column hyperparam_epochs | head -n 7)" = "$(cat epochs)" ] || fail "other values"
+[ "$(column retries | sort -u)" = 0 ] || fail "attempts from before count as retries"
+python3 - "$(newest)/toy_cured_003/experiment.json" <<'END' || fail "attempts of a reopened experiment"
+import json, sys
+attempts = json.load(open(sys.argv[1]))["attempts"]
+assert len(attempts) > 1 and attempts[0]["cause"] == "missing_dependency", attempts
+assert [attempt["counts"] for attempt in attempts] == [False] * (len(attempts) - 1) + [True], attempts
+END
+run plimsoll run --resume "$(newest)" --retry-failed
+expect 0 "no experiment has failed"
 # Output is in the log while the training runs, whatever it holds in memory.
 write_settings '{"repo": "toy", "model": "long", "mode": "default"}'
 "$PLIMSOLL" run -ec settings.json >output 2>&1 &

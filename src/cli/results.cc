@@ -133,12 +133,19 @@ struct Configuration {
   EnergySpread energy;
 };
 
+// " beside toy/busy (epochs 3)": another load is another configuration.
+std::string beside(const experiment::Experiment& made) {
+  if (!made.background) return "";
+  const experiment::Load& load = *made.background;
+  return fmt::format(" beside {}/{} ({})", load.repository, load.model, describe(load.values));
+}
+
 void print_configurations(const Merged& merged) {
   std::map<std::string, Configuration> all;
   for (const auto& [made, result] : merged.finished) {
     Configuration& one =
-        all[fmt::format("{}/{}{}: {}", made.training.repository, made.training.model,
-                        made.background ? " parallel" : "", describe(result.last.values))];
+        all[fmt::format("{}/{}{}: {}", made.training.repository, made.training.model, beside(made),
+                        describe(result.last.values))];
     ++one.runs;
     if (!result.success) continue;
     ++one.succeeded;

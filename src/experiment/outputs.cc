@@ -25,6 +25,13 @@ void add_new(std::vector<std::string>& names, const std::string& name) {
   if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
 }
 
+// Empty for an experiment that runs alone.
+Row background_cells(const Experiment& experiment, const ExperimentResult& result) {
+  if (!experiment.background) return {"", "", ""};
+  return {experiment.background->repository, experiment.background->model,
+          fmt::format("{}", result.last.background_runs)};
+}
+
 std::string error_message(const ExperimentResult& result) {
   if (result.success) return "";
   return fmt::format("{}: {}", result.last.cause, result.last.headline);
@@ -80,7 +87,9 @@ Row Summary::row(const Experiment& experiment, const ExperimentResult& result) c
 }
 
 void Summary::set(const Experiment& experiment, const ExperimentResult& result) {
-  Line line{.cells = table_cells(row(experiment, result)), .gpus = {}};
+  Line line{.cells = table_cells(row(experiment, result)),
+            .gpus = {},
+            .background = table_cells(background_cells(experiment, result))};
   if (result.last.energy) {
     const auto& gpus = result.last.energy->gpus;
     for (const energy::GpuFigures& gpu : gpus) {
@@ -100,6 +109,7 @@ std::string Summary::text() const {
   for (const char* name : {"mode", "cause", "suspicious"}) header.emplace_back(name);
   append(header, energy_note_columns());
   for (const unsigned gpu : gpu_columns_) append(header, gpu_columns(gpu));
+  append(header, {"background_repository", "background_model", "background_runs"});
   std::string text = table_line(header);
   const std::string no_gpu = table_cells(Row(gpu_columns(0).size()));
   for (const auto& [number, line] : lines_) {
@@ -108,7 +118,7 @@ std::string Summary::text() const {
       const auto found = line.gpus.find(gpu);
       text += "," + (found == line.gpus.end() ? no_gpu : found->second);
     }
-    text += "\n";
+    text += "," + line.background + "\n";
   }
   return text;
 }

@@ -170,6 +170,11 @@ void read_top(ObjectReader& object, Settings& settings, Defaults& defaults) {
     if (said->is(Kind::boolean)) settings.deduplicate = said->boolean;
   }
   if (auto files = object.texts("historical_csvs")) settings.history = std::move(*files);
+  if (object.any("baseline_runs") != nullptr) {
+    object.problems().key_error(object.file(), object.line_of("baseline_runs"),
+                                "baseline_runs is not read here: it belongs into an entry, and "
+                                "says how often that training runs with its defaults");
+  }
   defaults.mode = read_mode(object, defaults.mode).value_or(defaults.mode);
   defaults.runs = read_runs(object).value_or(defaults.runs);
   defaults.terms = merged(defaults.terms, read_terms(object));

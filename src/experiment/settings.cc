@@ -134,6 +134,16 @@ std::optional<Entry> read_entry(const JsonNode& node, const Defaults& defaults,
   return made;
 }
 
+// By what holds for it in the end: `expect` may stand at the top.
+void check_expectation(const Entry& entry, const std::string& file, const Catalog& catalog,
+                       Problems& problems) {
+  const Repository* repository = catalog.find(entry.foreground.repository);
+  if (!entry.terms.expect || repository == nullptr) return;
+  for (const auto& text : metrics_without_pattern(*entry.terms.expect, repository->metrics)) {
+    problems.error(file, entry.line, fmt::format("{}: {}", repository->name, text));
+  }
+}
+
 // The top level, and `global_settings`, which holds the same keys.
 void read_top(ObjectReader& object, Settings& settings, Defaults& defaults) {
   if (const JsonNode* inner = object.former("global_settings", "keys of the top level");
@@ -207,6 +217,7 @@ Settings read_settings(std::string_view text, const std::string& file, const Cat
     } else if (only_notes(node)) {
       problems.count_note();  // a headline
     } else if (auto entry = read_entry(node, defaults, file, catalog, problems)) {
+      check_expectation(*entry, file, catalog, problems);
       settings.entries.push_back(std::move(*entry));
     }
   }

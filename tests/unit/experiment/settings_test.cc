@@ -121,6 +121,15 @@ TEST(Settings, BaselineRunsAtTheTopAreAnErrorThatSaysWhereTheyBelong) {
                                        "belongs into an entry"));
 }
 
+TEST(Settings, AnExpectedMetricNeedsAPattern) {
+  const Read made = read(R"({"expect": {"metrics": ["losss"]}, "experiments": [
+    {"repo": "examples", "model": "mnist"},
+    {"repo": "examples", "model": "mnist", "expect": {"metrics": ["loss"]}}]})");
+  EXPECT_EQ(made.errors, 1) << made.problems;
+  EXPECT_THAT(made.problems, HasSubstr("s.json:2: error: examples: expect: log_patterns has no "
+                                       "pattern of the metric losss; did you mean loss?"));
+}
+
 TEST(Settings, FormulasAreAnError) {
   EXPECT_THAT(read(R"({"experiments": [{"repo": "examples", "model": "mnist",
                        "mutation_strategy": "x*2"}]})")
@@ -153,7 +162,7 @@ TEST(Settings, ReportsReposModelsAndParametersThatDoNotExistAllAtOnce) {
 TEST(Settings, TermsOfTheEntryWinOverThoseOfTheTop) {
   const Read made = read(R"({"timeout": "2h", "memory": "8G", "experiments": [
     {"repo": "plain", "model": "default", "timeout": 60, "shrink": {"width": 0.5, "min": 1},
-     "expect": {"metrics": ["loss"], "min_duration": "5s"}, "retry_on": ["timed_out"]}]})");
+     "expect": {"min_duration": "5s"}, "retry_on": ["timed_out"]}]})");
   EXPECT_EQ(made.problems, "");
   const Terms& terms = made.settings.entries.at(0).terms;
   EXPECT_EQ(terms.timeout_seconds, 60);

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -70,12 +71,29 @@ std::string table(const Merged& merged) {
 
 struct Spread {
   std::vector<double> numbers;
+  std::map<std::string, size_t> not_numbers;  // "nan", "inf", "-inf": how often
   void add(double number) {
-    if (std::isfinite(number)) numbers.push_back(number);
+    if (std::isfinite(number)) {
+      numbers.push_back(number);
+    } else {
+      ++not_numbers[std::isnan(number) ? "nan" : fmt::format("{}", number)];
+    }
   }
-  // "0.913 ± 1.2 %": mean and coefficient of variation.
+  // "0.913 ± 1.2 %, nan 1 time": of the numbers; what is none is said.
   std::string text() const {
-    if (numbers.empty()) return "-";
+    if (numbers.empty() && not_numbers.empty()) return "-";
+    std::string text = numbers.empty() ? "" : mean_and_variation();
+    for (const auto& [name, times] : not_numbers) {
+      text += fmt::format("{}{}", text.empty() ? "" : ", ", name);
+      if (numbers.size() + times > 1) {
+        text += fmt::format(" {} time{}", times, times == 1 ? "" : "s");
+      }
+    }
+    return text;
+  }
+
+ private:
+  std::string mean_and_variation() const {
     double sum = 0;
     for (const double number : numbers) sum += number;
     const double mean = sum / static_cast<double>(numbers.size());
@@ -89,30 +107,52 @@ struct Spread {
 
 constexpr double kWhole = 0.9995;  // coverage that reads as 100 %
 
-// Of one configuration's energy: the figures, and how far they can be trusted.
+// Of one configuration's energy: the figures of what succeeded, and how far they can be trusted.
 struct EnergySpread {
   std::map<std::string, Spread> figures;
   size_t shared = 0;
   double least_coverage = 1;
-  std::string unavailable;  // why, of the last one without a figure
+  std::set<std::string> missing;  // "CPU: there is no counter"
+  bool measured = false;          // of a failed one, too
 
-  void add(const experiment::AttemptResult& attempt) {
+  void add(const experiment::AttemptResult& attempt, bool success) {
+    if (!attempt.energy) return;
+    const energy::Report& report = *attempt.energy;
+    note_missing("CPU", report.cpu.total);
+    note_missing("GPU", report.all_gpus);
+    if (!success) return;
     for (const auto& [name, value] : experiment::energy_to_compare(attempt)) {
       figures[name].add(value);
     }
-    if (!attempt.energy) return;
     bool is_shared = false;
-    for (const auto* figure : {&attempt.energy->cpu.total, &attempt.energy->all_gpus}) {
+    for (const auto* figure : {&report.cpu.total, &report.all_gpus}) {
       is_shared = is_shared || figure->quality == energy::Quality::shared;
       if (figure->joules) least_coverage = std::min(least_coverage, figure->coverage);
-      if (!figure->joules) unavailable = figure->reason;
     }
     shared += is_shared ? 1 : 0;
   }
-  std::string text() const {
-    if (figures.empty()) {
-      return "unavailable: " + (unavailable.empty() ? "not measured" : unavailable);
+  // `said_later`: what is missing in every configuration.
+  std::string text(const std::set<std::string>& said_later) const {
+    std::string text = figures.empty() ? without_figures() : figures_text();
+    std::string separator = figures.empty() && !measured ? ": " : "; unavailable: ";
+    for (const std::string& reason : missing) {
+      if (said_later.contains(reason)) continue;
+      text += separator + reason;
+      separator = "; ";
     }
+    return text;
+  }
+
+ private:
+  void note_missing(const char* what, const energy::Figure& figure) {
+    measured = measured || figure.joules;
+    if (!figure.joules) missing.insert(fmt::format("{}: {}", what, figure.reason));
+  }
+  std::string without_figures() const {
+    if (measured) return "of no run that succeeded; experiment.json has that of the failed ones";
+    return missing.empty() ? "not measured" : "unavailable";
+  }
+  std::string figures_text() const {
     std::string text;
     for (const auto& [name, spread] : figures) {
       text += fmt::format("{}{} {}", text.empty() ? "" : "; ", name, spread.text());
@@ -128,6 +168,7 @@ struct EnergySpread {
 struct Configuration {
   size_t runs = 0;
   size_t succeeded = 0;
+  std::map<std::string, size_t> causes;  // of those that failed
   Spread seconds;
   std::map<std::string, Spread> metrics;
   EnergySpread energy;
@@ -140,25 +181,61 @@ std::string beside(const experiment::Experiment& made) {
   return fmt::format(" beside {}/{} ({})", load.repository, load.model, describe(load.values));
 }
 
-void print_configurations(const Merged& merged) {
-  std::map<std::string, Configuration> all;
+using Configurations = std::map<std::string, Configuration>;
+
+Configurations configurations_of(const Merged& merged) {
+  Configurations all;
   for (const auto& [made, result] : merged.finished) {
     Configuration& one =
         all[fmt::format("{}/{}{}: {}", made.training.repository, made.training.model, beside(made),
                         describe(result.last.values))];
     ++one.runs;
-    if (!result.success) continue;
+    one.energy.add(result.last, result.success);
+    if (!result.success) {
+      ++one.causes[result.last.cause];
+      continue;
+    }
     ++one.succeeded;
     one.seconds.add(result.last.seconds);
     for (const auto& [name, value] : result.last.metrics) one.metrics[name].add(value);
-    one.energy.add(result.last);
   }
+  return all;
+}
+
+// "2 of 5 succeeded (failed 2, timed_out 1); seconds 3.1".
+std::string describe(const Configuration& one) {
+  std::string text = fmt::format("{} of {} succeeded", one.succeeded, one.runs);
+  for (const auto& [cause, times] : one.causes) {
+    text += fmt::format("{}{} {}", cause == one.causes.begin()->first ? " (" : ", ", cause, times);
+  }
+  if (!one.causes.empty()) text += ")";
+  if (one.succeeded > 0) text += "; seconds " + one.seconds.text();
+  for (const auto& [metric, spread] : one.metrics) {
+    text += fmt::format("; {} {}", metric, spread.text());
+  }
+  return text;
+}
+
+// A machine without counters is one for all configurations: said once.
+std::set<std::string> missing_everywhere(const Configurations& all) {
+  std::map<std::string, size_t> times;
   for (const auto& [name, one] : all) {
-    fmt::print("{}\n  {} of {} succeeded; seconds {}", name, one.succeeded, one.runs,
-               one.seconds.text());
-    for (const auto& [metric, spread] : one.metrics) fmt::print("; {} {}", metric, spread.text());
-    fmt::print("\n  energy: {}\n", one.energy.text());
+    for (const std::string& reason : one.energy.missing) ++times[reason];
   }
+  std::set<std::string> everywhere;
+  for (const auto& [reason, count] : times) {
+    if (count == all.size()) everywhere.insert(reason);
+  }
+  return everywhere;
+}
+
+void print_configurations(const Merged& merged) {
+  const Configurations all = configurations_of(merged);
+  const std::set<std::string> missing = missing_everywhere(all);
+  for (const auto& [name, one] : all) {
+    fmt::print("{}\n  {}\n  energy: {}\n", name, describe(one), one.energy.text(missing));
+  }
+  for (const std::string& reason : missing) fmt::print("energy unavailable, {}\n", reason);
 }
 
 void print_results(const Options& options) {

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "base/units.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
@@ -25,7 +26,7 @@ namespace plimsoll::cli {
 namespace {
 
 struct Options {
-  std::filesystem::path folder;
+  std::vector<std::filesystem::path> folders;
   std::vector<std::filesystem::path> merge;
   bool csv = false;
   bool json = false;
@@ -40,6 +41,7 @@ struct Finished {
 struct Merged {
   experiment::Catalog catalog;
   std::vector<Finished> finished;
+  size_t unfinished = 0;
 };
 
 void add_run(const std::filesystem::path& folder, Merged& merged) {
@@ -52,7 +54,10 @@ void add_run(const std::filesystem::path& folder, Merged& merged) {
     }
   }
   for (size_t i = 0; i < run.entries.size(); ++i) {
-    if (run.entries[i].result.empty()) continue;
+    if (run.entries[i].result.empty()) {
+      ++merged.unfinished;
+      continue;
+    }
     Finished finished{.experiment = run.queue[i],
                       .result = experiment::result_of(run.entries[i].result)};
     finished.experiment.number = merged.finished.size() + 1;
@@ -238,10 +243,25 @@ void print_configurations(const Merged& merged) {
   for (const std::string& reason : missing) fmt::print("energy unavailable, {}\n", reason);
 }
 
+// Each once, whatever it is called.
+std::vector<std::filesystem::path> runs_of(const Options& options) {
+  std::vector<std::filesystem::path> named = options.folders;
+  if (named.empty()) named.push_back(newest_run());
+  named.insert(named.end(), options.merge.begin(), options.merge.end());
+  std::vector<std::filesystem::path> runs;
+  for (const auto& name : named) {
+    auto run = std::filesystem::weakly_canonical(name);
+    if (std::find(runs.begin(), runs.end(), run) == runs.end()) runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
 void print_results(const Options& options) {
+  if (options.csv && options.json) {
+    fail(ErrorKind::usage, "--csv and --json are two forms of the same; give one of them");
+  }
   Merged merged;
-  add_run(options.folder, merged);
-  for (const auto& other : options.merge) add_run(other, merged);
+  for (const auto& run : runs_of(options)) add_run(run, merged);
   if (options.csv) {
     fmt::print("{}", table(merged));
   } else if (options.json) {
@@ -251,6 +271,8 @@ void print_results(const Options& options) {
           nlohmann::ordered_json::parse(experiment::experiment_json(made, result, {result.last})));
     }
     fmt::print("{}\n", all.dump(2));
+  } else if (merged.finished.empty()) {
+    fmt::print("nothing has finished yet; {} experiments are left\n", merged.unfinished);
   } else {
     print_configurations(merged);
   }
@@ -261,7 +283,7 @@ void print_results(const Options& options) {
 void add_results(CLI::App& app) {
   CLI::App* command = app.add_subcommand("results", "The results of batches");
   auto options = std::make_shared<Options>();
-  command->add_option("RUN", options->folder, "folder of the run")->required();
+  command->add_option("RUN", options->folders, "folders of runs; the newest under ./results");
   command->add_option("--merge", options->merge, "further runs, in the same table")
       ->type_name("RUN");
   command->add_flag("--csv", options->csv, "as a table, a line an experiment")->group(kOutput);
@@ -269,8 +291,8 @@ void add_results(CLI::App& app) {
   command->footer(R"(Prints mean and coefficient of variation for each configuration.
 
 Examples:
-  plimsoll results results/run_20261115_081500
-  plimsoll results results/run_20261115_081500 --csv --merge results/run_20261116_090000)");
+  plimsoll results
+  plimsoll results results/run_20261115_081500 results/run_20261116_090000 --csv)");
   command->callback([options] { print_results(*options); });
 }
 

@@ -5,7 +5,10 @@
 
 #include <array>
 #include <ctime>
+#include <optional>
+#include <string_view>
 #include <system_error>
+#include <tuple>
 
 #include "base/error.h"
 #include "experiment/catalog.h"
@@ -14,6 +17,8 @@
 namespace plimsoll::cli {
 
 namespace fs = std::filesystem;
+
+constexpr size_t kTimedName = std::string_view("run_20261115_081500").size();
 
 fs::path make_run_folder(const fs::path& results) {
   std::error_code error;
@@ -31,6 +36,29 @@ fs::path make_run_folder(const fs::path& results) {
     if (fs::create_directory(folder, error)) return folder;
     if (error) fail_errno("make", folder.string(), error.value());
   }
+}
+
+fs::path newest_run() {
+  const fs::path results = "results";
+  // By name, which is the time; of one second, "..._10" is after "..._2".
+  const auto order = [](const fs::path& run) {
+    const std::string name = run.filename().string();
+    return std::tuple(name.substr(0, kTimedName), name.size(), name);
+  };
+  std::optional<fs::path> newest;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(results, none)) {
+    const fs::path& run = entry.path();
+    if (!run.filename().string().starts_with("run_") || !fs::exists(run / "journal.sqlite")) {
+      continue;
+    }
+    if (!newest || order(*newest) < order(run)) newest = run;
+  }
+  if (!newest) {
+    fail(ErrorKind::usage, "there is no run under {}; name its folder",
+         fs::absolute(results).string());
+  }
+  return *newest;
 }
 
 fs::path lock_file(const fs::path& run) { return run / "driver.lock"; }

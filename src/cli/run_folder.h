@@ -14,6 +14,9 @@ namespace plimsoll::cli {
 // results/run_20261115_081500, absolute; the second one of a second gets another name.
 std::filesystem::path make_run_folder(const std::filesystem::path& results);
 
+// The newest under ./results; Error{usage} where there is none. For commands without a RUN.
+std::filesystem::path newest_run();
+
 // The file that a run's driver locks.
 std::filesystem::path lock_file(const std::filesystem::path& run);
 

@@ -61,7 +61,7 @@ void print_failures(const KnownRun& run) {
 }
 
 void print_status(const Options& options) {
-  const KnownRun run = read_run(options.folder);
+  const KnownRun run = read_run(options.folder.empty() ? newest_run() : options.folder);
   experiment::ExpectedTimes expected(
       experiment::earlier_durations(run.folder.parent_path(), {}, run.folder));
   experiment::Progress progress;
@@ -102,8 +102,8 @@ void print_status(const Options& options) {
 void add_status(CLI::App& app) {
   CLI::App* command = app.add_subcommand("status", "How far a batch is");
   auto options = std::make_shared<Options>();
-  command->add_option("RUN", options->folder, "folder of the run")->required();
-  command->footer("Examples:\n  plimsoll status results/run_20261115_081500");
+  command->add_option("RUN", options->folder, "folder of the run; the newest under ./results");
+  command->footer("Examples:\n  plimsoll status\n  plimsoll status results/run_20261115_081500");
   command->callback([options] { print_status(*options); });
 }
 

@@ -89,6 +89,23 @@ run plimsoll run -ec settings.json
 run plimsoll results "$one" --csv --merge "$(newest)"
 expect 0
 [ "$(tail -n +2 output | cut -d, -f1 | sort -u | wc -l)" = 4 ] || fail "ids are not unique"
+cp output merged
+run plimsoll results "$one" "$(newest)" "$one/" --csv --merge "$(newest)"
+expect 0
+cmp -s output merged || fail "several runs, one of them twice, are another table than --merge's"
+run plimsoll results "$(newest)"
+cp output of_newest
+run plimsoll results
+expect 0 "2 of 2 succeeded"
+cmp -s output of_newest || fail "without RUN, results does not take the newest"
+run plimsoll status
+expect 0 "$(newest): finished"
+run plimsoll results --csv --json
+expect 2 "--csv and --json"
+mkdir -p elsewhere
+code=0
+(cd elsewhere && "$PLIMSOLL" status >../output 2>&1) || code=$?
+expect 2 "there is no run under"
 
 # 8: numbers are compared as numbers, and given as they are written down. 9: any notation.
 run plimsoll run -r toy -m good -mt epochs,learning_rate -n 3 -s 42
@@ -194,6 +211,8 @@ kill -INT $driver
 sleep 0.2
 run plimsoll run --resume "$(newest)"
 expect 7 "another plimsoll run has"
+run plimsoll results
+expect 0 "nothing has finished yet; 1 experiments are left"
 run plimsoll status "$(newest)"
 expect 0 "running" "toy_long_001 | " "> loss: 1" "1 left; time left: unknown"
 kill -INT $driver

@@ -154,7 +154,8 @@ using experiment::RunLock;
     throw ExitWith{128 + end.signal};
   }
   if (!end.paused.empty()) {
-    say(fmt::format("{}\nremove the cause, then: {} --retry-failed\n"
+    say(
+        fmt::format("{}\nremove the cause, then: {} --retry-failed\n"
                     "without --retry-failed only what is left is run; --keep-going does not pause",
                     describe_pause(end.paused), resume));
     throw ExitWith{kPaused};

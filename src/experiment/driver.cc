@@ -40,9 +40,10 @@ void read_log(const fs::path& file, LogReader& reader) {
 }
 
 std::string describe_end(const ExperimentResult& result) {
-  std::string text =
-      fmt::format("{} in {}", result.success ? "succeeded" : "failed: " + result.last.headline,
-                  format_seconds(result.last.seconds));
+  const std::string seconds = format_seconds(result.last.seconds);
+  std::string text = result.success ? "succeeded" : "failed: " + result.last.headline;
+  // "timed out after 3.1 s" has it already.
+  if (text.find(seconds) == std::string::npos) text += " in " + seconds;
   if (result.success && !result.last.missing_metrics.empty()) {
     text += fmt::format("; not in its log: {}", fmt::join(result.last.missing_metrics, ", "));
   }
@@ -128,7 +129,7 @@ void Driver::recall() {
     standing.last_number = static_cast<size_t>(known.number);
     if (known.result.empty()) {
       AttemptResult lost = attempt_of(known.plan);
-      lost.cause = "driver_ended";
+      lost.cause = kDriverEnded;
       lost.headline = "the driver ended before it";
       lost.counts = false;
       journal_.end_attempt(known.experiment, known.number, to_text(lost));
@@ -309,7 +310,10 @@ void Driver::judge(const Experiment& experiment, const ChildEnd& end, const fs::
   result.missing_metrics = judged.missing_metrics;
   if (!background_failed_.empty()) {
     result.cause = kBackground;
-    result.headline = "the load beside it was none, three times: " + background_failed_;
+    result.headline = "its background load was none, three times in a row: " + background_failed_;
+    result.evidence = "it was ended for that, and did not fail by itself";
+    result.next_step =
+        fmt::format("see {} for what the load wrote", shell_word((folder / "background").string()));
   }
   if (stop_now_ && result.cause != "success") {
     result.cause = "interrupted";

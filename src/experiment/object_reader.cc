@@ -134,11 +134,10 @@ const JsonNode* ObjectReader::former(const std::string& spelling, const std::str
   const JsonNode* value = node_.find(spelling);
   if (value == nullptr) return nullptr;
   if (has(present)) {
-    problems_.key_error(file_, line_of(spelling),
-                        fmt::format("{} and {} mean the same, and both are here; {}", spelling,
-                                    present,
-                                    problems_.lenient() ? present + " is taken"
-                                                        : "take out " + spelling));
+    problems_.key_error(
+        file_, line_of(spelling),
+        fmt::format("{} and {} mean the same, and both are here; {}", spelling, present,
+                    problems_.lenient() ? present + " is taken" : "take out " + spelling));
     return nullptr;
   }
   warning(line_of(spelling), fmt::format("{} is taken as {}", spelling, present));

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "experiment/energy_outputs.h"
+#include "experiment/retry.h"
 
 namespace plimsoll::experiment {
 namespace {
@@ -144,16 +145,18 @@ std::string experiment_json(const Experiment& experiment, const ExperimentResult
   json["suspicious"] = result.suspicious;
   json["attempts"] = Json::array();
   for (const AttemptResult& attempt : attempts) {
+    const bool seen = attempt.cause != kDriverEnded;
+    const auto known = [&](const auto& value) { return seen ? Json(value) : Json(nullptr); };
     json["attempts"].push_back({{"cause", attempt.cause},
                                 {"headline", attempt.headline},
                                 {"evidence", attempt.evidence},
                                 {"next_step", attempt.next_step},
                                 {"then", attempt.after},
-                                {"exit_code", attempt.exit_code},
+                                {"exit_code", known(attempt.exit_code)},
                                 {"timestamp", iso_time(attempt.started)},
-                                {"duration_seconds", attempt.seconds},
-                                {"cpu_seconds", attempt.cpu_seconds},
-                                {"peak_memory_bytes", attempt.peak_bytes},
+                                {"duration_seconds", known(attempt.seconds)},
+                                {"cpu_seconds", known(attempt.cpu_seconds)},
+                                {"peak_memory_bytes", known(attempt.peak_bytes)},
                                 {"hyperparameters", plain_json(attempt.values)},
                                 {"energy_metrics", energy_figures_json(attempt)},
                                 {"counts", attempt.counts}});

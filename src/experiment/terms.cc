@@ -113,11 +113,11 @@ std::vector<std::string> metrics_without_pattern(const Expectation& expect,
   for (const std::string& metric : expect.metrics) {
     if (std::find(known.begin(), known.end(), metric) != known.end()) continue;
     const auto meant = nearest(metric, known);
-    texts.push_back(fmt::format(
-        "expect: log_patterns has no pattern of the metric {}; {}", metric,
-        meant           ? fmt::format("did you mean {}?", *meant)
-        : known.empty() ? "there is none"
-                        : fmt::format("there are {}", fmt::join(known, ", "))));
+    texts.push_back(fmt::format("expect: log_patterns has no pattern of the metric {}; {}", metric,
+                                meant ? fmt::format("did you mean {}?", *meant)
+                                : known.empty()
+                                    ? "there is none"
+                                    : fmt::format("there are {}", fmt::join(known, ", "))));
   }
   return texts;
 }

@@ -130,6 +130,7 @@ expect 3 "asks for 1 combinations, 0 distinct values are left"
 write_settings '{"repo": "toy", "model": "long", "mode": "default", "timeout": 0.5}, {"repo": "toy", "model": "missing", "mode": "default"}'
 run plimsoll run -ec settings.json
 expect 11 "timed_out twice" "missing_dependency: it would end the same way again"
+! grep -q "after [0-9.]* s in" output || fail "the time twice: $(cat output)"
 [ "$(column retries | tr '\n' ' ')" = "1 0 " ] || fail "retries $(column retries)"
 write_settings '{"repo": "toy", "model": "missing", "mode": "default", "runs_per_config": 9}'
 run plimsoll run -ec settings.json

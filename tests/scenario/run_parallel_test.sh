@@ -23,6 +23,7 @@ beside long '"idle_timeout": 0.4'
 run plimsoll run -ec settings.json
 expect 11 "the background load is none: it used 0.0 s of CPU and no GPU in 0." "three times"
 [ "$(column cause)" = background_invalid ] || fail "cause $(column cause)"
+! grep -q "asked to stop" "$(newest)/toy_seconds_001_parallel/experiment.json" || fail "evidence that misleads"
 nothing_alive "an idle load"
 
 # A failing one.

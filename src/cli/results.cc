@@ -272,7 +272,7 @@ void print_results(const Options& options) {
     }
     fmt::print("{}\n", all.dump(2));
   } else if (merged.finished.empty()) {
-    fmt::print("nothing has finished yet; {} experiments are left\n", merged.unfinished);
+    fmt::print("nothing has finished yet; experiments left: {}\n", merged.unfinished);
   } else {
     print_configurations(merged);
   }

@@ -41,7 +41,9 @@ void read_log(const fs::path& file, LogReader& reader) {
 
 std::string describe_end(const ExperimentResult& result) {
   const std::string seconds = format_seconds(result.last.seconds);
-  std::string text = result.success ? "succeeded" : "failed: " + result.last.headline;
+  const std::string& headline = result.last.headline;
+  std::string text = "succeeded";
+  if (!result.success) text = headline.starts_with("failed") ? headline : "failed: " + headline;
   // "timed out after 3.1 s" has it already.
   if (text.find(seconds) == std::string::npos) text += " in " + seconds;
   if (result.success && !result.last.missing_metrics.empty()) {

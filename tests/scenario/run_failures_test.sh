@@ -132,6 +132,14 @@ run plimsoll run -ec settings.json
 expect 11 "timed_out twice" "missing_dependency: it would end the same way again"
 ! grep -q "after [0-9.]* s in" output || fail "the time twice: $(cat output)"
 [ "$(column retries | tr '\n' ' ')" = "1 0 " ] || fail "retries $(column retries)"
+run plimsoll results
+expect 0 "0 of 1 succeeded (timed_out 1)" "0 of 1 succeeded (missing_dependency 1)"
+! grep -q "not measured" output || fail "failed runs were measured as all others are"
+write_settings '{"repo": "toy", "model": "diverged", "mode": "default"}'
+run plimsoll run -ec settings.json
+expect 0
+run plimsoll results
+expect 0 "loss nan"
 write_settings '{"repo": "toy", "model": "missing", "mode": "default", "runs_per_config": 9}'
 run plimsoll run -ec settings.json
 expect 12 "paused: five failures in a row with one cause" "4 left" "--retry-failed" "--keep-going"
@@ -165,8 +173,8 @@ done
 nothing_alive "drivers that were killed" 80
 run plimsoll run --resume "$(newest)" --retry-failed
 expect 0 "9 succeeded, 0 failed, 0 left"
-[ "$(column experiment_id | head -n 7)" = "$(cat ids)" ] || fail "other ids"
-[ "$(column hyperparam_epochs | head -n 7)" = "$(cat epochs)" ] || fail "other values"
+[ "$(column experiment_id | sed -n 1,7p)" = "$(cat ids)" ] || fail "other ids"
+[ "$(column hyperparam_epochs | sed -n 1,7p)" = "$(cat epochs)" ] || fail "other values"
 [ "$(column retries | sort -u)" = 0 ] || fail "attempts from before count as retries"
 python3 - "$(newest)/toy_cured_003/experiment.json" <<'END' || fail "attempts of a reopened experiment"
 import json, sys
@@ -213,7 +221,7 @@ sleep 0.2
 run plimsoll run --resume "$(newest)"
 expect 7 "another plimsoll run has"
 run plimsoll results
-expect 0 "nothing has finished yet; 1 experiments are left"
+expect 0 "nothing has finished yet; experiments left: 1"
 run plimsoll status "$(newest)"
 expect 0 "running" "toy_long_001 | " "> loss: 1" "1 left; time left: unknown"
 kill -INT $driver

@@ -108,6 +108,7 @@ Terms read_terms(ObjectReader& object) {
 std::vector<std::string> metrics_without_pattern(const Expectation& expect,
                                                  const std::vector<MetricPattern>& patterns) {
   std::vector<std::string> known;
+  known.reserve(patterns.size());
   for (const MetricPattern& pattern : patterns) known.push_back(pattern.name);
   std::vector<std::string> texts;
   for (const std::string& metric : expect.metrics) {

@@ -18,8 +18,8 @@ using experiment::Source;
 
 std::string command_line(const Batch& batch, const Source& source, const experiment::Load& load) {
   const auto& repository = *batch.catalog.find(load.repository);
-  std::string line = fmt::format(
-      "cd {} &&", experiment::folder_of(repository, source).lexically_normal().string());
+  const auto folder = experiment::folder_of(repository, source).lexically_normal();
+  std::string line = fmt::format("cd {} &&", experiment::shell_word(folder.string()));
   for (const auto& word : training_command(repository, load.model, load.values)) {
     line += " " + experiment::shell_word(word);
   }

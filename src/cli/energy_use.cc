@@ -29,7 +29,9 @@ std::unique_ptr<energy::Recorder> open_recorder(const EnergyUse& use) {
   auto recorder = std::make_unique<energy::Recorder>(energy::open_sources(choose(use.gpus)));
   use.say(energy::describe(recorder->sources()));
   const std::filesystem::path file = use.folder / "idle_baseline.json";
-  if (use.idle_baseline_seconds > 0) {
+  if (use.idle_baseline_seconds > 0 && !energy::any(recorder->sources())) {
+    use.say("--idle-baseline: there is nothing to measure with; there will be no net figures");
+  } else if (use.idle_baseline_seconds > 0) {
     use.say(fmt::format("measuring what the machine takes when idle, for {}",
                         format_seconds(use.idle_baseline_seconds)));
     energy::save(recorder->measure_baseline(use.idle_baseline_seconds), file);

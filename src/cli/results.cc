@@ -8,9 +8,11 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "base/units.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
@@ -24,7 +26,7 @@ namespace plimsoll::cli {
 namespace {
 
 struct Options {
-  std::filesystem::path folder;
+  std::vector<std::filesystem::path> folders;
   std::vector<std::filesystem::path> merge;
   bool csv = false;
   bool json = false;
@@ -39,6 +41,7 @@ struct Finished {
 struct Merged {
   experiment::Catalog catalog;
   std::vector<Finished> finished;
+  size_t unfinished = 0;
 };
 
 void add_run(const std::filesystem::path& folder, Merged& merged) {
@@ -51,7 +54,10 @@ void add_run(const std::filesystem::path& folder, Merged& merged) {
     }
   }
   for (size_t i = 0; i < run.entries.size(); ++i) {
-    if (run.entries[i].result.empty()) continue;
+    if (run.entries[i].result.empty()) {
+      ++merged.unfinished;
+      continue;
+    }
     Finished finished{.experiment = run.queue[i],
                       .result = experiment::result_of(run.entries[i].result)};
     finished.experiment.number = merged.finished.size() + 1;
@@ -70,12 +76,29 @@ std::string table(const Merged& merged) {
 
 struct Spread {
   std::vector<double> numbers;
+  std::map<std::string, size_t> not_numbers;  // "nan", "inf", "-inf": how often
   void add(double number) {
-    if (std::isfinite(number)) numbers.push_back(number);
+    if (std::isfinite(number)) {
+      numbers.push_back(number);
+    } else {
+      ++not_numbers[std::isnan(number) ? "nan" : fmt::format("{}", number)];
+    }
   }
-  // "0.913 ± 1.2 %": mean and coefficient of variation.
+  // "0.913 ± 1.2 %, nan 1 time": of the numbers; what is none is said.
   std::string text() const {
-    if (numbers.empty()) return "-";
+    if (numbers.empty() && not_numbers.empty()) return "-";
+    std::string text = numbers.empty() ? "" : mean_and_variation();
+    for (const auto& [name, times] : not_numbers) {
+      text += fmt::format("{}{}", text.empty() ? "" : ", ", name);
+      if (numbers.size() + times > 1) {
+        text += fmt::format(" {} time{}", times, times == 1 ? "" : "s");
+      }
+    }
+    return text;
+  }
+
+ private:
+  std::string mean_and_variation() const {
     double sum = 0;
     for (const double number : numbers) sum += number;
     const double mean = sum / static_cast<double>(numbers.size());
@@ -89,30 +112,52 @@ struct Spread {
 
 constexpr double kWhole = 0.9995;  // coverage that reads as 100 %
 
-// Of one configuration's energy: the figures, and how far they can be trusted.
+// Of one configuration's energy: the figures of what succeeded, and how far they can be trusted.
 struct EnergySpread {
   std::map<std::string, Spread> figures;
   size_t shared = 0;
   double least_coverage = 1;
-  std::string unavailable;  // why, of the last one without a figure
+  std::set<std::string> missing;  // "CPU: there is no counter"
+  bool measured = false;          // of a failed one, too
 
-  void add(const experiment::AttemptResult& attempt) {
+  void add(const experiment::AttemptResult& attempt, bool success) {
+    if (!attempt.energy) return;
+    const energy::Report& report = *attempt.energy;
+    note_missing("CPU", report.cpu.total);
+    note_missing("GPU", report.all_gpus);
+    if (!success) return;
     for (const auto& [name, value] : experiment::energy_to_compare(attempt)) {
       figures[name].add(value);
     }
-    if (!attempt.energy) return;
     bool is_shared = false;
-    for (const auto* figure : {&attempt.energy->cpu.total, &attempt.energy->all_gpus}) {
+    for (const auto* figure : {&report.cpu.total, &report.all_gpus}) {
       is_shared = is_shared || figure->quality == energy::Quality::shared;
       if (figure->joules) least_coverage = std::min(least_coverage, figure->coverage);
-      if (!figure->joules) unavailable = figure->reason;
     }
     shared += is_shared ? 1 : 0;
   }
-  std::string text() const {
-    if (figures.empty()) {
-      return "unavailable: " + (unavailable.empty() ? "not measured" : unavailable);
+  // `said_later`: what is missing in every configuration.
+  std::string text(const std::set<std::string>& said_later) const {
+    std::string text = figures.empty() ? without_figures() : figures_text();
+    std::string separator = figures.empty() && !measured ? ": " : "; unavailable: ";
+    for (const std::string& reason : missing) {
+      if (said_later.contains(reason)) continue;
+      text += separator + reason;
+      separator = "; ";
     }
+    return text;
+  }
+
+ private:
+  void note_missing(const char* what, const energy::Figure& figure) {
+    measured = measured || figure.joules;
+    if (!figure.joules) missing.insert(fmt::format("{}: {}", what, figure.reason));
+  }
+  std::string without_figures() const {
+    if (measured) return "of no run that succeeded; experiment.json has that of the failed ones";
+    return missing.empty() ? "not measured" : "unavailable";
+  }
+  std::string figures_text() const {
     std::string text;
     for (const auto& [name, spread] : figures) {
       text += fmt::format("{}{} {}", text.empty() ? "" : "; ", name, spread.text());
@@ -128,36 +173,95 @@ struct EnergySpread {
 struct Configuration {
   size_t runs = 0;
   size_t succeeded = 0;
+  std::map<std::string, size_t> causes;  // of those that failed
   Spread seconds;
   std::map<std::string, Spread> metrics;
   EnergySpread energy;
 };
 
-void print_configurations(const Merged& merged) {
-  std::map<std::string, Configuration> all;
+// " beside toy/busy (epochs 3)": another load is another configuration.
+std::string beside(const experiment::Experiment& made) {
+  if (!made.background) return "";
+  const experiment::Load& load = *made.background;
+  return fmt::format(" beside {}/{} ({})", load.repository, load.model, describe(load.values));
+}
+
+using Configurations = std::map<std::string, Configuration>;
+
+Configurations configurations_of(const Merged& merged) {
+  Configurations all;
   for (const auto& [made, result] : merged.finished) {
     Configuration& one =
-        all[fmt::format("{}/{}{}: {}", made.training.repository, made.training.model,
-                        made.background ? " parallel" : "", describe(result.last.values))];
+        all[fmt::format("{}/{}{}: {}", made.training.repository, made.training.model, beside(made),
+                        describe(result.last.values))];
     ++one.runs;
-    if (!result.success) continue;
+    one.energy.add(result.last, result.success);
+    if (!result.success) {
+      ++one.causes[result.last.cause];
+      continue;
+    }
     ++one.succeeded;
     one.seconds.add(result.last.seconds);
     for (const auto& [name, value] : result.last.metrics) one.metrics[name].add(value);
-    one.energy.add(result.last);
   }
+  return all;
+}
+
+// "2 of 5 succeeded (failed 2, timed_out 1); seconds 3.1".
+std::string describe(const Configuration& one) {
+  std::string text = fmt::format("{} of {} succeeded", one.succeeded, one.runs);
+  for (const auto& [cause, times] : one.causes) {
+    text += fmt::format("{}{} {}", cause == one.causes.begin()->first ? " (" : ", ", cause, times);
+  }
+  if (!one.causes.empty()) text += ")";
+  if (one.succeeded > 0) text += "; seconds " + one.seconds.text();
+  for (const auto& [metric, spread] : one.metrics) {
+    text += fmt::format("; {} {}", metric, spread.text());
+  }
+  return text;
+}
+
+// A machine without counters is one for all configurations: said once.
+std::set<std::string> missing_everywhere(const Configurations& all) {
+  std::map<std::string, size_t> times;
   for (const auto& [name, one] : all) {
-    fmt::print("{}\n  {} of {} succeeded; seconds {}", name, one.succeeded, one.runs,
-               one.seconds.text());
-    for (const auto& [metric, spread] : one.metrics) fmt::print("; {} {}", metric, spread.text());
-    fmt::print("\n  energy: {}\n", one.energy.text());
+    for (const std::string& reason : one.energy.missing) ++times[reason];
   }
+  std::set<std::string> everywhere;
+  for (const auto& [reason, count] : times) {
+    if (count == all.size()) everywhere.insert(reason);
+  }
+  return everywhere;
+}
+
+void print_configurations(const Merged& merged) {
+  const Configurations all = configurations_of(merged);
+  const std::set<std::string> missing = missing_everywhere(all);
+  for (const auto& [name, one] : all) {
+    fmt::print("{}\n  {}\n  energy: {}\n", name, describe(one), one.energy.text(missing));
+  }
+  for (const std::string& reason : missing) fmt::print("energy unavailable, {}\n", reason);
+}
+
+// Each once, whatever it is called.
+std::vector<std::filesystem::path> runs_of(const Options& options) {
+  std::vector<std::filesystem::path> named = options.folders;
+  if (named.empty()) named.push_back(newest_run());
+  named.insert(named.end(), options.merge.begin(), options.merge.end());
+  std::vector<std::filesystem::path> runs;
+  for (const auto& name : named) {
+    auto run = std::filesystem::weakly_canonical(name);
+    if (std::find(runs.begin(), runs.end(), run) == runs.end()) runs.push_back(std::move(run));
+  }
+  return runs;
 }
 
 void print_results(const Options& options) {
+  if (options.csv && options.json) {
+    fail(ErrorKind::usage, "--csv and --json are two forms of the same; give one of them");
+  }
   Merged merged;
-  add_run(options.folder, merged);
-  for (const auto& other : options.merge) add_run(other, merged);
+  for (const auto& run : runs_of(options)) add_run(run, merged);
   if (options.csv) {
     fmt::print("{}", table(merged));
   } else if (options.json) {
@@ -167,6 +271,8 @@ void print_results(const Options& options) {
           nlohmann::ordered_json::parse(experiment::experiment_json(made, result, {result.last})));
     }
     fmt::print("{}\n", all.dump(2));
+  } else if (merged.finished.empty()) {
+    fmt::print("nothing has finished yet; experiments left: {}\n", merged.unfinished);
   } else {
     print_configurations(merged);
   }
@@ -177,7 +283,7 @@ void print_results(const Options& options) {
 void add_results(CLI::App& app) {
   CLI::App* command = app.add_subcommand("results", "The results of batches");
   auto options = std::make_shared<Options>();
-  command->add_option("RUN", options->folder, "folder of the run")->required();
+  command->add_option("RUN", options->folders, "folders of runs; the newest under ./results");
   command->add_option("--merge", options->merge, "further runs, in the same table")
       ->type_name("RUN");
   command->add_flag("--csv", options->csv, "as a table, a line an experiment")->group(kOutput);
@@ -185,8 +291,8 @@ void add_results(CLI::App& app) {
   command->footer(R"(Prints mean and coefficient of variation for each configuration.
 
 Examples:
-  plimsoll results results/run_20261115_081500
-  plimsoll results results/run_20261115_081500 --csv --merge results/run_20261116_090000)");
+  plimsoll results
+  plimsoll results results/run_20261115_081500 results/run_20261116_090000 --csv)");
   command->callback([options] { print_results(*options); });
 }
 

@@ -59,6 +59,7 @@ struct Options {
   bool lenient = false;
   bool wait = false;
   bool keep_going = false;
+  bool retry_failed = false;
 };
 
 LiveLines& screen() {
@@ -147,17 +148,19 @@ using experiment::RunLock;
 [[noreturn]] void end_with(const experiment::DriverEnd& end, const fs::path& folder) {
   say(fmt::format("{} succeeded, {} failed, {} left: {}", end.succeeded, end.failed, end.left,
                   (folder / "summary.csv").string()));
-  const std::string resume = fmt::format("plimsoll run --resume {}", folder.string());
+  const std::string resume = resume_command(folder);
   if (end.signal != 0) {
     if (end.left > 0) say("stopped; go on with: " + resume);
     throw ExitWith{128 + end.signal};
   }
   if (!end.paused.empty()) {
-    say(fmt::format(
-        "paused: five failures in a row with one cause: {}\ngo on with: {} --keep-going",
-        end.paused, resume));
+    say(
+        fmt::format("{}\nremove the cause, then: {} --retry-failed\n"
+                    "without --retry-failed only what is left is run; --keep-going does not pause",
+                    describe_pause(end.paused), resume));
     throw ExitWith{kPaused};
   }
+  if (end.failed > 0) say(fmt::format("run the failed ones again: {} --retry-failed", resume));
   throw ExitWith{end.failed > 0 ? kSomeFailed : 0};
 }
 
@@ -239,6 +242,11 @@ void resume(const Options& options) {
   if (const size_t ended = experiment::end_leftovers(folder); ended > 0) {
     say(fmt::format("ended {} processes that the last driver left", ended));
   }
+  if (options.retry_failed) {
+    const size_t again = experiment::reopen_failed(journal);
+    say(again == 0 ? "no experiment has failed"
+                   : fmt::format("run again, having failed: {}", again));
+  }
   const Source source = experiment::source_of(journal.settings());
   Problems known(source.lenient);
   Batch batch = experiment::read_batch(source, known);
@@ -269,7 +277,10 @@ void check_words(const Options& options) {
   if (!options.resume.empty() && decides) {
     fail(ErrorKind::usage,
          "--resume goes on with what the run was begun with; beside it only --gpu, --gpu-wait, "
-         "--wait and --keep-going can be given");
+         "--idle-baseline, --wait, --retry-failed and --keep-going can be given");
+  }
+  if (options.retry_failed && options.resume.empty()) {
+    fail(ErrorKind::usage, "--retry-failed goes with --resume FOLDER: it names the run");
   }
 }
 
@@ -337,6 +348,10 @@ void add_run(CLI::App& app) {
       ->add_flag("--keep-going", options->keep_going,
                  "do not pause after five failures in a row with one cause")
       ->group(kBatch);
+  command
+      ->add_flag("--retry-failed", options->retry_failed,
+                 "with --resume: what has failed is run again, with the same values")
+      ->group(kBatch);
   command->add_option("--results", options->results, "where the run's folder is made; results")
       ->type_name("FOLDER")
       ->group(kOutput);
@@ -369,7 +384,7 @@ Examples:
   plimsoll run -ec settings/mutation_2x.json -c models_config.json
   plimsoll run -r examples -m mnist -mt epochs,learning_rate -n 5 -s 42
   plimsoll run -ec settings.json --dry-run
-  plimsoll run --resume results/run_20261115_081500)");
+  plimsoll run --resume results/run_20261115_081500 --retry-failed)");
   command->callback([options] { run(*options); });
 }
 

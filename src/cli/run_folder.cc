@@ -5,14 +5,20 @@
 
 #include <array>
 #include <ctime>
+#include <optional>
+#include <string_view>
 #include <system_error>
+#include <tuple>
 
 #include "base/error.h"
+#include "experiment/catalog.h"
 #include "experiment/outputs.h"
 
 namespace plimsoll::cli {
 
 namespace fs = std::filesystem;
+
+constexpr size_t kTimedName = std::string_view("run_20261115_081500").size();
 
 fs::path make_run_folder(const fs::path& results) {
   std::error_code error;
@@ -32,6 +38,29 @@ fs::path make_run_folder(const fs::path& results) {
   }
 }
 
+fs::path newest_run() {
+  const fs::path results = "results";
+  // By name, which is the time; of one second, "..._10" is after "..._2".
+  const auto order = [](const fs::path& run) {
+    const std::string name = run.filename().string();
+    return std::tuple(name.substr(0, kTimedName), name.size(), name);
+  };
+  std::optional<fs::path> newest;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(results, none)) {
+    const fs::path& run = entry.path();
+    if (!run.filename().string().starts_with("run_") || !fs::exists(run / "journal.sqlite")) {
+      continue;
+    }
+    if (!newest || order(*newest) < order(run)) newest = run;
+  }
+  if (!newest) {
+    fail(ErrorKind::usage, "there is no run under {}; name its folder",
+         fs::absolute(results).string());
+  }
+  return *newest;
+}
+
 fs::path lock_file(const fs::path& run) { return run / "driver.lock"; }
 
 fs::path gpu_lock_file(const std::string& uuid) {
@@ -40,12 +69,21 @@ fs::path gpu_lock_file(const std::string& uuid) {
   return (works ? usual : fs::path("/tmp")) / fmt::format("plimsoll-{}.lock", uuid);
 }
 
+std::string resume_command(const fs::path& run) {
+  return "plimsoll run --resume " + experiment::shell_word(run.string());
+}
+
+std::string describe_pause(const std::string& cause) {
+  return "paused: five failures in a row with one cause: " + cause;
+}
+
 KnownRun read_run(const fs::path& folder) {
   const auto journal = experiment::Journal::open_to_read(folder);
   KnownRun run{.folder = fs::absolute(folder),
                .queue = {},
                .entries = journal.entries(),
                .attempts = journal.attempts(),
+               .paused = journal.paused(),
                .driven = experiment::RunLock::is_taken(lock_file(folder))};
   for (const auto& entry : run.entries) run.queue.push_back(experiment::experiment_of(entry.plan));
   return run;

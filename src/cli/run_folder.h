@@ -14,11 +14,20 @@ namespace plimsoll::cli {
 // results/run_20261115_081500, absolute; the second one of a second gets another name.
 std::filesystem::path make_run_folder(const std::filesystem::path& results);
 
+// The newest under ./results; Error{usage} where there is none. For commands without a RUN.
+std::filesystem::path newest_run();
+
 // The file that a run's driver locks.
 std::filesystem::path lock_file(const std::filesystem::path& run);
 
 // The file that a driver locks for a GPU: one for all users of this machine.
 std::filesystem::path gpu_lock_file(const std::string& uuid);
+
+// The words that go on with it, for a shell.
+std::string resume_command(const std::filesystem::path& run);
+
+// "paused: five failures in a row with one cause: ...".
+std::string describe_pause(const std::string& cause);
 
 // A run as its journal tells it.
 struct KnownRun {
@@ -26,6 +35,7 @@ struct KnownRun {
   std::vector<experiment::Experiment> queue;
   std::vector<experiment::JournalEntry> entries;  // as many
   std::vector<experiment::JournalAttempt> attempts;
+  std::string paused;   // why; empty where it is not
   bool driven = false;  // somebody drives it now
 };
 KnownRun read_run(const std::filesystem::path& folder);

@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "cli/command.h"
@@ -23,9 +22,10 @@ struct Options {
   std::filesystem::path folder;
 };
 
-std::string_view state_of(const KnownRun& run, const experiment::Progress& progress) {
+std::string state_of(const KnownRun& run, const experiment::Progress& progress) {
   if (run.driven) return progress.running ? "running" : "running, between two experiments";
-  return progress.left == 0 ? "finished" : "nobody drives it";
+  if (progress.left == 0) return "finished";
+  return run.paused.empty() ? "nobody drives it" : describe_pause(run.paused);
 }
 
 double seconds_since(double since_epoch) {
@@ -61,7 +61,7 @@ void print_failures(const KnownRun& run) {
 }
 
 void print_status(const Options& options) {
-  const KnownRun run = read_run(options.folder);
+  const KnownRun run = read_run(options.folder.empty() ? newest_run() : options.folder);
   experiment::ExpectedTimes expected(
       experiment::earlier_durations(run.folder.parent_path(), {}, run.folder));
   experiment::Progress progress;
@@ -92,8 +92,9 @@ void print_status(const Options& options) {
   }
   fmt::print("  {}\n", describe_counts(progress));
   if (last) fmt::print("  interrupted: {}, attempt {}\n", last->experiment, last->attempt);
-  if (progress.left > 0)
-    fmt::print("  go on with: plimsoll run --resume {}\n", run.folder.string());
+  const std::string resume = resume_command(run.folder);
+  if (progress.left > 0) fmt::print("  go on with: {}\n", resume);
+  if (progress.failed > 0) fmt::print("  run the failed ones again: {} --retry-failed\n", resume);
 }
 
 }  // namespace
@@ -101,8 +102,8 @@ void print_status(const Options& options) {
 void add_status(CLI::App& app) {
   CLI::App* command = app.add_subcommand("status", "How far a batch is");
   auto options = std::make_shared<Options>();
-  command->add_option("RUN", options->folder, "folder of the run")->required();
-  command->footer("Examples:\n  plimsoll status results/run_20261115_081500");
+  command->add_option("RUN", options->folder, "folder of the run; the newest under ./results");
+  command->footer("Examples:\n  plimsoll status\n  plimsoll status results/run_20261115_081500");
   command->callback([options] { print_status(*options); });
 }
 

@@ -93,6 +93,7 @@ double Meter::tick() {
   if (!begun_) {
     if (options_.begun && !options_.begun()) return now + kBeginLookSeconds;
     begin(now);
+    watched_ = true;
   }
   if (now >= next_read_) {
     const bool slow_ones = now >= next_slow_;
@@ -226,7 +227,11 @@ CpuFigures Meter::cpu_figures(double seconds) {
                    .host_seconds = host_before_ && host_after_
                                        ? std::optional(*host_after_ - *host_before_)
                                        : std::nullopt};
-  CpuFigures figures{.own_seconds = use.own_seconds, .other_seconds = other_cpu_seconds(use)};
+  CpuFigures figures;
+  if (watched_) {
+    figures.own_seconds = use.own_seconds;
+    if (use.host_seconds) figures.other_seconds = other_cpu_seconds(use);
+  }
   const CpuCounters& counters = sources_.cpu;
   if (counters.domains().empty()) {
     figures.package = figures.memory = figures.total = unavailable(counters.missing_because());

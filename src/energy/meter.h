@@ -68,6 +68,7 @@ class Meter {
   Series temperature_;
   Series utilisation_;
   bool begun_ = false;
+  bool watched_ = false;  // from its beginning; else only its end was seen
   double began_at_ = 0;
   double stopped_at_ = 0;
   double next_read_ = 0;

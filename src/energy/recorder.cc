@@ -86,7 +86,7 @@ void Recorder::start(const fs::path& folder, std::function<bool()> begun) {
   if (trouble) failure_ = fmt::format("cannot make {}: {}", folder.string(), trouble.message());
   meter_ = std::make_unique<Meter>(
       sources_, MeterOptions{.folder = trouble ? fs::path() : folder, .begun = std::move(begun)});
-  if (sources_.cpu.domains().empty() && sources_.devices.empty()) return;  // nothing to read
+  if (!any(sources_)) return;  // nothing to read
   const SignalsBlocked blocked;
   thread_ = std::jthread([this](const std::stop_token& stopping) { record(stopping); });
 }

@@ -50,8 +50,8 @@ struct CpuFigures {
   Figure package;
   Figure memory;
   Figure total;
-  double own_seconds = 0;    // CPU time of the run's processes
-  double other_seconds = 0;  // of everybody else meanwhile
+  std::optional<double> own_seconds;    // CPU time of the run's processes
+  std::optional<double> other_seconds;  // of everybody else meanwhile
 };
 
 struct Report {

@@ -47,6 +47,10 @@ bool descends_from(pid_t pid, pid_t ancestor) {
   return pid == ancestor;
 }
 
+bool any(const Sources& sources) {
+  return !sources.cpu.domains().empty() || !sources.devices.empty();
+}
+
 std::string describe(const Sources& sources) {
   const CpuCounters& cpu = sources.cpu;
   std::string text = "energy: CPU ";

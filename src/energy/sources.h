@@ -39,6 +39,9 @@ struct GpuChoice {
 // Never throws for what cannot be had: the figures will say so.
 Sources open_sources(const GpuChoice& choice);
 
+// Whether there is anything to read.
+bool any(const Sources& sources);
+
 // One line for people: "energy: CPU by powercap; GPU 0, 1 by NVML".
 std::string describe(const Sources& sources);
 

@@ -39,7 +39,7 @@ void check_repository(const Repository& repository, const std::string& file, con
   } else if (access(script.c_str(), X_OK) != 0) {
     problems.error(file, repository.line,
                    fmt::format("{}: {} has no run bit; chmod +x {}", repository.name,
-                               script.string(), script.string()));
+                               script.string(), shell_word(script.string())));
   }
 }
 

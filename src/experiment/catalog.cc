@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <utility>
 
 #include "experiment/object_reader.h"
 
@@ -151,6 +152,11 @@ Repository read_repository(const JsonMember& member, const std::string& file, Pr
   }
   read_metrics(object, made);
   made.terms = read_terms(object);
+  if (made.terms.expect) {
+    for (std::string& text : metrics_without_pattern(*made.terms.expect, made.metrics)) {
+      object.error(object.line_of("expect"), std::move(text));
+    }
+  }
   object.finish(fmt::format("the model config of {}", member.key));
   return made;
 }

@@ -40,9 +40,12 @@ void read_log(const fs::path& file, LogReader& reader) {
 }
 
 std::string describe_end(const ExperimentResult& result) {
-  std::string text =
-      fmt::format("{} in {}", result.success ? "succeeded" : "failed: " + result.last.headline,
-                  format_seconds(result.last.seconds));
+  const std::string seconds = format_seconds(result.last.seconds);
+  const std::string& headline = result.last.headline;
+  std::string text = "succeeded";
+  if (!result.success) text = headline.starts_with("failed") ? headline : "failed: " + headline;
+  // "timed out after 3.1 s" has it already.
+  if (text.find(seconds) == std::string::npos) text += " in " + seconds;
   if (result.success && !result.last.missing_metrics.empty()) {
     text += fmt::format("; not in its log: {}", fmt::join(result.last.missing_metrics, ", "));
   }
@@ -70,6 +73,27 @@ void start_recording(energy::Recorder* recorder, const fs::path& folder) {
 
 }  // namespace
 
+size_t reopen_failed(Journal& journal) {
+  std::map<int64_t, Reopened> failed;
+  for (const JournalEntry& entry : journal.entries()) {
+    if (entry.result.empty() || result_of(entry.result).success) continue;
+    failed[entry.number].experiment = entry.number;
+  }
+  for (JournalAttempt& known : journal.attempts()) {
+    const auto found = failed.find(known.experiment);
+    if (found == failed.end()) continue;
+    AttemptResult attempt = attempt_of(known.result.empty() ? known.plan : known.result);
+    attempt.counts = false;
+    known.result = to_text(attempt);
+    found->second.attempts.push_back(std::move(known));
+  }
+  std::vector<Reopened> all;
+  all.reserve(failed.size());
+  for (auto& [number, again] : failed) all.push_back(std::move(again));
+  if (!all.empty()) journal.reopen(all);
+  return all.size();
+}
+
 Driver::Driver(const DriverOptions& options, const Source& source, const Batch& batch,
                Journal& journal)
     : options_(options),
@@ -81,6 +105,7 @@ Driver::Driver(const DriverOptions& options, const Source& source, const Batch& 
 
 DriverEnd Driver::run() {
   recall();
+  journal_.set_paused("");
   for (const Experiment& experiment : batch_.queue) {
     if (standing_[experiment.number].finished) continue;
     take_signals(nullptr);
@@ -91,6 +116,8 @@ DriverEnd Driver::run() {
     run_experiment(experiment);
     if (!standing_[experiment.number].finished) ++end_.left;
   }
+  if (end_.left == 0) end_.paused.clear();  // there is nothing that waits
+  journal_.set_paused(end_.paused);
   flag_short_ones();
   write_whole(options_.folder / "summary.csv", summary_.text());
   give_to_caller(options_.folder);
@@ -104,7 +131,7 @@ void Driver::recall() {
     standing.last_number = static_cast<size_t>(known.number);
     if (known.result.empty()) {
       AttemptResult lost = attempt_of(known.plan);
-      lost.cause = "driver_ended";
+      lost.cause = kDriverEnded;
       lost.headline = "the driver ended before it";
       lost.counts = false;
       journal_.end_attempt(known.experiment, known.number, to_text(lost));
@@ -131,6 +158,8 @@ void Driver::recall() {
 void Driver::run_experiment(const Experiment& experiment) {
   Standing& standing = standing_[experiment.number];
   fs::create_directories(options_.folder / experiment.folder);
+  // What it says of a failed one that runs again is over; recall() looks whether there is one.
+  fs::remove(options_.folder / experiment.folder / "experiment.json");
   for (;;) {
     const Retry move = next_move(experiment);
     if (move.move == Retry::Move::stop) break;
@@ -283,7 +312,10 @@ void Driver::judge(const Experiment& experiment, const ChildEnd& end, const fs::
   result.missing_metrics = judged.missing_metrics;
   if (!background_failed_.empty()) {
     result.cause = kBackground;
-    result.headline = "the load beside it was none, three times: " + background_failed_;
+    result.headline = "its background load was none, three times in a row: " + background_failed_;
+    result.evidence = "it was ended for that, and did not fail by itself";
+    result.next_step =
+        fmt::format("see {} for what the load wrote", shell_word((folder / "background").string()));
   }
   if (stop_now_ && result.cause != "success") {
     result.cause = "interrupted";

@@ -46,6 +46,10 @@ struct DriverEnd {
   std::string paused;  // the cause of too many failures in a row
 };
 
+// Makes all that failed run again: with the same values and ids, as if it were the first time. The
+// attempts so far stay on record and count no more. Returns how many there are.
+size_t reopen_failed(Journal& journal);
+
 class Driver {
  public:
   Driver(const DriverOptions& options, const Source& source, const Batch& batch, Journal& journal);

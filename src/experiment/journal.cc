@@ -218,6 +218,33 @@ void Journal::finish(int64_t experiment, const std::string& result) {
   run("UPDATE experiments SET result = ?2 WHERE number = ?1", {result}, {experiment});
 }
 
+void Journal::reopen(const std::vector<Reopened>& experiments) {
+  execute(database_.get(), "BEGIN IMMEDIATE", file_);
+  try {
+    for (const Reopened& again : experiments) {
+      run("UPDATE experiments SET result = '' WHERE number = ?", {}, {again.experiment});
+      for (const JournalAttempt& attempt : again.attempts) {
+        run("UPDATE attempts SET result = ?3 WHERE experiment = ?1 AND number = ?2",
+            {attempt.result}, {attempt.experiment, attempt.number});
+      }
+    }
+    execute(database_.get(), "COMMIT", file_);
+  } catch (...) {
+    sqlite3_exec(database_.get(), "ROLLBACK", nullptr, nullptr, nullptr);
+    throw;
+  }
+}
+
+std::string Journal::paused() const {
+  const auto found = rows("SELECT value FROM facts WHERE name = 'paused'");
+  return found.empty() ? "" : found[0][0];
+}
+
+void Journal::set_paused(const std::string& why) {
+  if (why == paused()) return;
+  run("INSERT OR REPLACE INTO facts VALUES ('paused', ?)", {why}, {});
+}
+
 std::optional<RunLock> RunLock::take(const fs::path& file, bool wait) {
   Fd lock(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
   // Another user's, in a folder that all share: reading is enough to lock it.

@@ -32,6 +32,12 @@ struct JournalAttempt {
   std::string result;   // empty while it runs, and for ever where the driver was killed
 };
 
+// An experiment that is to run again: what its attempts say from now on.
+struct Reopened {
+  int64_t experiment = 0;
+  std::vector<JournalAttempt> attempts;
+};
+
 class Journal {
  public:
   // Throws Error{exists} where the folder has one.
@@ -52,6 +58,13 @@ class Journal {
   void attempt_started(int64_t experiment, int64_t number, const std::string& process);
   void end_attempt(int64_t experiment, int64_t number, const std::string& result);
   void finish(int64_t experiment, const std::string& result);
+
+  // Takes the results of finished experiments back: all of them, or none where it fails.
+  void reopen(const std::vector<Reopened>& experiments);
+
+  // Why the last driver paused the batch; empty where it did not.
+  std::string paused() const;
+  void set_paused(const std::string& why);
 
  private:
   struct Close {

@@ -132,9 +132,15 @@ std::optional<std::vector<std::string>> ObjectReader::texts(const std::string& k
 const JsonNode* ObjectReader::former(const std::string& spelling, const std::string& present) {
   known_.insert(spelling);
   const JsonNode* value = node_.find(spelling);
-  if (value != nullptr) {
-    warning(line_of(spelling), fmt::format("{} is taken as {}", spelling, present));
+  if (value == nullptr) return nullptr;
+  if (has(present)) {
+    problems_.key_error(
+        file_, line_of(spelling),
+        fmt::format("{} and {} mean the same, and both are here; {}", spelling, present,
+                    problems_.lenient() ? present + " is taken" : "take out " + spelling));
+    return nullptr;
   }
+  warning(line_of(spelling), fmt::format("{} is taken as {}", spelling, present));
   return value;
 }
 

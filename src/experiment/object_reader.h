@@ -33,7 +33,8 @@ class ObjectReader {
   std::optional<uint64_t> bytes(const std::string& key);  // 4096, "8G"
   std::optional<std::vector<std::string>> texts(const std::string& key);
 
-  // A key of a former or mistaken spelling, taken as `present`: warns with the present one.
+  // A key of a former or mistaken spelling, taken as `present`: warns with the present one. Both
+  // together are an error, and the present one counts.
   const JsonNode* former(const std::string& spelling, const std::string& present);
 
   bool has(const std::string& key) const { return node_.find(key) != nullptr; }

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "experiment/energy_outputs.h"
+#include "experiment/retry.h"
 
 namespace plimsoll::experiment {
 namespace {
@@ -23,6 +24,13 @@ void append(Row& cells, const Row& more) { cells.insert(cells.end(), more.begin(
 
 void add_new(std::vector<std::string>& names, const std::string& name) {
   if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+}
+
+// Empty for an experiment that runs alone.
+Row background_cells(const Experiment& experiment, const ExperimentResult& result) {
+  if (!experiment.background) return {"", "", ""};
+  return {experiment.background->repository, experiment.background->model,
+          fmt::format("{}", result.last.background_runs)};
 }
 
 std::string error_message(const ExperimentResult& result) {
@@ -80,7 +88,9 @@ Row Summary::row(const Experiment& experiment, const ExperimentResult& result) c
 }
 
 void Summary::set(const Experiment& experiment, const ExperimentResult& result) {
-  Line line{.cells = table_cells(row(experiment, result)), .gpus = {}};
+  Line line{.cells = table_cells(row(experiment, result)),
+            .gpus = {},
+            .background = table_cells(background_cells(experiment, result))};
   if (result.last.energy) {
     const auto& gpus = result.last.energy->gpus;
     for (const energy::GpuFigures& gpu : gpus) {
@@ -100,6 +110,7 @@ std::string Summary::text() const {
   for (const char* name : {"mode", "cause", "suspicious"}) header.emplace_back(name);
   append(header, energy_note_columns());
   for (const unsigned gpu : gpu_columns_) append(header, gpu_columns(gpu));
+  append(header, {"background_repository", "background_model", "background_runs"});
   std::string text = table_line(header);
   const std::string no_gpu = table_cells(Row(gpu_columns(0).size()));
   for (const auto& [number, line] : lines_) {
@@ -108,7 +119,7 @@ std::string Summary::text() const {
       const auto found = line.gpus.find(gpu);
       text += "," + (found == line.gpus.end() ? no_gpu : found->second);
     }
-    text += "\n";
+    text += "," + line.background + "\n";
   }
   return text;
 }
@@ -134,16 +145,18 @@ std::string experiment_json(const Experiment& experiment, const ExperimentResult
   json["suspicious"] = result.suspicious;
   json["attempts"] = Json::array();
   for (const AttemptResult& attempt : attempts) {
+    const bool seen = attempt.cause != kDriverEnded;
+    const auto known = [&](const auto& value) { return seen ? Json(value) : Json(nullptr); };
     json["attempts"].push_back({{"cause", attempt.cause},
                                 {"headline", attempt.headline},
                                 {"evidence", attempt.evidence},
                                 {"next_step", attempt.next_step},
                                 {"then", attempt.after},
-                                {"exit_code", attempt.exit_code},
+                                {"exit_code", known(attempt.exit_code)},
                                 {"timestamp", iso_time(attempt.started)},
-                                {"duration_seconds", attempt.seconds},
-                                {"cpu_seconds", attempt.cpu_seconds},
-                                {"peak_memory_bytes", attempt.peak_bytes},
+                                {"duration_seconds", known(attempt.seconds)},
+                                {"cpu_seconds", known(attempt.cpu_seconds)},
+                                {"peak_memory_bytes", known(attempt.peak_bytes)},
                                 {"hyperparameters", plain_json(attempt.values)},
                                 {"energy_metrics", energy_figures_json(attempt)},
                                 {"counts", attempt.counts}});

@@ -28,6 +28,7 @@ class Summary {
   struct Line {
     std::string cells;                     // without its end
     std::map<unsigned, std::string> gpus;  // each GPU's cells, by its index
+    std::string background;                // cells of the load beside it, after all others
   };
   Row row(const Experiment& experiment, const ExperimentResult& result) const;
 

@@ -15,6 +15,8 @@ namespace plimsoll::experiment {
 constexpr std::string_view kUnmet = "expectation_unmet";        // ended well, without what it owes
 constexpr std::string_view kNotAdmitted = "not_admitted";       // the gate stayed shut
 constexpr std::string_view kBackground = "background_invalid";  // the load beside it was none
+// Of an attempt of which nobody saw the end; not among cause_names(): it decides nothing.
+constexpr std::string_view kDriverEnded = "driver_ended";
 const std::vector<std::string>& cause_names();
 
 struct Retry {

@@ -134,6 +134,16 @@ std::optional<Entry> read_entry(const JsonNode& node, const Defaults& defaults,
   return made;
 }
 
+// By what holds for it in the end: `expect` may stand at the top.
+void check_expectation(const Entry& entry, const std::string& file, const Catalog& catalog,
+                       Problems& problems) {
+  const Repository* repository = catalog.find(entry.foreground.repository);
+  if (!entry.terms.expect || repository == nullptr) return;
+  for (const auto& text : metrics_without_pattern(*entry.terms.expect, repository->metrics)) {
+    problems.error(file, entry.line, fmt::format("{}: {}", repository->name, text));
+  }
+}
+
 // The top level, and `global_settings`, which holds the same keys.
 void read_top(ObjectReader& object, Settings& settings, Defaults& defaults) {
   if (const JsonNode* inner = object.former("global_settings", "keys of the top level");
@@ -170,6 +180,11 @@ void read_top(ObjectReader& object, Settings& settings, Defaults& defaults) {
     if (said->is(Kind::boolean)) settings.deduplicate = said->boolean;
   }
   if (auto files = object.texts("historical_csvs")) settings.history = std::move(*files);
+  if (object.any("baseline_runs") != nullptr) {
+    object.problems().key_error(object.file(), object.line_of("baseline_runs"),
+                                "baseline_runs is not read here: it belongs into an entry, and "
+                                "says how often that training runs with its defaults");
+  }
   defaults.mode = read_mode(object, defaults.mode).value_or(defaults.mode);
   defaults.runs = read_runs(object).value_or(defaults.runs);
   defaults.terms = merged(defaults.terms, read_terms(object));
@@ -202,6 +217,7 @@ Settings read_settings(std::string_view text, const std::string& file, const Cat
     } else if (only_notes(node)) {
       problems.count_note();  // a headline
     } else if (auto entry = read_entry(node, defaults, file, catalog, problems)) {
+      check_expectation(*entry, file, catalog, problems);
       settings.entries.push_back(std::move(*entry));
     }
   }

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "experiment/metrics.h"
+#include "base/nearest.h"
 #include "experiment/retry.h"
 
 namespace plimsoll::experiment {
@@ -103,6 +103,24 @@ Terms read_terms(ObjectReader& object) {
     terms.expect = read_expectation(*expect, object);
   }
   return terms;
+}
+
+std::vector<std::string> metrics_without_pattern(const Expectation& expect,
+                                                 const std::vector<MetricPattern>& patterns) {
+  std::vector<std::string> known;
+  known.reserve(patterns.size());
+  for (const MetricPattern& pattern : patterns) known.push_back(pattern.name);
+  std::vector<std::string> texts;
+  for (const std::string& metric : expect.metrics) {
+    if (std::find(known.begin(), known.end(), metric) != known.end()) continue;
+    const auto meant = nearest(metric, known);
+    texts.push_back(fmt::format("expect: log_patterns has no pattern of the metric {}; {}", metric,
+                                meant ? fmt::format("did you mean {}?", *meant)
+                                : known.empty()
+                                    ? "there is none"
+                                    : fmt::format("there are {}", fmt::join(known, ", "))));
+  }
+  return texts;
 }
 
 Terms merged(const Terms& under, const Terms& over) {

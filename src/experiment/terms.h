@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "experiment/metrics.h"
 #include "experiment/object_reader.h"
 
 namespace plimsoll::experiment {
@@ -41,6 +42,11 @@ struct Terms {
 };
 
 Terms read_terms(ObjectReader& object);
+
+// What `expect` wants found that no pattern looks for: "expect: there is no pattern of acc; did you
+// mean accuracy?". Empty where there is nothing.
+std::vector<std::string> metrics_without_pattern(const Expectation& expect,
+                                                 const std::vector<MetricPattern>& patterns);
 
 // `over` wins where it says something.
 Terms merged(const Terms& under, const Terms& over);

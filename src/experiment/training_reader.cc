@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "base/nearest.h"
@@ -119,15 +120,17 @@ bool check_mutate(Training& training, const Repository& repository, const std::s
 }  // namespace
 
 std::optional<Mode> read_mode(ObjectReader& object, Mode otherwise) {
-  const auto word = text_or_former(object, "mode", {"mutation_type", "experiment_type"});
-  std::string said = word.value_or("");
-  if (said == "nonparallel") {
+  constexpr std::array kTypes = {"mutation_type", "experiment_type"};
+  std::string said = object.text("mode").value_or("");
+  if (said != "nonparallel") {
+    said = text_or_former(object, "mode", {kTypes.begin(), kTypes.end()}).value_or("");
+  } else {
     // "Not parallel": which of the two is said by another key, or by what else is there.
     object.warning(object.line_of("mode"),
                    "mode nonparallel is taken as mutation or default, by what else is there");
     said.clear();
-    for (const char* key : {"mutation_type", "experiment_type"}) {
-      const JsonNode* type = object.node().find(key);
+    for (const char* key : kTypes) {
+      const JsonNode* type = object.any(key);
       if (type != nullptr && type->is(Kind::text)) said = type->text;
     }
     if (said.empty()) {

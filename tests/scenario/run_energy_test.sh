@@ -130,7 +130,7 @@ kill $holder $busy
 
 # Nothing to measure with: no number, and the reason.
 kill $counters
-run env PLIMSOLL_NVML=libthere-is-no-such.so PLIMSOLL_POWERCAP="$WORK/nowhere" "$PLIMSOLL" run -ec settings.json
+run env PLIMSOLL_NVML=libthere-is-no-such.so PLIMSOLL_POWERCAP="$WORK/nowhere" "$PLIMSOLL" run -ec settings.json --idle-baseline 1s
 expect 0
 [ -z "$(column energy_gpu_total_joules)$(column energy_gpu_avg_watts)" ] || fail "figures out of nothing"
 [ "$(column energy_gpu_quality)" = unavailable ] || fail "quality $(column energy_gpu_quality)"
@@ -138,5 +138,15 @@ column energy_note | grep -q "there is no NVIDIA driver" || fail "note: $(column
 if [ "$(column energy_cpu_source)" != perf ]; then
   [ -z "$(column energy_cpu_total_joules)" ] || fail "CPU energy out of nothing"
   column energy_note | grep -q "there is no $WORK/nowhere/intel-rapl:0" || fail "note: $(column energy_note)"
+  grep -q "idle-baseline: there is nothing to measure with" output || fail "a baseline out of nothing"
+  ! grep -q "measuring what" output || fail "nothing was measured, for a while"
+  [ ! -e "$(newest)/idle_baseline.json" ] || fail "a baseline without figures is written down"
+  python3 - "$(newest)/toy_slow_001/experiment.json" <<'END' || fail "CPU time that nobody looked at"
+import json, sys
+cpu = json.load(open(sys.argv[1]))["energy_metrics"]["details"]["cpu"]
+assert cpu["own_cpu_seconds"] is None and cpu["other_cpu_seconds"] is None, cpu
+END
+  run plimsoll results "$(newest)"
+  expect 0 "energy: unavailable" "energy unavailable, CPU: there is no" "energy unavailable, GPU: there is no NVIDIA driver"
   grep -q "Package Energy (Joules): unavailable" "$(newest)/toy_slow_001/energy/cpu_energy.txt" || fail "cpu_energy.txt"
 fi

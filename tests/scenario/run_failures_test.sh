@@ -89,6 +89,23 @@ run plimsoll run -ec settings.json
 run plimsoll results "$one" --csv --merge "$(newest)"
 expect 0
 [ "$(tail -n +2 output | cut -d, -f1 | sort -u | wc -l)" = 4 ] || fail "ids are not unique"
+cp output merged
+run plimsoll results "$one" "$(newest)" "$one/" --csv --merge "$(newest)"
+expect 0
+cmp -s output merged || fail "several runs, one of them twice, are another table than --merge's"
+run plimsoll results "$(newest)"
+cp output of_newest
+run plimsoll results
+expect 0 "2 of 2 succeeded"
+cmp -s output of_newest || fail "without RUN, results does not take the newest"
+run plimsoll status
+expect 0 "$(newest): finished"
+run plimsoll results --csv --json
+expect 2 "--csv and --json"
+mkdir -p elsewhere
+code=0
+(cd elsewhere && "$PLIMSOLL" status >../output 2>&1) || code=$?
+expect 2 "there is no run under"
 
 # 8: numbers are compared as numbers, and given as they are written down. 9: any notation.
 run plimsoll run -r toy -m good -mt epochs,learning_rate -n 3 -s 42
@@ -113,14 +130,60 @@ expect 3 "asks for 1 combinations, 0 distinct values are left"
 write_settings '{"repo": "toy", "model": "long", "mode": "default", "timeout": 0.5}, {"repo": "toy", "model": "missing", "mode": "default"}'
 run plimsoll run -ec settings.json
 expect 11 "timed_out twice" "missing_dependency: it would end the same way again"
+! grep -q "after [0-9.]* s in" output || fail "the time twice: $(cat output)"
 [ "$(column retries | tr '\n' ' ')" = "1 0 " ] || fail "retries $(column retries)"
+run plimsoll results
+expect 0 "0 of 1 succeeded (timed_out 1)" "0 of 1 succeeded (missing_dependency 1)"
+! grep -q "not measured" output || fail "failed runs were measured as all others are"
+write_settings '{"repo": "toy", "model": "diverged", "mode": "default"}'
+run plimsoll run -ec settings.json
+expect 0
+run plimsoll results
+expect 0 "loss nan"
 write_settings '{"repo": "toy", "model": "missing", "mode": "default", "runs_per_config": 9}'
 run plimsoll run -ec settings.json
-expect 12 "paused: five failures in a row with one cause" "4 left" "--keep-going"
+expect 12 "paused: five failures in a row with one cause" "4 left" "--retry-failed" "--keep-going"
+run plimsoll status "$(newest)"
+expect 0 "paused: five failures in a row with one cause: missing_dependency" "--retry-failed"
 run plimsoll run --resume "$(newest)" --keep-going
 expect 11 "0 succeeded, 9 failed, 0 left"
+run plimsoll status "$(newest)"
+expect 0 "finished" "run the failed ones again"
+! grep -q paused output || fail "a finished batch is said to be paused"
 run plimsoll run -ec settings.json --keep-going
-expect 11 "0 succeeded, 9 failed, 0 left"
+expect 11 "0 succeeded, 9 failed, 0 left" "--retry-failed"
+# The cause is gone: what failed runs again, with its values and ids, also where the driver is killed right after the reopening.
+run plimsoll run -ec settings.json --retry-failed
+expect 2 "--retry-failed goes with --resume"
+write_settings '{"repo": "toy", "model": "good", "mode": "default", "runs_per_config": 2}, {"repo": "toy", "model": "cured", "mutate": ["epochs"], "runs_per_config": 7}'
+run plimsoll run -ec settings.json
+expect 12 "2 succeeded, 5 failed, 2 left"
+column experiment_id >ids
+column hyperparam_epochs >epochs
+touch repos/toy/cure
+i=0
+while [ $i -lt 4 ]; do
+  "$PLIMSOLL" run --resume "$(newest)" --retry-failed >output 2>&1 &
+  driver=$!
+  sleep "0.0$((2 + 3 * i))"
+  kill -KILL $driver 2>/dev/null || true
+  wait $driver 2>/dev/null || true
+  i=$((i + 1))
+done
+nothing_alive "drivers that were killed" 80
+run plimsoll run --resume "$(newest)" --retry-failed
+expect 0 "9 succeeded, 0 failed, 0 left"
+[ "$(column experiment_id | sed -n 1,7p)" = "$(cat ids)" ] || fail "other ids"
+[ "$(column hyperparam_epochs | sed -n 1,7p)" = "$(cat epochs)" ] || fail "other values"
+[ "$(column retries | sort -u)" = 0 ] || fail "attempts from before count as retries"
+python3 - "$(newest)/toy_cured_003/experiment.json" <<'END' || fail "attempts of a reopened experiment"
+import json, sys
+attempts = json.load(open(sys.argv[1]))["attempts"]
+assert len(attempts) > 1 and attempts[0]["cause"] == "missing_dependency", attempts
+assert [attempt["counts"] for attempt in attempts] == [False] * (len(attempts) - 1) + [True], attempts
+END
+run plimsoll run --resume "$(newest)" --retry-failed
+expect 0 "no experiment has failed"
 # Output is in the log while the training runs, whatever it holds in memory.
 write_settings '{"repo": "toy", "model": "long", "mode": "default"}'
 "$PLIMSOLL" run -ec settings.json >output 2>&1 &
@@ -157,6 +220,8 @@ kill -INT $driver
 sleep 0.2
 run plimsoll run --resume "$(newest)"
 expect 7 "another plimsoll run has"
+run plimsoll results
+expect 0 "nothing has finished yet; experiments left: 1"
 run plimsoll status "$(newest)"
 expect 0 "running" "toy_long_001 | " "> loss: 1" "1 left; time left: unknown"
 kill -INT $driver

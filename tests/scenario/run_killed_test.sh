@@ -40,6 +40,13 @@ wait $driver || code=$?
 expect 0 "$count succeeded, 0 failed, 0 left"
 nothing_alive "after $kills kills"
 table "$(newest)" >disturbed
+python3 - "$(newest)" <<'END' || fail "attempts of which nobody saw the end"
+import glob, json, sys
+for name in glob.glob(sys.argv[1] + "/*/experiment.json"):
+    for attempt in json.load(open(name))["attempts"]:
+        for key in ("exit_code", "duration_seconds", "cpu_seconds", "peak_memory_bytes"):
+            assert (attempt[key] is None) == (attempt["cause"] == "driver_ended"), attempt
+END
 cmp -s undisturbed disturbed || fail "the tables differ (PLIMSOLL_SEED=$seed): $(diff undisturbed disturbed)"
 echo "$landed of $kills kills met a driver; seed $seed"
 [ "$landed" -gt $((kills / 2)) ] || fail "the batch was over before it was killed"

@@ -37,6 +37,8 @@ case $model in
       exit 1
     fi ;;
   missing) echo "ModuleNotFoundError: No module named 'apex'" >&2; exit 1 ;;
+  diverged) echo "loss: nan" ;;
+  cured) [ -e cure ] || { echo "ModuleNotFoundError: No module named 'apex'" >&2; exit 1; }; echo "loss: 0.1" ;;
   leaver) setsid unruly stay & sleep 0.3; echo "loss: 0.2" ;;
   chatty) printf 'epoch 1\r\033[32mepoch 2\033[0m'; sleep 2.5; echo "loss: 0.4" ;;
   device) echo "process 0 $$ 500" >>"$FAKE_NVML_STATE"; exec sleep 60 ;;
@@ -49,7 +51,7 @@ END
 chmod +x repos/toy/train.sh
 cat >models_config.json <<'END'
 {"models": {"toy": {"path": "repos/toy", "train_script": "./train.sh", "model_flag": "-n",
-  "models": ["good", "slow", "long", "roadmap", "liar", "hungry", "crowded", "missing", "leaver", "busy", "brief", "device", "seconds", "chatty", "deaf"],
+  "models": ["good", "slow", "long", "roadmap", "liar", "hungry", "crowded", "missing", "cured", "diverged", "leaver", "busy", "brief", "device", "seconds", "chatty", "deaf"],
   "supported_hyperparams": {
     "epochs": {"flag": "-e", "type": "int", "default": 3, "range": [1, 500]},
     "learning_rate": {"flag": "--lr", "type": "float", "default": 3e-5, "range": [1.5e-5, 4.5e-5], "distribution": "log_uniform"},

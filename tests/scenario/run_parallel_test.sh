@@ -23,6 +23,7 @@ beside long '"idle_timeout": 0.4'
 run plimsoll run -ec settings.json
 expect 11 "the background load is none: it used 0.0 s of CPU and no GPU in 0." "three times"
 [ "$(column cause)" = background_invalid ] || fail "cause $(column cause)"
+! grep -q "asked to stop" "$(newest)/toy_seconds_001_parallel/experiment.json" || fail "evidence that misleads"
 nothing_alive "an idle load"
 
 # A failing one.
@@ -65,6 +66,18 @@ expect 0 "the background load has had its 2 runs; the experiment goes on alone"
 for n in 1 2; do
   [ -f "$(newest)/toy_seconds_001_parallel/attempt_1/background/run_$n/training.log" ] || fail "no log of the load's run $n"
 done
+
+# Different loads are told apart; columns that were there before have not moved.
+one='{"mode": "parallel", "foreground": {"repo": "toy", "model": "slow", "mode": "default"}, "background": {"repo": "toy", "model":'
+write_settings "$one \"busy\"}}, $one \"busy\", \"hyperparameters\": {\"epochs\": 7}}}, $one \"deaf\"}}, {\"repo\": \"toy\", \"model\": \"slow\", \"mode\": \"default\"}"
+run plimsoll run -ec settings.json
+expect 0 "4 succeeded"
+[ "$(column background_model | tr '\n' ' ')" = "busy busy deaf  " ] || fail "background_model $(column background_model)"
+[ "$(column background_repository | tr '\n' ' ')" = "toy toy toy  " ] || fail "background_repository"
+[ "$(column background_runs | tr '\n' ' ')" = "1 1 1  " ] || fail "background_runs $(column background_runs)"
+head -n 1 "$(newest)/summary.csv" | grep -q 'energy_note,background_repository,background_model,background_runs$' || fail "new columns are not the last"
+run plimsoll results "$(newest)"
+expect 0 "toy/slow beside toy/busy (epochs 3, " "toy/slow beside toy/busy (epochs 7, " "toy/slow beside toy/deaf (" "toy/slow: epochs 3"
 
 # Its driver is killed: nothing of either is left.
 beside busy

@@ -171,6 +171,16 @@ TEST_F(MeterTest, HasNoNumberWhereNothingCanBeMeasured) {
   EXPECT_NE(report.cpu.total.reason.find("intel-rapl:0"), std::string::npos);
 }
 
+TEST_F(MeterTest, KnowsNoCpuTimeOfARunWhoseEndAloneWasSeen) {
+  Sources all = sources({});
+  Meter meter(all, {});
+  set_time(10);
+  meter.stop();
+  const Report report = meter.report({});
+  EXPECT_FALSE(report.cpu.own_seconds);
+  EXPECT_FALSE(report.cpu.other_seconds);
+}
+
 TEST_F(MeterTest, TakesACounterThatStandsStillForNone) {
   add_zone("intel-rapl:0", "package-0",
            {.range_microjoules = kRange, .first_microjoules = 0, .joules = [](double at) {
@@ -281,7 +291,7 @@ TEST_F(MeterTest, SaysThatOthersWereOnThePackage) {
   EXPECT_EQ(report.cpu.total.quality, Quality::shared);
   EXPECT_EQ(report.cpu.total.reason, "other processes used 40.00 s of CPU time, it 20.00 s");
   EXPECT_TRUE(report.cpu.total.joules);
-  EXPECT_NEAR(report.cpu.other_seconds, 40, 0.1);
+  EXPECT_NEAR(report.cpu.other_seconds.value_or(0), 40, 0.1);
 }
 
 TEST_F(MeterTest, SaysThatOthersWereOnTheGpu) {

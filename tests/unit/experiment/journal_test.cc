@@ -51,6 +51,33 @@ TEST(Journal, WhatWasWrittenIsThereAfterAKill) {
   EXPECT_EQ(Journal::open(folder.path()).attempts().size(), 1);
 }
 
+TEST(Journal, ReopensExperimentsAndKeepsTheirAttempts) {
+  const TempFolder folder;
+  {
+    Journal journal = Journal::create(folder.path(), "s", kQueue);
+    for (const int64_t experiment : {1, 2}) {
+      journal.begin_attempt(experiment, 1, "p");
+      journal.end_attempt(experiment, 1, "failed");
+      journal.finish(experiment, "done");
+    }
+    journal.set_paused("a cause");
+    journal.reopen({{.experiment = 2,
+                     .attempts = {{.experiment = 2,
+                                   .number = 1,
+                                   .plan = "p",
+                                   .process = "",
+                                   .result = "failed before"}}}});
+  }
+  Journal journal = Journal::open(folder.path());
+  EXPECT_EQ(journal.entries()[0].result, "done");
+  EXPECT_EQ(journal.entries()[1].result, "");
+  EXPECT_EQ(journal.attempts()[0].result, "failed");
+  EXPECT_EQ(journal.attempts()[1].result, "failed before");
+  EXPECT_EQ(journal.paused(), "a cause");
+  journal.set_paused("");
+  EXPECT_EQ(journal.paused(), "");
+}
+
 TEST(Journal, RefusesASecondOneAndAFolderWithoutOne) {
   const TempFolder folder;
   expect_error(ErrorKind::io, {"is no run"}, [&] { Journal::open(folder.path()); });

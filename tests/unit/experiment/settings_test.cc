@@ -89,6 +89,47 @@ TEST(Settings, AnUnknownKeyIsAnErrorWithTheNearestOneUnlessLenient) {
   EXPECT_EQ(read(text, true).errors, 0);
 }
 
+TEST(Settings, AFormerKeyBesideItsPresentOneIsAnErrorThatNamesBoth) {
+  const std::string text = R"({"deduplication": true, "use_deduplication": false, "experiments": [
+    {"repo": "examples", "model": "mnist", "repository": "plain", "mode": "mutation",
+     "mutation_type": "default", "num_mutations": 4, "runs_per_config": 2,
+     "mutate": ["epochs"], "mutate_params": ["seed"],
+     "hyperparameters": {"learning_rate": 0.1}, "fixed_hyperparams": {"learning_rate": 0.2}}]})";
+  const Read strict = read(text);
+  EXPECT_EQ(strict.errors, 6) << strict.problems;
+  EXPECT_THAT(strict.problems,
+              HasSubstr("s.json:3: error: num_mutations and runs_per_config mean the same, and "
+                        "both are here; take out num_mutations"));
+  const Read lenient = read(text, true);
+  EXPECT_EQ(lenient.errors, 0) << lenient.problems;
+  EXPECT_THAT(lenient.problems, HasSubstr("warning: mutate_params and mutate mean the same, and "
+                                          "both are here; mutate is taken"));
+  const Entry& entry = lenient.settings.entries.at(0);
+  EXPECT_FALSE(lenient.settings.deduplicate);
+  EXPECT_EQ(entry.foreground.repository, "examples");
+  EXPECT_TRUE(entry.foreground.mutation);
+  EXPECT_EQ(entry.runs, 2);
+  EXPECT_THAT(entry.foreground.mutate, ElementsAre("epochs"));
+  EXPECT_EQ(entry.foreground.fixed.find("learning_rate")->number, 0.1);
+}
+
+TEST(Settings, BaselineRunsAtTheTopAreAnErrorThatSaysWhereTheyBelong) {
+  const Read made = read(R"({"baseline_runs": 2, "experiments": [
+    {"repo": "plain", "model": "default"}]})");
+  EXPECT_EQ(made.errors, 1);
+  EXPECT_THAT(made.problems, HasSubstr("s.json:1: error: baseline_runs is not read here: it "
+                                       "belongs into an entry"));
+}
+
+TEST(Settings, AnExpectedMetricNeedsAPattern) {
+  const Read made = read(R"({"expect": {"metrics": ["losss"]}, "experiments": [
+    {"repo": "examples", "model": "mnist"},
+    {"repo": "examples", "model": "mnist", "expect": {"metrics": ["loss"]}}]})");
+  EXPECT_EQ(made.errors, 1) << made.problems;
+  EXPECT_THAT(made.problems, HasSubstr("s.json:2: error: examples: expect: log_patterns has no "
+                                       "pattern of the metric losss; did you mean loss?"));
+}
+
 TEST(Settings, FormulasAreAnError) {
   EXPECT_THAT(read(R"({"experiments": [{"repo": "examples", "model": "mnist",
                        "mutation_strategy": "x*2"}]})")
@@ -121,7 +162,7 @@ TEST(Settings, ReportsReposModelsAndParametersThatDoNotExistAllAtOnce) {
 TEST(Settings, TermsOfTheEntryWinOverThoseOfTheTop) {
   const Read made = read(R"({"timeout": "2h", "memory": "8G", "experiments": [
     {"repo": "plain", "model": "default", "timeout": 60, "shrink": {"width": 0.5, "min": 1},
-     "expect": {"metrics": ["loss"], "min_duration": "5s"}, "retry_on": ["timed_out"]}]})");
+     "expect": {"min_duration": "5s"}, "retry_on": ["timed_out"]}]})");
   EXPECT_EQ(made.problems, "");
   const Terms& terms = made.settings.entries.at(0).terms;
   EXPECT_EQ(terms.timeout_seconds, 60);

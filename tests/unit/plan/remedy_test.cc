@@ -111,7 +111,8 @@ class GatRemedies : public Remedies {
 };
 
 TEST_F(GatRemedies, KeepTheColumnsDivisibleByTheHeads) {
-  const Remedy* hidden = of(find(kMiB), "--hidden");
+  const std::vector<Remedy> remedies = find(kMiB);
+  const Remedy* hidden = of(remedies, "--hidden");
   ASSERT_NE(hidden, nullptr);
   EXPECT_EQ(hidden->options, "--hidden 24");
 }

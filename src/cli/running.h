@@ -21,10 +21,10 @@ void add_running_options(CLI::App& command, RunningOptions& options);
 // The part of it that says what to compute with: --device, --workers, --threads.
 void add_device_options(CLI::App& command, train::RunOptions& run);
 
-// A line of the opening: "  model     gcn, 2 layers, hidden 256"; nothing when quiet.
 // Error{usage, exists or io} where a file of this name cannot be written, before any work.
 void check_writable(const char* option, const std::filesystem::path& file, bool force);
 
+// A line of the opening: "  model     gcn, 2 layers, hidden 256"; nothing when quiet.
 void say(const RunningOptions& options, const std::string& topic, const std::string& text);
 
 // "cora.plim: 2,708 nodes, 10,556 edges, 1,433 features, 7 classes"

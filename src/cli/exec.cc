@@ -84,15 +84,23 @@ Evidence supervise(const Options& options) {
   }
 }
 
-// Complete or not at all; false where it could not be written.
+// Complete or not at all; false where it could not be written. A device, a pipe or a link stays
+// what it is.
 bool write_file(const std::filesystem::path& file, const std::string& text) {
   std::error_code error;
+  const auto there = std::filesystem::symlink_status(file, error).type();
+  if (there != std::filesystem::file_type::regular &&
+      there != std::filesystem::file_type::not_found) {
+    return static_cast<bool>(std::ofstream(file) << text << std::flush);
+  }
+  error.clear();
   const std::filesystem::path unfinished = fmt::format("{}.{}", file.string(), getpid());
   std::ofstream stream(unfinished);
   stream << text << std::flush;
-  if (!stream) return false;
-  std::filesystem::rename(unfinished, file, error);
-  return !error;
+  if (stream) std::filesystem::rename(unfinished, file, error);
+  const bool written = stream && !error;
+  if (!written) std::filesystem::remove(unfinished, error);
+  return written;
 }
 
 // For `explain --last`, in place of the run before.

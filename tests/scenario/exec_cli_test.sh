@@ -111,6 +111,15 @@ run plimsoll exec --result nowhere/result.json -- touch ran
 expect 6 "the folder nowhere does not exist"
 [ ! -e ran ] || fail "the command ran all the same"
 
+mkfifo pipe
+ln -s "$WORK/linked.json" link
+timeout 20 cat pipe >piped &
+plimsoll exec --result pipe -- true
+wait $!
+plimsoll exec --result link -- true
+grep -q '"cause": "success"' piped && grep -q '"cause": "success"' linked.json || fail "no result through a pipe or a link"
+[ -p pipe ] && [ -L link ] || fail "a pipe or a link was replaced"
+
 # A signal that is handed on is nobody else's.
 "$PLIMSOLL" exec -- sleep 30 >output 2>&1 &
 run=$!

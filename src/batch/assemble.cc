@@ -25,6 +25,33 @@ Assembler::Assembler(memory::Ledger& ledger, size_t hops, memory::PageSource* so
   }
 }
 
+uint64_t Assembler::bytes_needed(const sample::BatchSize& size, const Assembly& assembly,
+                                 uint64_t columns, bool reads_disk) {
+  using Words = memory::Growing<uint32_t>;  // as large as floats
+  const size_t hops = size.hops.size();
+  const bool aggregated = assembly.input != Input::rows;
+  const size_t blocks = hops - (aggregated && hops > 0 ? 1 : 0);
+  uint64_t bytes = sample::Neighborhood::bytes_needed(size, assembly.needs_all_degrees()) +
+                   Words::renewed_bytes(size.seeds);
+  for (size_t hop = 0; hop < (assembly.precomputed ? blocks : hops); ++hop) {
+    const uint64_t destinations = size.hops[hop].destinations;
+    if (assembly.weighting == Weighting::none) continue;
+    bytes += Words::renewed_bytes(destinations);
+    if (assembly.weighting == Weighting::mean) continue;
+    bytes += Words::renewed_bytes(size.sources(hop)) + Words::renewed_bytes(destinations);
+  }
+  for (size_t hop = 0; assembly.gradients && hop < blocks; ++hop) {
+    bytes += Words::renewed_bytes(size.sources(hop) + 2) +
+             2 * Words::renewed_bytes(size.hops[hop].edges);
+  }
+  const uint64_t rows = aggregated && hops > 0 ? size.hops.back().destinations : size.nodes;
+  const bool with_own = assembly.input == Input::aggregated_and_own;
+  if (assembly.precomputed && with_own) columns /= 2;
+  bytes += Words::renewed_bytes(rows * columns) * (with_own ? 2 : 1);
+  if (reads_disk) bytes += Words::renewed_bytes(size.nodes);
+  return bytes;
+}
+
 void Assembler::weigh(Weighting weighting, size_t hop) {
   const sample::Hop& block = neighborhood_.hops[hop];
   Arrays& arrays = arrays_[hop];

@@ -16,12 +16,17 @@ struct Assembly {
   // Whether rows hold the sums, and the own row behind them; see graph::FirstLayer. The last hop
   // draws nobody then.
   bool precomputed = false;
+
+  bool needs_all_degrees() const { return weighting == Weighting::gcn_full; }
 };
 
 // One batch's memory, used again for the next. For one thread at a time.
 class Assembler {
  public:
   Assembler(memory::Ledger& ledger, size_t hops, memory::PageSource* source);
+  // What a batch of that size takes, of rows with so many columns, some of them perhaps on disk.
+  static uint64_t bytes_needed(const sample::BatchSize& size, const Assembly& assembly,
+                               uint64_t columns, bool reads_disk);
 
   sample::Neighborhood& neighborhood() { return neighborhood_; }
   memory::Growing<int32_t>& labels() { return labels_; }

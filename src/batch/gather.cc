@@ -23,6 +23,13 @@ uint64_t mark(const feature::RowReader::Access& access, Assembler& assembler) {
 
 }  // namespace
 
+uint64_t Gatherer::bytes_needed(uint64_t nodes, uint64_t row_bytes, uint64_t area_bytes,
+                                bool packing) {
+  return feature::RowReader::bytes_needed(nodes, row_bytes, area_bytes) +
+         memory::Growing<uint32_t>::renewed_bytes(area_bytes / row_bytes) +
+         (packing ? kPackingBytes : 0);
+}
+
 void Gatherer::gather(std::span<Assembler* const> window, PackedRows* packed) {
   packed_ = packed;
   if (packed != nullptr && window.size() > 1) {

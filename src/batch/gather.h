@@ -33,6 +33,10 @@ class Gatherer {
         ledger_(ledger),
         asked_(ledger, "reading") {}
 
+  // What it holds to fill `nodes` rows of `row_bytes` from disk through an area of `area_bytes`.
+  static uint64_t bytes_needed(uint64_t nodes, uint64_t row_bytes, uint64_t area_bytes,
+                               bool packing);
+
   // `packed` is where whole batches put the rows that they read, and find those of an earlier pass;
   // null: nowhere.
   void gather(std::span<Assembler* const> window, PackedRows* packed = nullptr);

@@ -18,6 +18,11 @@ class NodeSet {
         words_(ledger, "node sets", nodes / 64 + 1),
         before_(ledger, "node sets", nodes / kBlock + 2) {}
 
+  static uint64_t bytes_needed(uint64_t nodes) {
+    return memory::Buffer<uint64_t>::bytes_needed(nodes / 64 + 1) +
+           memory::Buffer<uint32_t>::bytes_needed(nodes / kBlock + 2);
+  }
+
   void add(uint64_t node) { words_[node / 64] |= uint64_t{1} << (node % 64); }
   bool has(uint64_t node) const { return (words_[node / 64] >> (node % 64) & 1) != 0; }
   uint64_t nodes() const { return nodes_; }

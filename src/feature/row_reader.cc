@@ -23,6 +23,13 @@ uint64_t most_bytes_a_row(const RowSource& source) {
 RowReader::RowReader(const RowSource& source, memory::Ledger& ledger)
     : source_(source), ledger_(ledger), wants_(ledger, "reading") {}
 
+uint64_t RowReader::bytes_needed(uint64_t count, uint64_t row_bytes, uint64_t area_bytes) {
+  const uint64_t area = std::max(area_bytes, RowSource::least_area_bytes({.row_bytes = row_bytes}));
+  const uint64_t rows = area / round_up(row_bytes, io::kLeastSectorBytes);
+  return round_up(area, memory::kPageBytes) + memory::Growing<Want>::renewed_bytes(count) +
+         memory::Buffer<io::Piece>::bytes_needed(rows);
+}
+
 void RowReader::prepare(uint64_t count) {
   wants_.renew(count);
   if (base_ != nullptr) return;

@@ -19,6 +19,9 @@ class RowReader {
   // The source must outlive it. An area to read into is leased when it is first needed.
   RowReader(const RowSource& source, memory::Ledger& ledger);
 
+  // What it holds to read `count` rows of `row_bytes` through an area of `area_bytes`.
+  static uint64_t bytes_needed(uint64_t count, uint64_t row_bytes, uint64_t area_bytes);
+
   // How many rows from below the line can be held at once; none before prepare().
   uint64_t room_rows() const { return room_rows_; }
 

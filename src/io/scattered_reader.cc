@@ -11,6 +11,15 @@ ScatteredReader::ScatteredReader(memory::Ledger& ledger, const ReadOptions& opti
       pieces_(ledger, "reading"),
       room_(ledger, "reading") {}
 
+// With its queue. A piece has a sector at least: there are no more of them than sectors in the
+// room.
+uint64_t ScatteredReader::bytes_needed(const ReadOptions& options, uint64_t count) {
+  return memory::Growing<Want>::grown_bytes(count) +
+         memory::Growing<Piece>::grown_bytes(
+             std::min(count, options.room_bytes / kLeastSectorBytes)) +
+         memory::Growing<std::byte>::renewed_bytes(options.room_bytes) + kQueueBytes;
+}
+
 ReadQueue& ScatteredReader::queue() {
   if (!queue_) queue_ = ReadQueue::open(ledger_, options_.method, options_.depth);
   return *queue_;

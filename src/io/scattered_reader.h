@@ -22,6 +22,9 @@ class ScatteredReader {
  public:
   ScatteredReader(memory::Ledger& ledger, const ReadOptions& options);
 
+  // What it holds when `count` places are read at once.
+  static uint64_t bytes_needed(const ReadOptions& options, uint64_t count);
+
   // Remembers a place of the file; `tag` is the caller's word for it.
   void want(uint64_t offset, uint64_t tag) {
     wants_.reserve(count_ + 1, count_);

@@ -20,6 +20,7 @@ namespace {
 constexpr unsigned kMostThreads = 32;
 constexpr size_t kStackBytes = 256 * 1024;    // most of it is never touched
 constexpr uint64_t kThreadBytes = 32 * 1024;  // what is, and the kernel's own stack
+static_assert(kMostThreads * kThreadBytes <= kQueueBytes);
 
 class ThreadQueue final : public ReadQueue {
  public:

@@ -23,6 +23,9 @@ namespace {
 
 // The kernel's side of the queue: 64 bytes a request, 16 an answer and twice as many of these.
 constexpr uint64_t kRingBytesAPlace = 64 + 2 * 16 + 4;
+static_assert(kReadDepth * (kRingBytesAPlace + sizeof(Piece) + sizeof(unsigned)) +
+                  3 * memory::kPageBytes <=
+              kQueueBytes);
 
 class Ring {
  public:

@@ -80,6 +80,10 @@ class Buffer {
     return *this;
   }
 
+  static constexpr uint64_t bytes_needed(uint64_t count) {
+    return (count * sizeof(T) + kPageBytes - 1) / kPageBytes * kPageBytes;
+  }
+
   T* data() const { return static_cast<T*>(pages_.data()); }
   uint64_t size() const { return count_; }
   T& operator[](uint64_t i) const { return data()[i]; }

@@ -36,6 +36,16 @@ class Growing {
   // Gives all room back.
   void release() { pages_ = Pages(); }
 
+  // What `count` values take once renew() made room for them ...
+  static constexpr uint64_t renewed_bytes(uint64_t count) {
+    return rounded_up((count + count / 8) * sizeof(T));
+  }
+  // ... and after reserve() went up to them in steps, each by half at least: from just enough to
+  // half as much again, so a quarter more.
+  static constexpr uint64_t grown_bytes(uint64_t count) {
+    return rounded_up((count + count / 4) * sizeof(T));
+  }
+
   // Room for `count` values, of which the first `kept` stay what they were.
   void reserve(uint64_t count, uint64_t kept) {
     if (count <= capacity()) return;
@@ -52,6 +62,10 @@ class Growing {
   }
 
  private:
+  static constexpr uint64_t rounded_up(uint64_t bytes) {
+    return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+  }
+
   Ledger* ledger_ = nullptr;
   std::string tag_;
   PageSource* source_ = nullptr;

@@ -5,7 +5,6 @@
 
 #include "base/units.h"
 #include "batch/packed_rows.h"
-#include "plan/activation.h"
 #include "plan/evaluation.h"
 
 namespace plimsoll::plan {
@@ -92,7 +91,7 @@ Taken taken_bytes(const Question& question, const Arrangement& arrangement, bool
       .batches_bytes = static_cast<uint64_t>(full * slot),
       .workers_bytes = workers * worker_bytes(work, arrangement, reads_disk),
       .model_bytes = model_bytes(work) + activation_bytes(work),
-      .runtime_bytes = question.runtime_bytes + work.store.split_bytes() + evaluation_bytes(work),
+      .runtime_bytes = question.runtime_bytes + work.store.split_bytes() + node_sets_bytes(work),
       .in_flight = in_flight};
   if (reads_disk && question.recipe.reuse_epochs > 1) {
     taken.workers_bytes += batch::PackedRows::table_bytes(question.batches());

@@ -6,22 +6,13 @@
 #include <utility>
 #include <vector>
 
-#include "base/units.h"
-#include "plan/activation.h"
+#include "batch/hidden_rows.h"
+#include "batch/needed_nodes.h"
 
 namespace plimsoll::plan {
 namespace {
 
-constexpr uint64_t kFullBatch = 2048;         // nodes, as in train/inference.cc
-constexpr uint64_t kPlacesAtOnce = 1 << 18;   // while nodes are marked, there too
-constexpr uint64_t kRowsBlock = 4 * kMiB;     // as in train/hidden_rows.cc
-constexpr uint64_t kMarkingBytes = 2 * kMiB;  // to read lists, and of what they say
-
-bool is_full(const Work& work) {
-  return work.recipe.evaluation == recipe::Evaluation::full &&
-         work.recipe.model != recipe::ModelKind::mlp && !work.recipe.fanout.empty() &&
-         work.store.nodes > 0;
-}
+using batch::kFullBatchNodes;
 
 // The longest list, as far as the marks tell: hubs are hot and stand alone between two of them.
 uint64_t longest_list(const StoreShape& store) {
@@ -61,7 +52,7 @@ double reached_by(double edges, const Work& work) {
 // The batch that begins at this node: nodes come in order, so the first have the hubs.
 BatchSize batch_from(uint64_t node, const Work& work) {
   const StoreShape& store = work.store;
-  const uint64_t seeds = std::min(kFullBatch, store.nodes - node);
+  const uint64_t seeds = std::min(kFullBatchNodes, store.nodes - node);
   const double edges = edges_before(store, node + seeds) - edges_before(store, node);
   return {.seeds = seeds,
           .nodes = std::min(store.nodes, seeds + static_cast<uint64_t>(reached_by(edges, work))),
@@ -87,14 +78,14 @@ double rows_at_once(const Work& work) {
 }  // namespace
 
 uint64_t full_evaluation_bytes(const Work& work, const Arrangement& arrangement) {
-  if (!is_full(work)) return 0;
+  if (!evaluates_in_full(work)) return 0;
   recipe::Recipe one_layer = work.recipe;
   one_layer.fanout = {recipe::kAllNeighbors};
   const unsigned in_flight = arrangement.workers * arrangement.window + arrangement.ahead + 1;
   uint64_t bytes = 0;
-  for (unsigned i = 0; i < in_flight && i * kFullBatch < work.store.nodes; ++i) {
+  for (unsigned i = 0; i < in_flight && i * kFullBatchNodes < work.store.nodes; ++i) {
     Probe probe;
-    probe.largest = batch_from(i * kFullBatch, work);
+    probe.largest = batch_from(i * kFullBatchNodes, work);
     const Work batch = {work.store, one_layer, probe};
     bytes += slot_bytes(batch, /*reads_disk=*/false);
     if (i < arrangement.workers) bytes += worker_bytes(batch, arrangement, /*reads_disk=*/false);
@@ -103,24 +94,40 @@ uint64_t full_evaluation_bytes(const Work& work, const Arrangement& arrangement)
   return bytes + rows * work.recipe.hidden * sizeof(float);
 }
 
-uint64_t least_full_evaluation_bytes(const Work& work, const Arrangement& arrangement,
-                                     bool reads_disk) {
-  if (!is_full(work)) return 0;
+// The node with the longest list, at whichever layer takes most for it: the first is given
+// features, the others hidden rows.
+uint64_t least_full_batch_bytes(const Work& work, const Arrangement& arrangement, bool reads_disk) {
+  if (!evaluates_in_full(work)) return 0;
   recipe::Recipe one_layer = work.recipe;
   one_layer.fanout = {recipe::kAllNeighbors};
-  StoreShape store = work.store;
-  store.columns = std::max(store.columns, work.recipe.hidden);
-  store.classes = std::max(store.classes, work.recipe.hidden);
-  const uint64_t list = longest_list(store);
+  one_layer.norm = recipe::Norm::full;
+  const uint64_t list = longest_list(work.store);
   Probe probe;
   probe.largest = {.seeds = 1, .nodes = list + 1, .hops = {{1, list}}};
-  const Work one = {store, one_layer, probe};
-  const uint64_t computing = kRowsBlock + slot_bytes(one, reads_disk) +
-                             worker_bytes(one, arrangement, reads_disk) + activation_bytes(one);
-  // Places and neighbours, and where they are read, what is wanted of the disk.
-  const uint64_t places = std::min(kPlacesAtOnce, store.edges);
-  const uint64_t marking = kMarkingBytes + 8 * kPlacesAtOnce + (reads_disk ? 4 + 20 : 4) * places;
-  return std::max(computing, marking);
+  const nn::Dimensions model = dimensions(work);
+  uint64_t most = 0;
+  for (size_t layer = 0; layer < model.layers; ++layer) {
+    StoreShape rows = work.store;
+    if (layer > 0) {
+      rows.columns = model.hidden;
+      rows.row_bytes = graph::padded_row_bytes(graph::FeatureType::f32, model.hidden);
+      rows.first_layer = graph::FirstLayer::none;
+    }
+    // Below the first layer rows may be in a file even where all features are resident.
+    const bool reads = reads_disk || layer > 0;
+    const Work one = {rows, one_layer, probe};
+    most = std::max(most, slot_bytes(one, reads) + worker_bytes(one, arrangement, reads) +
+                              nn::layer_bytes(model, layer, probe.largest));
+  }
+  return most;
+}
+
+uint64_t least_full_evaluation_bytes(const Work& work, const Arrangement& arrangement,
+                                     bool reads_disk) {
+  if (!evaluates_in_full(work)) return 0;
+  return std::max(
+      batch::HiddenRows::least_bytes() + least_full_batch_bytes(work, arrangement, reads_disk),
+      batch::marking_bytes(work.store.edges, reads_disk));
 }
 
 }  // namespace plimsoll::plan

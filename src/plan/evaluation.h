@@ -13,7 +13,9 @@ namespace plimsoll::plan {
 
 // Nothing for the other evaluation.
 uint64_t full_evaluation_bytes(const Work& work, const Arrangement& arrangement);
-// What it cannot do without: one seed at a time, and all rows in a file.
+// What it cannot do without: one node at a time, and all rows in a file. First of that what making
+// and computing such a batch takes.
+uint64_t least_full_batch_bytes(const Work& work, const Arrangement& arrangement, bool reads_disk);
 uint64_t least_full_evaluation_bytes(const Work& work, const Arrangement& arrangement,
                                      bool reads_disk);
 

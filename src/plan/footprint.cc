@@ -1,10 +1,12 @@
 #include "plan/footprint.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "base/units.h"
-#include "batch/packed_rows.h"
+#include "batch/assemble.h"
+#include "batch/first_layer.h"
+#include "batch/gather.h"
+#include "batch/needed_nodes.h"
 #include "sample/sampler.h"
 
 namespace plimsoll::plan {
@@ -12,29 +14,10 @@ namespace {
 
 using recipe::ModelKind;
 
-// Arrays that are renewed ask for an eighth more than they need; those that grow in the middle of a
-// batch end somewhere between just enough and half as much again.
-uint64_t renewed(uint64_t bytes) { return bytes + bytes / 8; }
-uint64_t grown(uint64_t bytes) { return bytes + bytes / 4; }
-
-constexpr uint64_t kWord = 4;
-constexpr uint64_t kMostPlaces = 1 << 18;      // drawn at once where lists are read, see sampler.cc
-constexpr uint64_t kReadRoomBytes = 1 * kMiB;  // io::ReadOptions
-constexpr uint64_t kPieceBytes = 24;
-constexpr uint64_t kWantBytes = 16;
-
-uint64_t sources(const BatchSize& batch, size_t hop) {
-  return hop + 1 < batch.hops.size() ? batch.hops[hop + 1].destinations : batch.nodes;
-}
-
-// Rows that the first layer is given, and how many floats each.
-uint64_t input_rows(const Work& work) {
-  const bool all = work.recipe.model == ModelKind::gat || work.probe.largest.hops.empty();
-  return all ? work.probe.largest.nodes : work.probe.largest.hops.back().destinations;
-}
-
-uint64_t columns_after(const Work& work, size_t layer) {
-  return layer + 1 == work.recipe.fanout.size() ? work.store.classes : work.recipe.hidden;
+batch::Assembly assembly_of(const Work& work) {
+  batch::Assembly assembly = batch::assembly_for(work.recipe, work.store.first_layer);
+  assembly.gradients = true;
+  return assembly;
 }
 
 // Neighbours in the lists that LABOR looks at for the last hop. Long lists are met more often than
@@ -48,75 +31,52 @@ uint64_t looked_at(const Work& work) {
 
 }  // namespace
 
-uint64_t parameter_count(const Work& work) {
-  uint64_t count = 0;
-  uint64_t in = work.store.columns;
-  for (size_t layer = 0; layer < work.recipe.fanout.size(); ++layer) {
-    const uint64_t out = columns_after(work, layer);
-    count += in * out * (work.recipe.model == ModelKind::sage ? 2 : 1) + out;
-    if (work.recipe.model == ModelKind::gat) count += 2 * out;
-    if (work.recipe.batch_norm) count += 4 * out;
-    in = out;
-  }
-  return count;
+nn::Dimensions dimensions(const Work& work) {
+  const recipe::Recipe& recipe = work.recipe;
+  return {.kind = recipe.model,
+          .inputs = work.store.columns,
+          .hidden = recipe.hidden,
+          .classes = work.store.classes,
+          .layers = recipe.fanout.size(),
+          .heads = recipe.model == ModelKind::gat ? recipe.heads : 1,
+          .batch_norm = recipe.batch_norm};
 }
 
 uint64_t slot_bytes(const Work& work, bool reads_disk) {
-  const BatchSize& batch = work.probe.largest;
-  const ModelKind model = work.recipe.model;
-  const bool gcn = model == ModelKind::gcn;
-  const bool summed = gcn || model == ModelKind::sage;
-  const bool all_degrees = gcn && work.recipe.norm == recipe::Norm::full;
-  uint64_t bytes = grown(kWord * batch.nodes) + renewed(kWord * batch.seeds);
-  if (!batch.hops.empty()) {
-    bytes += grown(kWord * (all_degrees ? batch.nodes : batch.hops.back().destinations));
-  }
-  for (size_t hop = 0; hop < batch.hops.size(); ++hop) {
-    const auto [destinations, edges] = batch.hops[hop];
-    bytes += renewed(kWord * (destinations + 1)) + grown(kWord * edges);
-    if (summed) bytes += renewed(kWord * destinations);
-    if (gcn) bytes += renewed(kWord * (destinations + sources(batch, hop)));
-    const bool has_block = !summed || hop + 1 < batch.hops.size();
-    if (has_block) bytes += renewed(kWord * (sources(batch, hop) + 2 + 2 * edges));
-  }
-  bytes +=
-      renewed(input_rows(work) * work.store.columns * kWord) * (model == ModelKind::sage ? 2 : 1);
-  if (reads_disk) bytes += renewed(kWord * batch.nodes);
-  return bytes;
+  const batch::Assembly assembly = assembly_of(work);
+  // Precomputed rows have the sums and the own row behind each other.
+  const bool halves = assembly.precomputed && assembly.input == batch::Input::aggregated_and_own;
+  return batch::Assembler::bytes_needed(work.probe.largest, assembly,
+                                        work.store.columns * (halves ? 2 : 1), reads_disk);
 }
 
 uint64_t worker_bytes(const Work& work, const Arrangement& arrangement, bool reads_disk) {
   const BatchSize& batch = work.probe.largest;
-  uint64_t most_edges = 0;
-  for (const HopSize& hop : batch.hops) most_edges = std::max(most_edges, hop.edges);
-  const bool labor = work.recipe.sampler == recipe::Draw::labor;
-  const uint64_t group = labor        ? std::min(kMostPlaces, looked_at(work))
-                         : reads_disk ? std::min(kMostPlaces, most_edges)
-                                      : 4096;
-  uint64_t bytes =
-      8 * std::bit_ceil(2 * (batch.nodes + group)) + grown(16 * batch.nodes) + grown(8 * group);
-  if (labor) bytes += renewed(4 * group) + renewed(8 * sample::kMostLooked);
+  const sample::SamplerOptions sampler = {
+      .fanout = batch::drawn_fanout(work.recipe, work.store.first_layer),
+      .all_degrees = assembly_of(work).needs_all_degrees(),
+      .draw = work.recipe.sampler};
+  const uint64_t bytes = sample::Sampler::bytes_needed(sampler, batch, looked_at(work), reads_disk);
   if (!reads_disk) return bytes;
-  const uint64_t area = arrangement.area_bytes;
-  bytes += area + area / 512 * (kPieceBytes + kWord);
-  bytes += renewed(kWantBytes * batch.nodes * arrangement.window);
-  bytes += kReadRoomBytes + kReadRoomBytes / 512 * kPieceBytes + grown(kWantBytes * group);
-  if (work.recipe.reuse_epochs > 1) bytes += batch::kPackingBytes;
-  return bytes;
+  return bytes + batch::Gatherer::bytes_needed(batch.nodes * arrangement.window,
+                                               work.store.row_bytes, arrangement.area_bytes,
+                                               work.recipe.reuse_epochs > 1);
 }
 
-uint64_t model_bytes(const Work& work) {
-  // Values, gradients, two figures of Adam; the best epoch's copy; what a checkpoint gathers.
-  return parameter_count(work) * sizeof(float) * (4 + 3 + 3);
+uint64_t activation_bytes(const Work& work) {
+  return nn::activation_bytes(dimensions(work), work.probe.largest);
 }
 
-uint64_t evaluation_bytes(const Work& work) {
-  const bool full = work.recipe.evaluation == recipe::Evaluation::full &&
-                    work.recipe.model != ModelKind::mlp && !work.recipe.fanout.empty();
-  if (!full) return 0;
-  // For every layer but the last, a bit a node and a count for every 512 bits.
-  const uint64_t set = work.store.nodes / 8 + work.store.nodes / 128 + 4 * kKiB;
-  return (work.recipe.fanout.size() - 1) * set;
+uint64_t model_bytes(const Work& work) { return nn::model_bytes(dimensions(work)); }
+
+bool evaluates_in_full(const Work& work) {
+  return work.recipe.evaluation == recipe::Evaluation::full &&
+         work.recipe.model != ModelKind::mlp && !work.recipe.fanout.empty() && work.store.nodes > 0;
+}
+
+uint64_t node_sets_bytes(const Work& work) {
+  if (!evaluates_in_full(work)) return 0;
+  return batch::node_sets_bytes(work.store.nodes, work.recipe.fanout.size() - 1);
 }
 
 // Features as fp32, labels and two ends of every edge as int64, and Python with its libraries.

@@ -1,9 +1,11 @@
-// How many bytes the parts of a training take: pure arithmetic over sizes, one function for each
-// thing that takes a lease.
+// How many bytes a training takes, by the parts that a plan shows. What each thing takes is said
+// beside its allocation (bytes_needed of the sampler, the assembler, the readers, nn/footprint.h,
+// ...); here it is only asked and added up.
 #pragma once
 
 #include <cstdint>
 
+#include "nn/footprint.h"
 #include "plan/arrangement.h"
 #include "plan/probe.h"
 #include "plan/shape.h"
@@ -18,17 +20,20 @@ struct Work {
   const Probe& probe;
 };
 
-uint64_t parameter_count(const Work& work);
+nn::Dimensions dimensions(const Work& work);
 
 // One batch as the pipeline holds it.
 uint64_t slot_bytes(const Work& work, bool reads_disk);
 // What a worker has beside: its table of nodes and, where something is read, its buffers.
 uint64_t worker_bytes(const Work& work, const Arrangement& arrangement, bool reads_disk);
-// Parameters, their gradients and the optimizer's figures, and the copies that checkpoints take.
+// What one batch takes of tensors while it is computed, forward and backward.
+uint64_t activation_bytes(const Work& work);
+// Parameters, their gradients and the optimizer's figures.
 uint64_t model_bytes(const Work& work);
 
 // What evaluating with all neighbours marks for every node; nothing for the other evaluation.
-uint64_t evaluation_bytes(const Work& work);
+uint64_t node_sets_bytes(const Work& work);
+bool evaluates_in_full(const Work& work);
 
 // PyTorch Geometric for the same work: with the data loaded, and at the peak, while a
 // NeighborLoader is made. docs/memory.md has the formula.

@@ -140,6 +140,9 @@ Plan make_plan(const Question& question) {
   plan.features_resident = share(lines.features_bytes, store.features_bytes());
   plan.reads = predict_reads(question.work(), lines);
   plan.seconds_an_epoch = predict_time(question, plan.arrangement, plan.reads);
+  plan.needed_bytes = layout.taken.all_bytes();
+  plan.full_batch_bytes =
+      least_full_batch_bytes(question.work(), plan.arrangement, plan.reads_disk());
   list_parts(question, layout, usable_bytes, plan);
   return plan;
 }

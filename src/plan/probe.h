@@ -7,26 +7,12 @@
 
 #include "plan/draw.h"
 #include "plan/shape.h"
+#include "sample/batch_size.h"
 
 namespace plimsoll::plan {
 
-struct HopSize {
-  uint64_t destinations = 0;
-  uint64_t edges = 0;
-};
-
-struct BatchSize {
-  uint64_t seeds = 0;
-  uint64_t nodes = 0;         // all different ones
-  std::vector<HopSize> hops;  // the seeds' first
-
-  // Nodes whose neighbours are drawn: the first of them.
-  uint64_t expanded() const {
-    uint64_t count = 0;
-    for (const HopSize& hop : hops) count = hop.edges > 0 ? hop.destinations : count;
-    return count;
-  }
-};
+using sample::BatchSize;
+using sample::HopSize;
 
 struct Probe {
   BatchSize batch;    // on average: what a batch costs in time

@@ -36,6 +36,7 @@ StoreShape read_shape(const graph::Store& store, memory::Ledger& ledger) {
                    .classes = meta.classes,
                    .train_nodes = meta.split_sizes[0],
                    .evaluated_nodes = meta.split_sizes[1] + meta.split_sizes[2],
+                   .first_layer = meta.first_layer,
                    .marks = places(meta.nodes)};
   io::ScatteredReader reader(ledger, {});
   for (size_t i = 0; i < shape.marks.size(); ++i) {

@@ -22,8 +22,9 @@ struct StoreShape {
   uint64_t columns = 0;
   uint64_t classes = 0;
   uint64_t train_nodes = 0;
-  uint64_t evaluated_nodes = 0;  // valid and test
-  std::vector<Mark> marks;       // from node 0 to all nodes, closer together where it is hot
+  uint64_t evaluated_nodes = 0;                             // valid and test
+  graph::FirstLayer first_layer = graph::FirstLayer::none;  // what a row is
+  std::vector<Mark> marks;  // from node 0 to all nodes, closer together where it is hot
 
   uint64_t offsets_bytes() const { return (nodes + 1) * sizeof(uint64_t); }
   uint64_t neighbors_bytes() const { return edges * sizeof(uint32_t); }

@@ -16,6 +16,11 @@ class NodeTable {
  public:
   explicit NodeTable(memory::Ledger& ledger) : slots_(ledger, "sampling") { resize(kLeastSlots); }
 
+  // What it takes with room for `nodes` of them.
+  static uint64_t bytes_needed(uint64_t nodes) {
+    return memory::Growing<Slot>::renewed_bytes(std::max(kLeastSlots, std::bit_ceil(nodes * 2)));
+  }
+
   // Forgets all nodes and has room for `nodes` of them.
   void clear(uint64_t nodes) {
     count_ = 0;

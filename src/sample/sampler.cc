@@ -35,6 +35,47 @@ Neighborhood::Neighborhood(memory::Ledger& ledger, size_t hop_count, memory::Pag
   }
 }
 
+uint64_t Neighborhood::bytes_needed(const BatchSize& size, bool all_degrees) {
+  using Words = memory::Growing<uint32_t>;
+  uint64_t bytes = Words::grown_bytes(size.nodes);
+  if (!size.hops.empty()) {
+    bytes += Words::grown_bytes(all_degrees ? size.nodes : size.hops.back().destinations);
+  }
+  for (const HopSize& hop : size.hops) {
+    bytes += Words::renewed_bytes(hop.destinations + 1) + Words::grown_bytes(hop.edges);
+  }
+  return bytes;
+}
+
+// Where lists are read from disk, a group takes as many places as there are edges, up to
+// kMostPlaces; else those of a few lists, some of them longer than others. A single list may be
+// longer than that.
+uint64_t Sampler::bytes_needed(const SamplerOptions& options, const BatchSize& size,
+                               uint64_t looked_at, bool reads_disk) {
+  constexpr uint64_t kPlacesOfAGroup = 4096;
+  constexpr uint64_t kLongLists = 8;  // as many times the average
+  const bool labor = options.draw == recipe::Draw::labor;
+  const uint64_t edges = labor ? looked_at : size.most_edges();
+  const uint64_t of_lists =
+      kLongLists * kGroup * (edges / std::max<uint64_t>(1, size.expanded()) + 1);
+  const uint64_t group =
+      std::min({edges, kMostPlaces, reads_disk ? edges : std::max(kPlacesOfAGroup, of_lists)});
+  const uint64_t longest = size.seeds == 1 ? size.most_edges() : 0;
+  const uint64_t places = std::max(group, longest);
+  const uint64_t bounds = options.all_degrees ? size.nodes : size.expanded();
+  uint64_t bytes = NodeTable::bytes_needed(size.nodes + places) +
+                   memory::Growing<ListBounds>::grown_bytes(bounds) +
+                   memory::Growing<uint64_t>::grown_bytes(places);
+  if (labor) {
+    bytes += memory::Growing<uint32_t>::renewed_bytes(places) +
+             memory::Growing<uint64_t>::renewed_bytes(kMostLooked);
+  }
+  if (reads_disk) {
+    bytes += io::ScatteredReader::bytes_needed(options.reading, std::max(places, bounds));
+  }
+  return bytes;
+}
+
 Sampler::Sampler(const Topology& topology, SamplerOptions options, memory::Ledger& ledger)
     : options_(std::move(options)),
       lists_(topology, ledger, options_.reading),

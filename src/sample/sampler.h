@@ -18,6 +18,7 @@
 #include "memory/growing.h"
 #include "memory/ledger.h"
 #include "recipe/recipe.h"
+#include "sample/batch_size.h"
 #include "sample/node_table.h"
 #include "sample/topology.h"
 
@@ -41,6 +42,7 @@ struct Hop {
 // Filled by a Sampler; keeps its room from one batch to the next.
 struct Neighborhood {
   Neighborhood(memory::Ledger& ledger, size_t hop_count, memory::PageSource* source = nullptr);
+  static uint64_t bytes_needed(const BatchSize& size, bool all_degrees);
 
   uint32_t node_count() const { return hops.empty() ? seeds : hops.back().sources; }
 
@@ -64,6 +66,11 @@ struct SamplerOptions {
 class Sampler {
  public:
   Sampler(const Topology& topology, SamplerOptions options, memory::Ledger& ledger);
+
+  // What it keeps after drawing a neighbourhood of that size. `looked_at` is how many neighbours
+  // LABOR looks at for its last hop.
+  static uint64_t bytes_needed(const SamplerOptions& options, const BatchSize& size,
+                               uint64_t looked_at, bool reads_disk);
 
   // The seeds must be distinct.
   void sample(std::span<const uint32_t> seeds, uint64_t key, Neighborhood& out);

@@ -5,7 +5,6 @@
 #include <torch/version.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -15,12 +14,13 @@
 
 #include "base/error.h"
 #include "memory/buffer.h"
+#include "nn/tensor_room.h"
 
 namespace plimsoll::train {
 namespace {
 
 constexpr uint64_t kLargeBytes = 64 * 1024;
-constexpr uint64_t kHeaderBytes = 128;
+constexpr uint64_t kHeaderBytes = nn::kTensorHeaderBytes;
 
 // Stands in front of every tensor's values; knows how to end them.
 struct Header {
@@ -33,12 +33,6 @@ Header* header_of(void* values) {
   return reinterpret_cast<Header*>(static_cast<char*>(values) - kHeaderBytes);
 }
 void* values_of(void* base) { return static_cast<char*>(base) + kHeaderBytes; }
-
-// Sizes come in eight steps for each doubling, so that batches of slightly different size share.
-uint64_t rounded(uint64_t bytes) {
-  const uint64_t step = std::max<uint64_t>(1, std::bit_floor(bytes) / 8);
-  return (bytes + step - 1) / step * step;
-}
 
 class Pool final : public c10::Allocator {
  public:
@@ -79,7 +73,7 @@ class Pool final : public c10::Allocator {
   c10::DataPtr lend(uint64_t bytes) {
     const c10::Device cpu(c10::DeviceType::CPU);
     if (bytes == 0) return {nullptr, nullptr, &take_back, cpu};
-    void* values = bytes >= kLargeBytes ? lend_large(rounded(bytes + kHeaderBytes)) : nullptr;
+    void* values = bytes >= kLargeBytes ? lend_large(nn::tensor_room_bytes(bytes)) : nullptr;
     if (values == nullptr) {
       void* base = std::aligned_alloc(kHeaderBytes,
                                       (bytes + 2 * kHeaderBytes - 1) / kHeaderBytes * kHeaderBytes);

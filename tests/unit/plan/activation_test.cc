@@ -1,8 +1,7 @@
-#include "plan/activation.h"
-
 #include <gtest/gtest.h>
 
 #include "made_up_store.h"
+#include "nn/footprint.h"
 
 namespace plimsoll::plan {
 namespace {

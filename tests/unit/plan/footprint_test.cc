@@ -25,7 +25,7 @@ TEST(Pyg, NeedsWhatWasMeasured) {
 TEST(ParameterCount, IsThatOfTheModels) {
   const auto count = [](const recipe::Recipe& recipe) {
     const Question question = made_up_question(recipe, 100'000);
-    return parameter_count(question.work());
+    return nn::parameter_count(dimensions(question.work()));
   };
   EXPECT_EQ(count({}), 128 * 256 + 256 + 256 * 172 + 172);
   EXPECT_EQ(count({.model = ModelKind::sage}), 2 * 128 * 256 + 256 + 2 * 256 * 172 + 172);

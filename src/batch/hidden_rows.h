@@ -12,26 +12,40 @@
 #include "io/temp_file.h"
 #include "memory/buffer.h"
 #include "memory/ledger.h"
-#include "plan/arrangement.h"
 
-namespace plimsoll::train {
+namespace plimsoll::batch {
 
 class HiddenRows {
  public:
-  // Rows of `columns` floats for the nodes of `set`, which must outlive this.
-  HiddenRows(const feature::NodeSet& set, uint32_t columns, const std::filesystem::path& folder,
-             memory::Ledger& ledger);
+  struct Options {
+    uint32_t columns = 0;
+    std::filesystem::path folder;
+    uint64_t spare_bytes = 0;  // left to the batches that are made and read from these rows
+  };
+  // Rows of floats for the nodes of `set`, which must outlive this.
+  HiddenRows(const feature::NodeSet& set, const Options& options, memory::Ledger& ledger);
+
+  // What it cannot do without.
+  static uint64_t least_bytes();
 
   // The next rows, in the order of their nodes.
   void append(const float* rows, uint64_t count);
+  // Who reads them: so many threads, each through an area of its own where they are in a file.
+  struct Readers {
+    unsigned count = 1;
+    uint64_t area_bytes = 0;
+  };
   // All of them are there. Valid as long as this lives.
-  const feature::RowSource& finish(const plan::Arrangement& arrangement, unsigned threads);
+  const feature::RowSource& finish(const Readers& readers);
 
  private:
   void write_block();
 
+  uint64_t spare_bytes() const;
+
   memory::Ledger& ledger_;
   const feature::NodeSet& set_;
+  const uint64_t batches_bytes_;
   feature::RowShape shape_;
   memory::Buffer<std::byte> resident_;
   std::optional<io::TempFile> file_;
@@ -42,4 +56,4 @@ class HiddenRows {
   memory::Ledger::Reclaimer reclaimer_;  // of what is above the line
 };
 
-}  // namespace plimsoll::train
+}  // namespace plimsoll::batch

@@ -1,4 +1,4 @@
-#include "train/hidden_rows.h"
+#include "batch/hidden_rows.h"
 
 #include <algorithm>
 #include <cstring>
@@ -8,23 +8,26 @@
 #include "graph/meta.h"
 #include "io/disk.h"
 
-namespace plimsoll::train {
+namespace plimsoll::batch {
 namespace {
 
-constexpr uint64_t kSpareBytes = 32 * kMiB;  // left for what batches still need
+constexpr uint64_t kSparePart = 4;  // of what there is, for more batches than the least
 constexpr uint64_t kBlock = 4 * kMiB;
 
 }  // namespace
 
-HiddenRows::HiddenRows(const feature::NodeSet& set, uint32_t columns,
-                       const std::filesystem::path& folder, memory::Ledger& ledger)
+uint64_t HiddenRows::least_bytes() { return memory::Buffer<std::byte>::bytes_needed(kBlock); }
+
+HiddenRows::HiddenRows(const feature::NodeSet& set, const Options& options, memory::Ledger& ledger)
     : ledger_(ledger),
       set_(set),
-      shape_{.row_bytes = graph::padded_row_bytes(graph::FeatureType::f32, columns),
+      batches_bytes_(options.spare_bytes),
+      shape_{.row_bytes = graph::padded_row_bytes(graph::FeatureType::f32, options.columns),
              .count = set.size(),
-             .columns = columns} {
+             .columns = options.columns} {
   const uint64_t bytes = shape_.count * shape_.row_bytes;
-  if (ledger.available_bytes() > bytes + kSpareBytes) {
+  const std::filesystem::path& folder = options.folder;
+  if (spare_bytes() >= bytes) {
     resident_ = memory::Buffer<std::byte>(ledger, "hidden rows", bytes);
     return;
   }
@@ -37,6 +40,12 @@ HiddenRows::HiddenRows(const feature::NodeSet& set, uint32_t columns,
   }
   file_.emplace(io::TempPlace{.folder = folder});
   block_ = memory::Buffer<std::byte>(ledger, "hidden rows", kBlock);
+}
+
+// What rows may take of the room that is left, and keep.
+uint64_t HiddenRows::spare_bytes() const {
+  const uint64_t available = ledger_.available_bytes();
+  return available - std::min(available, std::max(batches_bytes_, available / kSparePart));
 }
 
 void HiddenRows::append(const float* rows, uint64_t count) {
@@ -67,8 +76,7 @@ void HiddenRows::write_block() {
   filled_bytes_ = 0;
 }
 
-const feature::RowSource& HiddenRows::finish(const plan::Arrangement& arrangement,
-                                             unsigned threads) {
+const feature::RowSource& HiddenRows::finish(const Readers& readers) {
   if (!file_) {
     shape_.data = reinterpret_cast<const unsigned char*>(resident_.data());
     return source_.emplace(shape_, &set_);
@@ -77,16 +85,14 @@ const feature::RowSource& HiddenRows::finish(const plan::Arrangement& arrangemen
   block_ = {};
   source_.emplace(feature::RowSource::File{.path = file_->path(),
                                            .shape = shape_,
-                                           .areas = arrangement.workers,
-                                           .area_bytes = arrangement.area_bytes,
+                                           .areas = readers.count,
+                                           .area_bytes = readers.area_bytes,
                                            .set = &set_,
                                            .tag = "hidden rows"},
                   ledger_);
-  const uint64_t spare = ledger_.available_bytes();
-  source_->file().raise(spare > kSpareBytes ? spare - kSpareBytes : 0, threads,
-                        [](std::span<const std::byte>) {});
+  source_->file().raise(spare_bytes(), readers.count, [](std::span<const std::byte>) {});
   reclaimer_ = ledger_.on_shortage([this](uint64_t bytes) { source_->file().lower_by(bytes); });
   return *source_;
 }
 
-}  // namespace plimsoll::train
+}  // namespace plimsoll::batch

@@ -1,4 +1,4 @@
-#include "train/hidden_rows.h"
+#include "batch/hidden_rows.h"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 #include "feature/row_reader.h"
 #include "temp_folder.h"
 
-namespace plimsoll::train {
+namespace plimsoll::batch {
 namespace {
 
 constexpr uint64_t kNodes = 120'000;
@@ -39,7 +39,11 @@ class HiddenRowsTest : public testing::TestWithParam<uint32_t> {
   // All rows, appended in uneven pieces, with this much memory left.
   const feature::RowSource& fill(uint64_t left_bytes) {
     others_ = ledger_.lease("others", ledger_.available_bytes() - left_bytes);
-    hidden_.emplace(set_, GetParam(), folder_.path(), ledger_);
+    hidden_.emplace(
+        set_,
+        HiddenRows::Options{
+            .columns = GetParam(), .folder = folder_.path(), .spare_bytes = kSpareBytes},
+        ledger_);
     std::vector<float> rows;
     for (uint64_t first = 0, count = 1; first < set_.size();
          first += count, count = count * 2 + 1) {
@@ -50,7 +54,7 @@ class HiddenRowsTest : public testing::TestWithParam<uint32_t> {
       }
       hidden_->append(rows.data(), count);
     }
-    return hidden_->finish({.workers = 1, .area_bytes = kMiB}, 2);
+    return hidden_->finish({.count = 2, .area_bytes = kMiB});
   }
   void expect_rows(const feature::RowSource& source) {
     feature::RowReader reader(source, ledger_);
@@ -125,9 +129,9 @@ TEST(HiddenRowsOfNothing, AreResident) {
   memory::Ledger ledger(64 * kMiB);
   feature::NodeSet none(ledger, 100);
   none.count();
-  HiddenRows hidden(none, 5, folder.path(), ledger);
-  EXPECT_TRUE(hidden.finish({}, 1).file().resident());
+  HiddenRows hidden(none, {.columns = 5, .folder = folder.path()}, ledger);
+  EXPECT_TRUE(hidden.finish({}).file().resident());
 }
 
 }  // namespace
-}  // namespace plimsoll::train
+}  // namespace plimsoll::batch

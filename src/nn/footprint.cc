@@ -1,0 +1,176 @@
+#include "nn/footprint.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/units.h"
+#include "nn/tensor_room.h"
+
+namespace plimsoll::nn {
+namespace {
+
+using recipe::ModelKind;
+using sample::BatchSize;
+
+constexpr uint64_t kVaries = 32;  // a part more, for batches that are larger than expected
+constexpr uint64_t kSmallTensors = 1 * kMiB;  // and what is not counted
+constexpr uint64_t kPartialSums = 128;        // chunks of attention's sums over all sources
+
+uint64_t tensor(uint64_t rows, uint64_t columns) {
+  return tensor_room_bytes(rows * columns * sizeof(float));
+}
+
+uint64_t columns_into(const Dimensions& model, size_t layer) {
+  return layer == 0 ? model.inputs : model.hidden;
+}
+uint64_t columns_out_of(const Dimensions& model, size_t layer) {
+  return layer + 1 == model.layers ? model.classes : model.hidden;
+}
+
+// Bytes.
+struct LayerSize {
+  uint64_t out = 0;       // its values, which the next layer is given
+  uint64_t kept = 0;      // from forward to backward, beside them
+  uint64_t forward = 0;   // while it computes, beside both
+  uint64_t backward = 0;  // the same of backward, what it kept included
+};
+
+struct LayerShape {
+  uint64_t sources = 0;
+  uint64_t destinations = 0;
+  uint64_t edges = 0;
+  uint64_t in = 0;
+  uint64_t out = 0;
+  uint64_t heads = 1;
+  bool first = false;   // no gradient goes beyond it
+  bool summed = false;  // its sums are made with the batch
+};
+
+LayerSize attention_size(const LayerShape& shape) {
+  const uint64_t z = tensor(shape.sources, shape.out);
+  const uint64_t weights = tensor(shape.edges + shape.destinations, shape.heads);
+  const uint64_t own_scores = tensor(shape.destinations, shape.heads);
+  const uint64_t out = tensor(shape.destinations, shape.out);
+  const uint64_t kept = z + weights + tensor(shape.sources, shape.heads) + own_scores + out;
+  const uint64_t partial = kPartialSums * 2 * shape.out * sizeof(float);
+  // Gradients of the weights, of the scores and of z; then, all of what was kept being gone, that
+  // of the input.
+  const uint64_t handed_on = shape.first ? 0 : z + tensor(shape.sources, shape.in);
+  return {.out = out,
+          .kept = kept,
+          .backward = std::max(kept + weights + own_scores + z + partial, handed_on)};
+}
+
+// gcn and sage sum before they multiply where that is less work; see nn::sum_first.
+LayerSize sums_size(const LayerShape& shape) {
+  const uint64_t out = tensor(shape.destinations, shape.out);
+  if (shape.summed) return {.out = out};
+  const uint64_t edges = shape.edges + shape.destinations;
+  const uint64_t square = shape.in * shape.out;
+  const bool sums_first =
+      edges * shape.in + shape.destinations * square <= edges * shape.out + shape.sources * square;
+  const uint64_t handed_on = tensor(shape.sources, shape.in);
+  const uint64_t product = tensor(shape.sources, shape.out);
+  if (!sums_first) return {.out = out, .forward = product, .backward = product + handed_on};
+  // The product's gradient is there while it is summed back.
+  const uint64_t sums = tensor(shape.destinations, shape.in);
+  return {.out = out, .kept = sums, .backward = sums + handed_on};
+}
+
+LayerSize size_of(ModelKind model, const LayerShape& shape) {
+  switch (model) {
+    case ModelKind::gat:
+      return attention_size(shape);
+    case ModelKind::gcn:
+    case ModelKind::sage:
+      return sums_size(shape);
+    case ModelKind::mlp:
+      break;
+  }
+  return {.out = tensor(shape.destinations, shape.out),
+          .backward = shape.first ? 0 : tensor(shape.destinations, shape.in)};
+}
+
+LayerShape shape_of(const Dimensions& model, size_t layer, const BatchSize& batch) {
+  const bool last = layer + 1 == model.layers;
+  const bool sums = model.kind == ModelKind::gcn || model.kind == ModelKind::sage;
+  LayerShape shape{.sources = batch.seeds,
+                   .destinations = batch.seeds,
+                   .in = columns_into(model, layer),
+                   .out = columns_out_of(model, layer),
+                   .heads = last ? 1 : model.heads,
+                   .first = layer == 0,
+                   .summed = layer == 0 && sums};
+  if (model.kind == ModelKind::mlp || batch.hops.empty()) return shape;
+  const size_t hop = model.layers - 1 - layer;
+  shape.destinations = batch.hops[hop].destinations;
+  shape.edges = batch.hops[hop].edges;
+  shape.sources = batch.sources(hop);
+  return shape;
+}
+
+uint64_t with_margin(uint64_t bytes) { return bytes + bytes / kVaries + kSmallTensors; }
+
+}  // namespace
+
+uint64_t parameter_count(const Dimensions& model) {
+  uint64_t count = 0;
+  for (size_t layer = 0; layer < model.layers; ++layer) {
+    const uint64_t in = columns_into(model, layer);
+    const uint64_t out = columns_out_of(model, layer);
+    count += in * out * (model.kind == ModelKind::sage ? 2 : 1) + out;
+    if (model.kind == ModelKind::gat) count += 2 * out;
+    if (model.batch_norm && layer + 1 < model.layers) count += 2 * out;
+  }
+  return count;
+}
+
+uint64_t model_bytes(const Dimensions& model) {
+  return 4 * tensor_room_bytes(parameter_count(model) * sizeof(float));
+}
+
+uint64_t activation_bytes(const Dimensions& model, const BatchSize& batch) {
+  if (model.layers == 0) return 0;
+  std::vector<LayerSize> layers;
+  for (size_t i = 0; i < model.layers; ++i) {
+    layers.push_back(size_of(model.kind, shape_of(model, i, batch)));
+    // Batch norm keeps what it was given.
+    if (model.batch_norm && i + 1 < model.layers) layers[i].kept += layers[i].out;
+  }
+  uint64_t kept = 0;
+  uint64_t most = 0;
+  for (const LayerSize& layer : layers) {
+    kept += layer.out + layer.kept;
+    most = std::max(most, kept + layer.forward);
+  }
+  const uint64_t logits = layers.back().out;
+  most = std::max(most, kept + 3 * logits);  // the loss: shares, their gradient, the labels
+  const uint64_t from_the_loss = 2 * logits;
+  uint64_t gradient = 0;  // of this layer's values; the last one's is the loss's
+  for (size_t i = layers.size(); i-- > 0;) {
+    kept -= layers[i].out + layers[i].kept;
+    most = std::max(most,
+                    kept + from_the_loss + gradient + std::max(layers[i].kept, layers[i].backward));
+    if (i == 0) break;
+    gradient = layers[i - 1].out;
+    // What was dropped, a byte a value; of batch norm's own there are two for a moment.
+    const uint64_t beside = model.batch_norm ? gradient : gradient / sizeof(float);
+    most = std::max(most, kept + from_the_loss + gradient + beside);
+  }
+  return with_margin(most);
+}
+
+uint64_t layer_bytes(const Dimensions& model, size_t layer, const BatchSize& batch) {
+  LayerShape shape{.sources = batch.nodes,
+                   .destinations = batch.seeds,
+                   .edges = batch.hops.empty() ? 0 : batch.hops.front().edges,
+                   .in = columns_into(model, layer),
+                   .out = columns_out_of(model, layer),
+                   .heads = layer + 1 == model.layers ? 1 : model.heads,
+                   .summed = model.kind == ModelKind::gcn || model.kind == ModelKind::sage};
+  const LayerSize size = size_of(model.kind, shape);
+  // Batch norm makes new values; a copy for who gathers them.
+  return with_margin(size.kept + size.forward + (model.batch_norm ? 2 : 1) * size.out);
+}
+
+}  // namespace plimsoll::nn

@@ -1,0 +1,33 @@
+// What a model takes of memory, tensor by tensor as model.cc, layer.cc and attention.cc allocate
+// them on a CPU: the second largest part of a plan for large batches. Free of torch: plans are made
+// before it is loaded.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "recipe/recipe.h"
+#include "sample/batch_size.h"
+
+namespace plimsoll::nn {
+
+struct Dimensions {
+  recipe::ModelKind kind = recipe::ModelKind::gcn;
+  uint64_t inputs = 0;
+  uint64_t hidden = 0;
+  uint64_t classes = 0;
+  uint64_t layers = 0;
+  uint64_t heads = 1;
+  bool batch_norm = false;
+};
+
+uint64_t parameter_count(const Dimensions& model);
+// The model's values and gradients and Adam's two figures, one flat tensor each.
+uint64_t model_bytes(const Dimensions& model);
+
+// At most, while one batch goes forward and backward.
+uint64_t activation_bytes(const Dimensions& model, const sample::BatchSize& batch);
+// At most, while one layer goes forward for a batch of a single hop.
+uint64_t layer_bytes(const Dimensions& model, size_t layer, const sample::BatchSize& batch);
+
+}  // namespace plimsoll::nn

@@ -1,0 +1,20 @@
+// How much memory a tensor takes: what torch's allocator lends here (train/tensor_memory.cc) and
+// what is planned for it. Free of torch.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+namespace plimsoll::nn {
+
+constexpr uint64_t kTensorHeaderBytes = 128;
+
+// Sizes come in eight steps for each doubling, so that batches of slightly different size share.
+constexpr uint64_t tensor_room_bytes(uint64_t value_bytes) {
+  const uint64_t bytes = value_bytes + kTensorHeaderBytes;
+  const uint64_t step = std::max<uint64_t>(1, std::bit_floor(bytes) / 8);
+  return (bytes + step - 1) / step * step;
+}
+
+}  // namespace plimsoll::nn

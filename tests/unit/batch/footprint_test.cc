@@ -1,0 +1,95 @@
+// What is planned for a batch and for who makes it is what they then hold.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <numeric>
+#include <string_view>
+#include <vector>
+
+#include "batch/gather.h"
+#include "lined_data.h"
+#include "small_batch.h"
+
+namespace plimsoll::batch {
+namespace {
+
+constexpr uint64_t kAreaBytes = 256 * kKiB;
+
+uint64_t held(const memory::Ledger& ledger, std::initializer_list<std::string_view> tags) {
+  uint64_t bytes = 0;
+  for (const auto& usage : ledger.usage()) {
+    for (const std::string_view tag : tags) bytes += usage.tag == tag ? usage.bytes : 0;
+  }
+  return bytes;
+}
+
+sample::BatchSize size_of(const sample::Neighborhood& drawn) {
+  sample::BatchSize size{.seeds = drawn.seeds, .nodes = drawn.node_count()};
+  for (const sample::Hop& hop : drawn.hops) size.hops.push_back({hop.destinations, hop.edges()});
+  return size;
+}
+
+// Enough, and not more than it might be with arrays that grow by half and tables by doubling.
+void expect_near(uint64_t planned, uint64_t held_bytes, const char* what) {
+  EXPECT_GE(planned + 64 * kKiB, held_bytes) << what;
+  EXPECT_LE(planned, 2 * held_bytes + 512 * kKiB) << what;
+}
+
+struct Case {
+  Assembly assembly;
+  std::vector<uint32_t> fanout;
+  recipe::Draw draw = recipe::Draw::uniform;
+};
+
+class Footprint : public testing::TestWithParam<bool> {
+ protected:
+  void expect(const Case& wanted, uint32_t seeds) {
+    memory::Ledger ledger(kGiB);
+    const bool reads_disk = GetParam();
+    const feature::RowSource source =
+        data_.source({.line_bytes = reads_disk ? 0 : UINT64_MAX, .area_bytes = kAreaBytes}, ledger);
+    const sample::SamplerOptions options = {.fanout = wanted.fanout,
+                                            .all_degrees = wanted.assembly.needs_all_degrees(),
+                                            .draw = wanted.draw};
+    sample::Sampler sampler(data_.topology, options, ledger);
+    Gatherer gatherer(
+        source, [&]() -> io::ReadQueue& { return sampler.queue(); }, ledger);
+    Assembler assembler(ledger, wanted.fanout.size(), nullptr);
+    std::vector<uint32_t> nodes(seeds);
+    std::iota(nodes.begin(), nodes.end(), 100);
+    sampler.sample(nodes, 3, assembler.neighborhood());
+    assembler.labels().renew(seeds);
+    assembler.prepare(wanted.assembly, data_.rows().columns);
+    const std::vector<Assembler*> window = {&assembler};
+    gatherer.gather(window);
+
+    const sample::BatchSize size = size_of(assembler.neighborhood());
+    expect_near(Assembler::bytes_needed(size, wanted.assembly, data_.rows().columns, reads_disk),
+                held(ledger, {"batches"}), "the batch");
+    // The lists are in memory. LABOR looks at 8 neighbours where 3 are taken.
+    expect_near(sample::Sampler::bytes_needed(options, size, size.most_edges() * 3, false),
+                held(ledger, {"sampling"}), "the sampler");
+    if (!reads_disk) return;
+    expect_near(Gatherer::bytes_needed(size.nodes, data_.rows().row_bytes, kAreaBytes, false),
+                held(ledger, {"reading", "rows read"}), "the reader");
+  }
+
+  LinedData data_{lists_with_a_hub(40'000, 4'000), 64, true};
+};
+
+INSTANTIATE_TEST_SUITE_P(Rows, Footprint, testing::Bool(), [](const auto& test) {
+  return std::string(test.param ? "OnDisk" : "Resident");
+});
+
+TEST_P(Footprint, IsWhatWasPlanned) {
+  for (const Assembly& assembly : {kGcn, kGcnSampled, kSage, kGat}) {
+    for (const auto& fanout :
+         std::vector<std::vector<uint32_t>>{{5}, {5, 3}, {10, 10, 10}, {kAll, kAll}}) {
+      expect({assembly, fanout}, 2'000);
+    }
+  }
+  expect({kSage, {5, 3}, recipe::Draw::labor}, 2'000);
+}
+
+}  // namespace
+}  // namespace plimsoll::batch

@@ -15,8 +15,10 @@ PackedRows::PackedRows(const Options& options, memory::Ledger& ledger)
       file_({.folder = options.folder}),
       blocks_(ledger, "packed rows", options.batches) {}
 
-void PackedRows::clear() {
+void PackedRows::begin(uint64_t drawing) {
   const std::lock_guard lock(mutex_);
+  if (drawing == drawing_) return;
+  drawing_ = drawing;
   std::fill(blocks_.begin(), blocks_.end(), Block{});
   end_bytes_ = 0;
 }

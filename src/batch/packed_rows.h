@@ -28,8 +28,8 @@ class PackedRows {
   // Takes at most half of what is free on the disk; batches beyond that are not put aside.
   PackedRows(const Options& options, memory::Ledger& ledger);
 
-  // Nothing is there any more: before other batches are drawn.
-  void clear();
+  // Batches of this drawing come next; what belongs to another one is gone.
+  void begin(uint64_t drawing);
 
   // Rows are found only by who wants as many as were put, below the same line.
   struct Want {
@@ -64,6 +64,7 @@ class PackedRows {
   io::TempFile file_;
   mutable std::mutex mutex_;  // guards what follows
   memory::Buffer<Block> blocks_;
+  uint64_t drawing_ = 0;
   uint64_t end_bytes_ = 0;
   bool broken_ = false;  // the disk refused a write
 };

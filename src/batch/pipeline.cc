@@ -23,7 +23,7 @@ Pipeline::Worker::Worker(const sample::Topology& topology, const feature::RowSou
                          const PipelineOptions& options, memory::Ledger& ledger)
     : sampler(topology,
               {.fanout = options.fanout,
-               .all_degrees = options.assembly.weighting == Weighting::gcn_full,
+               .all_degrees = options.assembly.needs_all_degrees(),
                .draw = options.draw,
                .reading = options.reading},
               ledger),
@@ -54,6 +54,7 @@ void Pipeline::start(const Pass& pass) {
   making_ = 0;
   most_seeds_ = UINT64_MAX;
   paused_ = crowded_ = false;
+  lone_batch_.reset();
   for (const auto& slot : slots_) free_.push_back(slot.get());
   failure_ = nullptr;
   for (const auto& worker : makers_) {
@@ -104,7 +105,7 @@ void Pipeline::work(const std::stop_token& stopping, Worker& worker) {
 // False at the end of the pass: what is ready may yet have to be made again.
 bool Pipeline::claim(const std::stop_token& stopping, Worker& worker) {
   std::unique_lock lock(mutex_);
-  worker.stage = crowded_ ? Stage::waiting_for_memory : Stage::waiting_for_slots;
+  worker.stage = alone() ? Stage::waiting_for_memory : Stage::waiting_for_slots;
   const auto window = [&] {
     const uint64_t left = batch_count_ - std::min(batch_count_, next_to_make_);
     return again_.empty() ? std::min<uint64_t>(left, options_.window) : 1;
@@ -112,10 +113,10 @@ bool Pipeline::claim(const std::stop_token& stopping, Worker& worker) {
   const bool go_on = changed_.wait(lock, stopping, [&] {
     if (failure_) return true;
     const uint64_t count = window();
-    return count > 0 && free_.size() >= count && !paused_ && !(crowded_ && others_hold());
+    return count > 0 && free_.size() >= count && !paused_ && !(alone() && others_hold());
   });
   if (!go_on || stopping.stop_requested() || failure_) return false;
-  worker.alone = crowded_;
+  worker.alone = alone();
   if (worker.alone) give_back_all();
   worker.window.clear();
   for (uint64_t left = window(); left > 0; --left) {
@@ -217,11 +218,33 @@ bool Pipeline::others_hold() {
   return making_ > 0 || find_next() != ready_.end() || (!taken_.empty() && !taking_);
 }
 
-void Pipeline::drop_ready() {
+// Whether the next batch may only be made when nothing else is in memory. Call with the mutex held.
+bool Pipeline::alone() const { return crowded_ || lone_batch_; }
+
+bool Pipeline::one_at_a_time() const {
+  const std::lock_guard lock(mutex_);
+  return alone();
+}
+
+bool Pipeline::make_again(const Batch* batch, bool from_its_start) {
   std::unique_lock lock(mutex_);
+  Slot* slot = taken_.extract(batch).mapped();
+  free_.push_back(slot);
+  if (!taken_.empty()) fail(ErrorKind::internal, "{} batches not given back", taken_.size());
+  const Range tried = slot->range;
+  const uint64_t seeds = tried.last - tried.first;
+  const bool was_alone = lone_batch_ == tried.index;
+  if (was_alone && seeds == 1) return false;
   paused_ = true;
   changed_.wait(lock, [&] { return making_ == 0 || failure_; });
-  if (making_ == 0) give_back_all();
+  if (failure_) return true;  // the next take() throws it
+  give_back_all();
+  next_to_take_ = {.index = tried.index, .first = from_its_start ? 0 : tried.first};
+  again_ = {{tried.index, next_to_take_.first, whole(tried.index).last}};
+  next_to_make_ = tried.index + 1;
+  lone_batch_ = tried.index;
+  if (was_alone) most_seeds_ = std::min(most_seeds_, seeds / 2);
+  return true;
 }
 
 void Pipeline::release() {
@@ -286,7 +309,9 @@ const Batch* Pipeline::take() {
 
 void Pipeline::give_back(const Batch* batch) {
   const std::lock_guard lock(mutex_);
-  free_.push_back(taken_.extract(batch).mapped());
+  Slot* slot = taken_.extract(batch).mapped();
+  free_.push_back(slot);
+  if (slot->range.index == lone_batch_ && batch->last_part()) lone_batch_.reset();
   changed_.notify_all();
 }
 

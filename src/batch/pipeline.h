@@ -98,9 +98,13 @@ class Pipeline {
   // Give every one back. Rethrows what a worker threw.
   const Batch* take();
   void give_back(const Batch* batch);
-  // For a trainer that needs the memory itself: gives back everything but the batches that are out,
-  // and makes nothing more before the next take(). What was ready is made again.
-  void drop_ready();
+  // For a consumer that had no room to compute `batch`, the last one out: gives it back and drops
+  // all others, so that the next take() has the same seeds again, or with `from_its_start` all of
+  // its batch's. Until that batch is done, batches are made and computed one at a time; where that
+  // was so already, in parts of half as many seeds. False where a single seed was alone already.
+  bool make_again(const Batch* batch, bool from_its_start);
+  // Whether batches are made and computed one at a time now.
+  bool one_at_a_time() const;
   // Ends the pass and gives everything back. All batches must have been given back.
   void release();
 
@@ -142,6 +146,7 @@ class Pipeline {
   bool make_smaller(Worker& worker);
   void empty(Slot& slot);
   void give_back_all();
+  bool alone() const;
   bool others_hold();
   std::map<Range, Slot*>::iterator find_next();
   Range whole(uint64_t index) const;
@@ -166,8 +171,9 @@ class Pipeline {
   uint64_t making_ = 0;               // windows
   uint64_t most_seeds_ = UINT64_MAX;  // of a part, as far as this pass has found out what fits
   bool taking_ = false;               // the trainer waits
-  bool paused_ = false;               // by drop_ready
+  bool paused_ = false;               // by make_again, until the next take
   bool crowded_ = false;  // a batch did not fit beside others: the next one is made alone
+  std::optional<uint64_t> lone_batch_;  // did not fit beside others when it was computed
   std::exception_ptr failure_;
   StageTimes times_;
   ReadCounts reads_;

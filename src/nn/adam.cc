@@ -17,7 +17,8 @@ void Adam::step(at::Tensor& parameters, at::Tensor& gradient, double lr, double 
   square.mul_(kBeta2).addcmul_(gradient, gradient, 1 - kBeta2);
   const double correction1 = 1 - std::pow(kBeta1, static_cast<double>(steps));
   const double correction2 = 1 - std::pow(kBeta2, static_cast<double>(steps));
-  const at::Tensor divisor = at::sqrt(square).div_(std::sqrt(correction2)).add_(kEpsilon);
+  at::Tensor& divisor = gradient;
+  at::sqrt_out(divisor, square).div_(std::sqrt(correction2)).add_(kEpsilon);
   parameters.addcdiv_(mean, divisor, -lr / correction1);
 }
 

@@ -11,7 +11,8 @@ namespace plimsoll::nn {
 struct Adam {
   explicit Adam(const at::Tensor& parameters);
 
-  // Changes `parameters` by `gradient` (which is used up).
+  // Changes `parameters` by `gradient`, which then holds anything. Allocates nothing, so that no
+  // shortage can leave half a step.
   void step(at::Tensor& parameters, at::Tensor& gradient, double lr, double weight_decay);
 
   static constexpr double kBeta1 = 0.9;

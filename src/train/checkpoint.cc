@@ -25,10 +25,6 @@ uint64_t count(const Dict& dict, const char* key) {
   return static_cast<uint64_t>(dict.get<int64_t>(key));
 }
 
-at::Tensor copy_of(const at::Tensor& tensor) {
-  return tensor.to(at::kCPU, /*non_blocking=*/false, true);
-}
-
 // As torch.optim.Adam.state_dict() has it: by the parameters' numbers.
 Dict optimizer_state(const nn::Model& model, const nn::Adam& adam, const recipe::Recipe& recipe) {
   Dict state;
@@ -37,7 +33,7 @@ Dict optimizer_state(const nn::Model& model, const nn::Adam& adam, const recipe:
   for (size_t i = 0; i < model.parameters().size(); ++i) {
     const at::Tensor& parameter = model.parameters()[i].tensor;
     const auto part = [&](const at::Tensor& flat) {
-      return copy_of(flat.narrow(0, begin, parameter.numel()).view(parameter.sizes()));
+      return flat.narrow(0, begin, parameter.numel()).view(parameter.sizes());
     };
     const at::Tensor step = at::scalar_tensor(static_cast<double>(adam.steps));
     state[static_cast<int64_t>(i)] =
@@ -174,7 +170,7 @@ Dict make_checkpoint(const nn::Model& model, const nn::Adam& adam, const recipe:
                      const StoreIdentity& store, const Position& position) {
   Dict parameters;
   for (const nn::NamedTensor& entry : model.state()) {
-    parameters[entry.name] = copy_of(entry.tensor);
+    parameters[entry.name] = entry.tensor;
   }
   List neighbors;
   for (const uint32_t fanout : recipe.fanout) {

@@ -46,7 +46,8 @@ StoreIdentity identity_of(const graph::Store& store);
 nn::ModelShape shape_of(const recipe::Recipe& recipe, const graph::Store& store);
 std::string describe(const nn::ModelShape& shape);  // "gcn 128 -> 256 -> 172"
 
-// A checkpoint's content; tensors are copies, so the run may go on.
+// A checkpoint's content. Its tensors are those of the model and the optimizer, not copies: write
+// it before they change.
 Dict make_checkpoint(const nn::Model& model, const nn::Adam& adam, const recipe::Recipe& recipe,
                      const StoreIdentity& store, const Position& position);
 

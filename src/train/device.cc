@@ -38,8 +38,12 @@ plan::Arrangement for_device(plan::Arrangement arrangement, const RunOptions& ru
   return arrangement;
 }
 
+uint64_t planned_runtime_bytes(c10::Device device) {
+  return device.is_cpu() ? kRuntimeBytes : kGpuRuntimeBytes;
+}
+
 memory::Lease lease_runtime(memory::Ledger& ledger, c10::Device device) {
-  const uint64_t expected = device.is_cpu() ? kRuntimeBytes : kGpuRuntimeBytes;
+  const uint64_t expected = planned_runtime_bytes(device);
   const uint64_t now = memory::process_usage().resident_bytes;
   // No more than was planned, while that will do: the rest of a tight limit is meant for others.
   return ledger.lease(kRuntimeTag, now > expected ? now + kHeapBytes : expected);

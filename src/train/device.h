@@ -17,7 +17,9 @@ c10::Device choose_device(DeviceKind kind);
 plan::Arrangement for_device(plan::Arrangement arrangement, const RunOptions& run,
                              c10::Device device);
 
-// The runtime's part of the limit.
+uint64_t planned_runtime_bytes(c10::Device device);
+// The runtime's part of the limit: what was planned for it, or what it takes already where that is
+// more.
 memory::Lease lease_runtime(memory::Ledger& ledger, c10::Device device);
 
 // For torch and for the BLAS below it, which keeps a count of its own.

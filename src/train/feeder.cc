@@ -122,8 +122,21 @@ void Feeder::start(const batch::Pass& pass) {
   more_ = true;
 }
 
+void finish_copy(const c10::Event& copied) noexcept {
+  try {
+    while (!copied.query()) std::this_thread::yield();
+  } catch (const c10::Error&) {
+  }
+}
+
+Feeder::~Feeder() {
+  pipeline_.stop();
+  while (!queue_.empty()) give_back_front();
+}
+
 FedBatch& Feeder::next() {
-  const size_t wanted = device_.is_cpu() ? 1 : 1 + kAhead;
+  const bool one = device_.is_cpu() || pipeline_.one_at_a_time();
+  const size_t wanted = one ? 1 : 1 + kAhead;
   while (more_ && queue_.size() < wanted) fetch();
   if (queue_.empty()) return nothing_;
   Copying& front = queue_.front();
@@ -134,16 +147,28 @@ FedBatch& Feeder::next() {
   return front.fed;
 }
 
-void Feeder::done() {
-  Copying& front = queue_.front();
-  // The next batch must not be written where the copy still reads; it is nearly always long done.
-  while (front.copied && !front.copied->query()) std::this_thread::yield();
+// The next batch must not be written where the copy still reads; it is nearly always long done.
+void Feeder::give_back_front() {
+  const Copying& front = queue_.front();
+  if (front.copied) finish_copy(*front.copied);
   pipeline_.give_back(front.fed.batch);
   queue_.pop_front();
 }
 
+void Feeder::done() { give_back_front(); }
+
+bool Feeder::retry(bool from_its_start) {
+  Copying front = std::move(queue_.front());
+  queue_.pop_front();
+  front.fed.tensors.reset();
+  if (front.copied) finish_copy(*front.copied);
+  while (!queue_.empty()) give_back_front();
+  more_ = true;
+  return pipeline_.make_again(front.fed.batch, from_its_start);
+}
+
 void Feeder::drop() {
-  while (!queue_.empty()) done();
+  while (!queue_.empty()) give_back_front();
   more_ = false;
   pipeline_.stop();
 }

@@ -25,6 +25,10 @@ std::unique_ptr<memory::PageSource> pinned_pages(c10::Device device);
 nn::BatchTensors view_tensors(const batch::Batch& batch);
 nn::BatchTensors to_device(const nn::BatchTensors& tensors, c10::Device device);
 
+// Returns when what the event stands for has ended, or the device has failed: whoever computes on
+// it meets the failure itself.
+void finish_copy(const c10::Event& copied) noexcept;
+
 struct FedBatch {
   const batch::Batch* batch = nullptr;
   // Empty where the device had no room for the copy: cut the batch, then.
@@ -35,7 +39,7 @@ struct FedBatch {
 class Feeder {
  public:
   Feeder(batch::Pipeline& pipeline, c10::Device device);
-  ~Feeder() { drop(); }
+  ~Feeder();
   Feeder(const Feeder&) = delete;
   Feeder& operator=(const Feeder&) = delete;
 
@@ -46,6 +50,8 @@ class Feeder {
   // The next batch; `batch` is null after the last one.
   FedBatch& next();
   void done();
+  // Instead of done(), where there was no room to compute the batch: see Pipeline::make_again.
+  bool retry(bool from_its_start);
   // Ends the pass early.
   void drop();
 
@@ -55,6 +61,7 @@ class Feeder {
     std::optional<c10::Event> copied;  // on a GPU
   };
   void fetch();
+  void give_back_front();
   void copy(Copying& copying);
 
   batch::Pipeline& pipeline_;

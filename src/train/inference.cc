@@ -11,16 +11,13 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/random.h"
-#include "batch/slice.h"
+#include "batch/needed_nodes.h"
 #include "nn/loss.h"
 #include "train/shortage.h"
 
 namespace plimsoll::train {
 namespace {
 
-constexpr uint64_t kFullBatch = 2048;  // nodes of one batch with all neighbours
-constexpr uint64_t kNodesAtOnce = 8192;
-constexpr uint64_t kPlacesAtOnce = 1 << 18;
 constexpr uint64_t kEvaluationKey = 0x6576616c;  // keeps these draws apart from training's
 
 nn::LayerInput layer_input(const nn::BatchTensors& tensors) {
@@ -29,81 +26,10 @@ nn::LayerInput layer_input(const nn::BatchTensors& tensors) {
           .block = tensors.blocks.empty() ? nullptr : &tensors.blocks.front()};
 }
 
-using Body = std::function<void(const batch::Batch&, const nn::BatchTensors&)>;
-
-// For a batch that the device has no room for: each half of it, or their halves.
-void run_in_halves(const batch::Batch& batch, c10::Device device, memory::Ledger& ledger,
-                   const Body& body) {
-  if (batch.seeds < 2) {
-    fail(ErrorKind::memory,
-         "one node's neighbourhood does not fit the device; lower --fanout, or use --device cpu");
-  }
-  const uint32_t middle = batch.seeds / 2;
-  for (const auto& [first, last] : {std::pair(0U, middle), std::pair(middle, batch.seeds)}) {
-    const batch::Slice half(batch, first, last, ledger);
-    try {
-      body(half.batch(), to_device(view_tensors(half.batch()), device));
-    } catch (...) {
-      if (!is_shortage(std::current_exception())) throw;
-      run_in_halves(half.batch(), device, ledger, body);
-    }
-  }
-}
-
-// Adds the nodes' in-neighbours to the set.
-void add_neighbors(sample::ListReader& lists, std::span<const uint32_t> nodes,
-                   feature::NodeSet& set, memory::Ledger& ledger) {
-  memory::Growing<sample::ListBounds> bounds(ledger, "node sets");
-  memory::Growing<uint64_t> places(ledger, "node sets");
-  memory::Growing<uint32_t> found(ledger, "node sets");
-  bounds.renew(nodes.size());
-  lists.bounds(nodes, bounds.data());
-  uint64_t count = 0;
-  const auto flush = [&] {
-    found.renew(count);
-    lists.neighbors({places.data(), count}, found.data());
-    for (uint64_t i = 0; i < count; ++i) set.add(found[i]);
-    count = 0;
-  };
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    for (uint64_t done = 0; done < bounds[i].degree; ++done) {
-      places.reserve(kPlacesAtOnce, 0);
-      places[count++] = bounds[i].begin + done;
-      if (count == kPlacesAtOnce) flush();
-    }
-  }
-  if (count > 0) flush();
-}
-
-// Whose values the layers before the last must have, first layer first.
-std::vector<feature::NodeSet> needed_nodes(std::span<const Question> questions, size_t layers,
-                                           const Place& place) {
-  std::vector<feature::NodeSet> sets;
-  if (layers == 0) return sets;
-  for (size_t i = 0; i < layers; ++i) sets.emplace_back(place.ledger, place.topology.nodes());
-  sample::ListReader lists(place.topology, place.ledger, {});
-  memory::Buffer<uint32_t> nodes(place.ledger, "node sets", kNodesAtOnce);
-  // Adds `seeds` and their neighbours to a set.
-  const auto add = [&](const batch::Seeds& seeds, feature::NodeSet& set) {
-    for (uint64_t first = 0; first < seeds.size(); first += kNodesAtOnce) {
-      const uint64_t count = std::min(kNodesAtOnce, seeds.size() - first);
-      for (uint64_t i = 0; i < count; ++i) {
-        nodes[i] = seeds.node(seeds.place(first + i));
-        set.add(nodes[i]);
-      }
-      add_neighbors(lists, nodes.first(count), set, place.ledger);
-      throw_if_interrupted();
-    }
-  };
-  for (size_t i = layers; i-- > 0;) {
-    if (i + 1 == layers) {
-      for (const Question& question : questions) add(question.seeds, sets[i]);
-    } else {
-      add(batch::Seeds::members(sets[i + 1]), sets[i]);
-    }
-    sets[i].count();
-  }
-  return sets;
+[[noreturn]] void fail_for_one_node(c10::Device device) {
+  fail(ErrorKind::memory, "evaluating one node with its neighbours does not fit into {}",
+       device.is_cpu() ? "the limit; raise --memory, or use --eval sampled"
+                       : "the GPU; use --device cpu, or --eval sampled");
 }
 
 }  // namespace
@@ -128,9 +54,11 @@ Source::Source(const Place& place, const feature::RowSource& rows, const Hops& h
                place.ledger),
       feeder(pipeline, place.device) {}
 
-// Runs one pass and hands over every batch, with its tensors on the device.
-void Inference::for_each_batch(Source& source, const batch::Pass& pass, Report& report,
-                               const Body& body) {
+// Runs one pass and hands over every batch, with its tensors on the device; what there is no room
+// for comes again in parts. A body that throws for want of memory must have changed nothing.
+void Inference::for_each_batch(
+    Source& source, const batch::Pass& pass, Report& report,
+    const std::function<void(const batch::Batch&, const nn::BatchTensors&)>& body) {
   report.begin_pass("Evaluating", pass.seeds.batches(pass.batch_size), 0);
   source.feeder.start(pass);
   for (FedBatch* fed = &source.feeder.next(); fed->batch != nullptr; fed = &source.feeder.next()) {
@@ -139,12 +67,11 @@ void Inference::for_each_batch(Source& source, const batch::Pass& pass, Report& 
       if (fits) body(*fed->batch, *fed->tensors);
     } catch (...) {
       if (!is_shortage(std::current_exception())) throw;
-      fed->tensors.reset();
       fits = false;
     }
     if (!fits) {
-      source.pipeline.drop_ready();
-      run_in_halves(*fed->batch, place_.device, place_.ledger, body);
+      if (source.feeder.retry(/*from_its_start=*/false)) continue;
+      fail_for_one_node(place_.device);
     }
     if (fed->batch->last_part()) report.advance(fed->batch->index + 1);
     source.feeder.done();
@@ -183,27 +110,35 @@ void Inference::answer_full(std::span<const Question> questions, Report& report,
   sampled_.feeder.drop();
   sampled_.pipeline.release();  // it comes back with the next pass
   const auto layers = static_cast<size_t>(model_.shape().layers);
-  std::vector<feature::NodeSet> needed = needed_nodes(questions, layers - 1, place_);
+  std::vector<batch::Seeds> asked;
+  for (const Question& question : questions) asked.push_back(question.seeds);
+  const std::vector<feature::NodeSet> needed =
+      batch::needed_nodes(asked, layers - 1, place_.topology, place_.ledger);
   const feature::RowSource* rows = &features_;
-  std::unique_ptr<HiddenRows> hidden;
+  std::unique_ptr<batch::HiddenRows> hidden;
   for (size_t layer = 0; layer + 1 < layers; ++layer) {
-    auto out =
-        std::make_unique<HiddenRows>(needed[layer], static_cast<uint32_t>(model_.shape().hidden),
-                                     options_.scratch, place_.ledger);
+    auto out = std::make_unique<batch::HiddenRows>(
+        needed[layer],
+        batch::HiddenRows::Options{.columns = static_cast<uint32_t>(model_.shape().hidden),
+                                   .folder = options_.scratch,
+                                   .spare_bytes = options_.full_batch_bytes},
+        place_.ledger);
     compute_layer(layer, *rows, needed[layer], *out, report);
     hidden = std::move(out);
-    rows = &hidden->finish(place_.arrangement, place_.arrangement.computing);
+    rows = &hidden->finish({place_.arrangement.workers, place_.arrangement.area_bytes});
   }
   answer_last_layer(*rows, questions, report, take);
 }
 
 void Inference::compute_layer(size_t layer, const feature::RowSource& rows,
-                              const feature::NodeSet& nodes, HiddenRows& out, Report& report) {
+                              const feature::NodeSet& nodes, batch::HiddenRows& out,
+                              Report& report) {
   const bool summed = layer == 0 && options_.first_layer != graph::FirstLayer::none;
   batch::Assembly assembly = batch::assembly_for(model_.shape().kind, recipe::Norm::full);
   assembly.precomputed = summed;
   Source source(place_, rows, {.fanout = {summed ? 0 : recipe::kAllNeighbors}}, assembly);
-  const batch::Pass pass = {.seeds = batch::Seeds::members(nodes), .batch_size = kFullBatch};
+  const batch::Pass pass = {.seeds = batch::Seeds::members(nodes),
+                            .batch_size = batch::kFullBatchNodes};
   for_each_batch(source, pass, report,
                  [&](const batch::Batch& /*batch*/, const nn::BatchTensors& tensors) {
                    const at::Tensor values =
@@ -224,8 +159,9 @@ void Inference::answer_last_layer(const feature::RowSource& rows,
   Source source(place_, rows, {.fanout = {assembly.precomputed ? 0 : recipe::kAllNeighbors}},
                 assembly);
   for (size_t i = 0; i < questions.size(); ++i) {
-    const batch::Pass pass = {
-        .seeds = questions[i].seeds, .labels = questions[i].labels, .batch_size = kFullBatch};
+    const batch::Pass pass = {.seeds = questions[i].seeds,
+                              .labels = questions[i].labels,
+                              .batch_size = batch::kFullBatchNodes};
     for_each_batch(source, pass, report,
                    [&](const batch::Batch& batch, const nn::BatchTensors& tensors) {
                      nn::Outputs outputs{.logits = model_.layer(last, layer_input(tensors))};

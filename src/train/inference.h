@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "batch/first_layer.h"
+#include "batch/hidden_rows.h"
 #include "batch/pipeline.h"
 #include "batch/split.h"
 #include "feature/row_source.h"
@@ -21,7 +22,6 @@
 #include "recipe/recipe.h"
 #include "sample/topology.h"
 #include "train/feeder.h"
-#include "train/hidden_rows.h"
 #include "train/report.h"
 
 namespace plimsoll::train {
@@ -74,6 +74,7 @@ struct InferenceOptions {
   graph::FirstLayer first_layer = graph::FirstLayer::none;  // what the rows are
   bool embeddings = false;                                  // wanted, beside the logits
   std::filesystem::path scratch;  // a folder for what does not fit into memory
+  uint64_t full_batch_bytes = 0;  // what the least batch with all neighbours needs
 };
 
 // Everything must outlive it. `sampled` is the pipeline of the model's own fan-outs, lent by the
@@ -88,6 +89,8 @@ class Inference {
         sampled_(sampled),
         options_(std::move(options)) {}
 
+  const nn::ModelShape& shape() const { return model_.shape(); }
+
   using Take = std::function<void(const Answer&)>;
   void answer(std::span<const Question> questions, Report& report, const Take& take);
 
@@ -95,7 +98,7 @@ class Inference {
   void answer_sampled(std::span<const Question> questions, Report& report, const Take& take);
   void answer_full(std::span<const Question> questions, Report& report, const Take& take);
   void compute_layer(size_t layer, const feature::RowSource& rows, const feature::NodeSet& nodes,
-                     HiddenRows& out, Report& report);
+                     batch::HiddenRows& out, Report& report);
   void answer_last_layer(const feature::RowSource& rows, std::span<const Question> questions,
                          Report& report, const Take& take);
   void for_each_batch(

@@ -2,6 +2,7 @@
 #include <c10/util/Exception.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <string_view>
@@ -51,7 +52,13 @@ int run_training(const TrainJob& job) {
   const Data data =
       load_data(job.store, job.ledger,
                 {.arrangement = arrangement, .threads = job.run.threads, .quiet = job.run.quiet});
-  Trainer trainer(job, {arrangement, data, device, timeline});
+  const uint64_t unplanned =
+      runtime.bytes() - std::min(runtime.bytes(), planned_runtime_bytes(device));
+  Trainer trainer(job, {.arrangement = arrangement,
+                        .data = data,
+                        .device = device,
+                        .timeline = timeline,
+                        .needed_bytes = job.plan.needed_bytes + unplanned});
   return trainer.run();
 }
 

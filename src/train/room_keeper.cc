@@ -5,11 +5,12 @@
 
 namespace plimsoll::train {
 
-RoomKeeper::RoomKeeper(memory::Ledger& ledger, io::LinedFile& rows)
+RoomKeeper::RoomKeeper(memory::Ledger& ledger, io::LinedFile& rows, uint64_t needed_bytes)
     : ledger_(ledger),
       rows_(rows),
       planned_limit_bytes_(ledger.limit_bytes()),
       planned_line_bytes_(rows.line_bytes()),
+      needed_bytes_(needed_bytes),
       watch_([this](int64_t room_bytes) { adjust(room_bytes); }) {}
 
 void RoomKeeper::adjust(int64_t room_bytes) {
@@ -18,7 +19,8 @@ void RoomKeeper::adjust(int64_t room_bytes) {
     const auto wanted = static_cast<uint64_t>(-room_bytes);
     const uint64_t used = ledger_.used_bytes();
     most_used_bytes_ = std::max(most_used_bytes_, used);
-    ledger_.set_limit(std::min(limit_bytes, used > wanted ? used - wanted : 0));
+    const uint64_t lower = std::max(needed_bytes_, used > wanted ? used - wanted : 0);
+    ledger_.set_limit(std::min(limit_bytes, lower));
     // What cannot be given back is needed to go on.
     ledger_.set_limit(std::min(limit_bytes, std::max(ledger_.used_bytes(), ledger_.limit_bytes())));
     const uint64_t left = std::min(most_used_bytes_, ledger_.used_bytes());

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "io/file.h"
 #include "train/value.h"
 
 namespace plimsoll::train {
@@ -15,6 +16,8 @@ namespace plimsoll::train {
 // full disk is Error{disk}, another refusal of the system Error{io}, text that is not UTF-8
 // Error{input}: Python could not read it back. One writer for a path at a time.
 void write_torch_file(const std::filesystem::path& path, const Dict& dict);
+// Into a file that is empty; syncs nothing.
+void write_torch_file(const io::OpenFile& file, const Dict& dict);
 
 // Reads what write_torch_file() or torch.save of a dict wrote. All tensors come to the CPU, without
 // gradients, as Python has them: those that shared their numbers still do. The memory it takes is

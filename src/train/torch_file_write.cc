@@ -23,10 +23,9 @@ void add_tensor(StoredZipWriter& zip, std::string_view name, const at::Tensor& t
 }  // namespace
 
 // The members and their order are those of torch.save.
-void write_torch_file(const fs::path& path, const Dict& dict) {
+void write_torch_file(const io::OpenFile& file, const Dict& dict) {
   const Pickle pickle = write_pickle(dict);
-  io::PartialFile partial(path);
-  StoredZipWriter zip(partial.file());
+  StoredZipWriter zip(file);
   add_text(zip, "archive/data.pkl", pickle.bytes);
   add_text(zip, "archive/byteorder", "little");
   for (size_t i = 0; i < pickle.storages.size(); ++i) {
@@ -34,6 +33,11 @@ void write_torch_file(const fs::path& path, const Dict& dict) {
   }
   add_text(zip, "archive/version", "3\n");
   zip.finish();
+}
+
+void write_torch_file(const fs::path& path, const Dict& dict) {
+  io::PartialFile partial(path);
+  write_torch_file(partial.file(), dict);
   partial.commit();
 }
 

@@ -13,7 +13,6 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/random.h"
-#include "batch/slice.h"
 #include "train/shortage.h"
 
 namespace plimsoll::train {
@@ -57,9 +56,10 @@ Trainer::Trainer(const TrainJob& job, const Setting& setting)
                   .batch_size = recipe_.batch_size,
                   .seed = recipe_.seed,
                   .first_layer = job.store.meta().first_layer,
-                  .scratch = job.save_dir}),
+                  .scratch = job.save_dir,
+                  .full_batch_bytes = job.plan.full_batch_bytes}),
       last_write_(Clock::now()),
-      room_keeper_(job.ledger, setting.data.rows.file()),
+      room_keeper_(job.ledger, setting.data.rows.file(), setting.needed_bytes),
       timeline_(setting.timeline) {
   set_computing_threads(setting.arrangement.computing);
 }
@@ -75,14 +75,31 @@ int Trainer::run() {
   } catch (const Interrupted& interrupted) {
     report_.end_pass();
     source_.feeder.drop();
-    position_.epoch_seconds += seconds_since(epoch_start_);
-    position_.total_seconds += seconds_since(epoch_start_);
     look_at_losses();
+    position_ = position_now();
+    epoch_start_ = Clock::now();
     write_checkpoints();
     end(Status::stopped);
     return interrupted.signal_number();
+  } catch (const Error& error) {
+    const bool no_room = error.kind() == ErrorKind::memory || error.kind() == ErrorKind::disk;
+    if (!no_room || batches_done_ == 0) throw;
+    save_and_fail(error);
   }
   return end(wants_early_stop() ? Status::early_stopped : Status::finished);
+}
+
+void Trainer::save_and_fail(const Error& error) {
+  try {
+    report_.end_pass();
+    source_.feeder.drop();
+    source_.pipeline.release();
+    write_checkpoints();
+  } catch (const Error&) {
+    throw error;  // the first one is what its user must hear of
+  }
+  fail(error.kind(), "{}\nWhat was learned until then is in {}; train --resume goes on from there",
+       error.what(), last_good_);
 }
 
 void Trainer::resume() {
@@ -127,16 +144,15 @@ double Trainer::learning_rate() const {
 }
 
 // Null where no epoch draws what another has drawn, or every row is in memory anyway.
-batch::PackedRows* Trainer::rows_to_reuse(uint64_t batches) {
+batch::PackedRows* Trainer::rows_to_reuse(uint64_t drawing, uint64_t batches) {
   if (recipe_.reuse_epochs == 1 || data_.rows.file().resident()) return nullptr;
   if (!packed_rows_) {
     packed_rows_.emplace(
         batch::PackedRows::Options{
             .folder = job_.save_dir, .batches = batches, .row_bytes = data_.rows.shape().row_bytes},
         job_.ledger);
-  } else if (position_.epoch % recipe_.reuse_epochs == 0 && position_.batch == 0) {
-    packed_rows_->clear();
   }
+  packed_rows_->begin(drawing);
   return &*packed_rows_;
 }
 
@@ -163,13 +179,12 @@ bool Trainer::train_epoch() {
                         .first_batch = position_.batch,
                         .key = key(recipe_.seed, kDraws, drawing),
                         .gradients = true,
-                        .packed = rows_to_reuse(total)});
+                        .packed = rows_to_reuse(drawing, total)});
   for (FedBatch* fed = &source_.feeder.next(); fed->batch != nullptr;
        fed = &source_.feeder.next()) {
     const bool ended = fed->batch->last_part();
-    train_batch(*fed);
-    source_.feeder.done();
-    if (!ended) continue;
+    if (!train_batch(*fed) || !ended) continue;
+    room_keeper_.rethrow_failure();
     ++position_.batch;
     ++batches_done_;
     report_.advance(position_.batch, position_.loss_sum / static_cast<double>(std::max<uint64_t>(
@@ -186,34 +201,52 @@ bool Trainer::train_epoch() {
   return true;
 }
 
-void Trainer::train_batch(FedBatch& fed) {
+bool Trainer::train_batch(FedBatch& fed) {
   const batch::Batch& batch = *fed.batch;
   if (batch.first_part()) {
     model_.gradients().zero_();
     parts_loss_.reset();
   }
-  at::Tensor loss;
-  const at::Tensor before = batch.first_part() ? at::Tensor() : model_.gradients().clone();
-  if (fed.tensors) {
-    try {
-      loss = forward_backward(*fed.tensors, batch.whole);
-    } catch (...) {
-      if (!is_shortage(std::current_exception())) throw;
-      fed.tensors.reset();
-      model_.forget();
+  bool fits = fed.tensors.has_value();
+  try {
+    if (fits) {
+      const at::Tensor loss = forward_backward(*fed.tensors, batch.whole);
+      parts_loss_ = parts_loss_.defined() ? parts_loss_.add(loss) : loss;
     }
+  } catch (...) {
+    if (!is_shortage(std::current_exception())) throw;
+    fits = false;
   }
-  if (!loss.defined()) {
-    source_.pipeline.drop_ready();
-    loss = train_in_parts(batch, before);
+  if (!fits) {
+    begin_again(batch);
+    return false;
   }
-  parts_loss_ = parts_loss_.defined() ? parts_loss_.add(loss) : loss;
-  if (!batch.last_part()) return;
-  losses_.push_back({batch.index, batch.whole, parts_loss_});
-  if (device_.is_cpu() || losses_.size() >= kLossesAtOnce) look_at_losses();
-  const Clock::time_point start = Clock::now();
-  adam_.step(model_.values(), model_.gradients(), learning_rate(), recipe_.weight_decay);
-  times_.step += seconds_since(start);
+  if (batch.last_part()) {
+    losses_.push_back({batch.index, batch.whole, parts_loss_});
+    if (device_.is_cpu() || losses_.size() >= kLossesAtOnce) look_at_losses();
+    const Clock::time_point start = Clock::now();
+    adam_.step(model_.values(), model_.gradients(), learning_rate(), recipe_.weight_decay);
+    times_.step += seconds_since(start);
+  }
+  source_.feeder.done();
+  return true;
+}
+
+// Nothing is kept of a batch that did not fit: its gradients are those of some parts only.
+void Trainer::begin_again(const batch::Batch& batch) {
+  model_.forget();
+  const uint64_t index = batch.index;
+  const uint32_t seeds = batch.seeds;
+  if (source_.feeder.retry(/*from_its_start=*/true)) {
+    report_.note(fmt::format(
+        "batch {} did not fit with {} seeds at once; it begins again with less in memory",
+        index + 1, seeds));
+    return;
+  }
+  fail(ErrorKind::memory,
+       "computing one seed's neighbourhood does not fit into {}; lower --fanout or --hidden{}",
+       device_.is_cpu() ? "the limit" : "the device",
+       device_.is_cpu() ? ", or raise --memory" : ", or use --device cpu");
 }
 
 at::Tensor Trainer::forward_backward(const nn::BatchTensors& tensors, int64_t batch_seeds) {
@@ -228,38 +261,6 @@ at::Tensor Trainer::forward_backward(const nn::BatchTensors& tensors, int64_t ba
   times_.forward += std::chrono::duration<double>(middle - start).count();
   times_.backward += seconds_since(middle);
   return loss.sum;
-}
-
-// For a batch that there is no room for: the gradients of its parts, added up to those of `before`,
-// which may be none.
-at::Tensor Trainer::train_in_parts(const batch::Batch& batch, const at::Tensor& before) {
-  for (uint32_t parts = 2; parts / 2 < batch.seeds; parts *= 2) {
-    try {
-      model_.gradients().zero_();
-      if (before.defined()) model_.gradients().copy_(before);
-      at::Tensor sum;
-      for (uint32_t part = 0; part < parts; ++part) {
-        const auto bound = [&](uint64_t i) {
-          return static_cast<uint32_t>(i * batch.seeds / parts);
-        };
-        if (bound(part) == bound(part + 1)) continue;
-        const batch::Slice slice(batch, bound(part), bound(part + 1), job_.ledger);
-        const nn::BatchTensors tensors = to_device(view_tensors(slice.batch()), device_);
-        const at::Tensor loss = forward_backward(tensors, batch.whole);
-        sum = sum.defined() ? sum.add(loss) : loss;
-      }
-      report_.note(
-          fmt::format("batch {} did not fit and was computed in {} parts", batch.index + 1, parts));
-      return sum;
-    } catch (...) {
-      if (!is_shortage(std::current_exception())) throw;
-      model_.forget();
-    }
-  }
-  fail(ErrorKind::memory,
-       "computing one seed's neighbourhood does not fit into {}; lower --fanout or --hidden{}",
-       device_.is_cpu() ? "the limit" : "the device",
-       device_.is_cpu() ? ", or raise --memory" : ", or use --device cpu");
 }
 
 // Adds what is pending to the epoch's sum, in order, and ends the run at the first that is not a
@@ -290,7 +291,9 @@ void Trainer::finish_epoch() {
                      .lr = learning_rate()};
   const bool last = result.epoch == recipe_.epochs;
   const bool evaluated = last || result.epoch % recipe_.log_steps == 0;
+  const auto is_due = [&] { return !written_ || seconds_since(last_write_) > kLeastWriteSeconds; };
   if (evaluated) {
+    if (is_due()) write_checkpoints();  // an evaluation may take long, or have no room
     const std::array<const batch::Split*, 2> splits = {&data_.splits.valid, &data_.splits.test};
     const auto shares = accuracies(inference_, splits, report_);
     result.valid_accuracy = shares[0];
@@ -311,8 +314,7 @@ void Trainer::finish_epoch() {
   if (evaluated) judge(result);
   const bool named = job_.save_every > 0 && result.epoch % job_.save_every == 0;
   if (named) write_named_checkpoint();
-  const bool due = !written_ || seconds_since(last_write_) > kLeastWriteSeconds;
-  if (last || named || due) write_checkpoints();
+  if (last || named || is_due()) write_checkpoints();
 }
 
 // Whether this is the best epoch so far, by validation, or by loss where there is none; and what
@@ -328,8 +330,8 @@ void Trainer::judge(const EpochResult& result) {
     position_.best_loss = result.loss;
     position_.worse_in_a_row = 0;
     position_.plateau = 0;
-    best_ = make_checkpoint(model_, adam_, recipe_, store_, position_);
-    best_written_ = false;
+    best_.emplace(job_.save_dir / "best.pth");
+    write_torch_file(best_->file(), make_checkpoint(model_, adam_, recipe_, store_, position_));
     return;
   }
   ++position_.worse_in_a_row;
@@ -339,17 +341,25 @@ void Trainer::judge(const EpochResult& result) {
   }
 }
 
+// With the time since the epoch began, or since it was last counted.
+Position Trainer::position_now() const {
+  Position now = position_;
+  now.epoch_seconds += seconds_since(epoch_start_);
+  now.total_seconds += seconds_since(epoch_start_);
+  return now;
+}
+
 // best.pth first: if only one of the two reaches the disk, the run that resumes from last.pth will
 // find the same best again.
 void Trainer::write_checkpoints() {
   data_.check_unchanged();
   look_at_losses();
-  if (best_ && !best_written_) {
-    write_torch_file(job_.save_dir / "best.pth", *best_);
-    best_written_ = true;
+  if (best_) {
+    best_->commit();
+    best_.reset();
   }
   const fs::path last = job_.save_dir / "last.pth";
-  write_torch_file(last, make_checkpoint(model_, adam_, recipe_, store_, position_));
+  write_torch_file(last, make_checkpoint(model_, adam_, recipe_, store_, position_now()));
   last_good_ = last.string();
   last_write_ = Clock::now();
   written_ = true;

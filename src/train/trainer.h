@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "batch/packed_rows.h"
+#include "io/partial_file.h"
 #include "memory/timeline.h"
 #include "nn/adam.h"
 #include "nn/loss.h"
@@ -39,6 +41,7 @@ class Trainer {
     const Data& data;
     c10::Device device;
     const memory::Timeline& timeline;  // since before the data was loaded
+    uint64_t needed_bytes = 0;         // beside the lines
   };
   Trainer(const TrainJob& job, const Setting& setting);
 
@@ -53,16 +56,21 @@ class Trainer {
   double learning_rate() const;
   // One epoch or the rest of it; false when it was asked to stop on the way.
   bool train_epoch();
-  batch::PackedRows* rows_to_reuse(uint64_t batches);
-  // One batch, or a part of one; the step comes with the last.
-  void train_batch(FedBatch& fed);
+  batch::PackedRows* rows_to_reuse(uint64_t drawing, uint64_t batches);
+  // One batch, or a part of one; the step comes with the last. False where there was no room to
+  // compute it: it is then begun again, in smaller parts.
+  bool train_batch(FedBatch& fed);
   // Adds to the gradients; returns the sum of the losses, on the device.
   at::Tensor forward_backward(const nn::BatchTensors& tensors, int64_t batch_seeds);
-  at::Tensor train_in_parts(const batch::Batch& batch, const at::Tensor& before);
+  void begin_again(const batch::Batch& batch);
   void look_at_losses();
   void finish_epoch();
   void judge(const EpochResult& result);
+  // last.pth, and best.pth where there is a newer one.
   void write_checkpoints();
+  Position position_now() const;
+  // Saves what was learned, and says so with the error.
+  [[noreturn]] void save_and_fail(const Error& error);
   void write_named_checkpoint();
   bool wants_early_stop() const;
   // Returns the signal that came while the last figures were computed, else 0.
@@ -85,8 +93,7 @@ class Trainer {
   Source source_;
   Inference inference_;
   Position position_;
-  std::optional<Dict> best_;  // of the best epoch, where this process has seen it
-  bool best_written_ = true;
+  std::optional<io::PartialFile> best_;  // best.pth of a newer best epoch, not yet under its name
   struct PendingLoss {
     uint64_t batch = 0;
     uint64_t seeds = 0;

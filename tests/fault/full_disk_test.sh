@@ -21,5 +21,13 @@ goes_on a.plim disk/run $options
 # Evaluating with all neighbours under a tight limit puts the rows between the layers beside the checkpoints.
 least=$("$PLIMSOLL" plan a.plim $options --eval full --memory 1G --json | sed -n 's/^ *"minimum_bytes": \([0-9]*\),*$/\1/p')
 run timeout 60 "$PLIMSOLL" train a.plim $options --eval full --epochs 1 --memory "$least" --save-dir disk/full --quiet
-expect 5 "evaluating with all neighbours keeps" "disk/full" "--eval sampled"
+expect 5 "evaluating with all neighbours keeps" "disk/full" "--eval sampled" "What was learned until then is in disk/full/last.pth"
+# The epoch's batches are not lost: where there is room, only its evaluation is left to do.
+cp -r disk/full full
+run timeout 60 "$PLIMSOLL" train a.plim --resume full --epochs 1 --memory "$least" --quiet
+expect 0 "Epoch 001"
+losses() { grep '"loss"' "$1/results.json"; }
+run timeout 60 "$PLIMSOLL" train a.plim $options --eval full --epochs 1 --save-dir undisturbed --quiet
+expect 0 "Epoch 001"
+[ "$(losses full)" = "$(losses undisturbed)" ] || fail "another loss after the evaluation was refused"
 exit 0

@@ -256,7 +256,7 @@ TEST_P(GathererOf, GivesTheSameFromPackedRows) {
     gatherer->gather(gathering.window(), &packed);
     ASSERT_TRUE(gathering.as_expected());
     EXPECT_EQ(gatherer->counts().packed, packed_before);
-    packed.clear();
+    packed.begin(1);
     gathering.wipe();
     gatherer->gather(gathering.window(), &packed);
     ASSERT_TRUE(gathering.as_expected());

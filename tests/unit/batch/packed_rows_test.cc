@@ -67,10 +67,13 @@ TEST_P(PackedRowsOf, IsFoundByTheSameWantAlone) {
   expect_found(packed, {1, 3, 6});
 }
 
-TEST_P(PackedRowsOf, HasNothingOnceCleared) {
+TEST_P(PackedRowsOf, HasNothingOfAnotherDrawing) {
   PackedRows packed({folder_.path(), 2, GetParam()}, ledger_);
+  packed.begin(0);
   put(packed, {1, 10, 5});
-  packed.clear();
+  packed.begin(0);
+  expect_found(packed, {1, 10, 5});
+  packed.begin(1);
   EXPECT_FALSE(packed.has({1, 10, 5}));
   put(packed, {0, 10, 5});
   expect_found(packed, {0, 10, 5});

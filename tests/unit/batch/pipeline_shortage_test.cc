@@ -9,6 +9,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -316,7 +317,7 @@ TEST_F(PipelineInShortage, EndsOrFailsWithAnyLimitBelowTheLines) {
   EXPECT_GT(failed, 0);
 }
 
-TEST_F(PipelineInShortage, DroppingWhatIsReadyChangesNothing) {
+TEST_F(PipelineInShortage, MakesBatchesAgainAsTheyWere) {
   for (const Assembly& assembly : {kGcn, kSage}) {
     const auto whole = expected(assembly);
     for (const unsigned workers : {1U, 4U}) {
@@ -327,51 +328,84 @@ TEST_F(PipelineInShortage, DroppingWhatIsReadyChangesNothing) {
           const RandomStream random(round, workers);
           pipeline->start(pass());
           std::vector<BatchCopy> batches;
+          std::set<uint64_t> refused;
           in_time([&] {
             while (const Batch* batch = pipeline->take()) {
-              batches.emplace_back(*batch);
-              const uint64_t draw = random.at(batches.size());
+              const uint64_t draw = random.at(batch->index);
               if (draw % 4 == 0) std::this_thread::sleep_for(milliseconds(1));
-              if (draw % 3 == 0 || batches.size() + 1 == whole.size()) pipeline->drop_ready();
-              EXPECT_TRUE(BatchCopy(*batch) == batches.back()) << "what is out stays as it is";
+              const bool last = batch->index + 1 == whole.size();
+              if ((draw % 3 == 0 || last) && refused.insert(batch->index).second) {
+                EXPECT_TRUE(pipeline->make_again(batch, draw % 2 == 0));
+                EXPECT_TRUE(pipeline->one_at_a_time());
+                continue;
+              }
+              batches.emplace_back(*batch);
               pipeline->give_back(batch);
-              if (draw % 5 == 0) pipeline->drop_ready();
+              EXPECT_FALSE(pipeline->one_at_a_time());
             }
-            pipeline->drop_ready();
             return 0;
           });
           EXPECT_TRUE(batches == whole);
+          EXPECT_FALSE(refused.empty());
         }
       }
     }
   }
 }
 
-// After the last batch was made, too: those who made it must still be there.
-TEST_F(PipelineInShortage, MakesTheLastBatchesAgain) {
-  const auto whole = expected(kSage);
-  const auto pipeline = make(kSage, {.workers = 2, .slots = 20});
-  pipeline->start(pass());
-  std::this_thread::sleep_for(milliseconds(100));  // all of them are ready by now
-  pipeline->drop_ready();
-  EXPECT_TRUE(in_time([&] { return drain(*pipeline); }) == whole);
+// The seeds of all parts, in order, of a consumer that refuses more than `most` seeds at once.
+std::vector<uint32_t> seeds_taken(Pipeline& pipeline, uint32_t most, bool from_its_start) {
+  std::vector<uint32_t> seeds;
+  uint64_t batch_begin = 0;
+  while (const Batch* batch = pipeline.take()) {
+    if (batch->first_part()) batch_begin = from_its_start ? seeds.size() : batch_begin;
+    if (batch->seeds > most) {
+      EXPECT_TRUE(pipeline.make_again(batch, from_its_start));
+      if (from_its_start) seeds.resize(batch_begin);
+      continue;
+    }
+    seeds.insert(seeds.end(), batch->nodes.begin(), batch->nodes.begin() + batch->seeds);
+    pipeline.give_back(batch);
+  }
+  return seeds;
 }
 
-TEST_F(PipelineInShortage, WhatIsDroppedStaysAwayUntilTheNextIsTaken) {
+TEST_F(PipelineInShortage, MakesSmallerPartsUntilTheConsumerHasRoom) {
+  for (const bool from_its_start : {false, true}) {
+    const auto pipeline = make(kSage, {.workers = 3, .slots = 6});
+    pipeline->start(pass());
+    const auto wanted = in_time([&] { return seeds_taken(*pipeline, UINT32_MAX, false); });
+    for (const uint32_t most : {1U, 3U, 10U}) {
+      pipeline->start(pass());
+      EXPECT_EQ(in_time([&] { return seeds_taken(*pipeline, most, from_its_start); }), wanted);
+    }
+  }
+}
+
+TEST_F(PipelineInShortage, TriesASingleSeedAloneOnceMore) {
+  const auto pipeline = make(kSage, {.workers = 2, .slots = 6});
+  Pass single = pass();
+  single.batch_size = 1;
+  pipeline->start(single);
+  const Batch* batch = pipeline->take();
+  EXPECT_TRUE(pipeline->make_again(batch, true)) << "others were in memory";
+  batch = pipeline->take();
+  EXPECT_EQ(batch->index, 0U);
+  EXPECT_FALSE(pipeline->make_again(batch, true)) << "it was alone";
+}
+
+TEST_F(PipelineInShortage, HoldsNothingElseWhileABatchIsComputedAlone) {
   const uint64_t before = data_.ledger.used_bytes();
   const auto pipeline = make(kSage, {.workers = 2, .slots = 6});
   pipeline->start(pass());
   const Batch* batch = pipeline->take();
-  pipeline->drop_ready();
-  const uint64_t with_one = data_.ledger.used_bytes() - before;
-  EXPECT_GT(used_for("batches"), 0U);
-  EXPECT_EQ(used_for("sampling"), 0U);
-  EXPECT_EQ(with_one, used_for("batches"));
+  EXPECT_TRUE(pipeline->make_again(batch, false));
+  EXPECT_EQ(data_.ledger.used_bytes(), before);
+  batch = in_time([&] { return pipeline->take(); });
+  const uint64_t with_one = data_.ledger.used_bytes();
   std::this_thread::sleep_for(milliseconds(50));
-  EXPECT_EQ(data_.ledger.used_bytes() - before, with_one);
+  EXPECT_EQ(data_.ledger.used_bytes(), with_one) << "nothing is made beside it";
   pipeline->give_back(batch);
-  std::this_thread::sleep_for(milliseconds(50));
-  EXPECT_EQ(data_.ledger.used_bytes() - before, with_one);
   EXPECT_EQ(in_time([&] { return drain(*pipeline).size(); }), 9U);
 }
 

@@ -14,7 +14,6 @@
 #include <tuple>
 #include <vector>
 
-#include "batch/slice.h"
 #include "nn/loss.h"
 #include "train/small_graph.h"
 #include "train/small_run.h"
@@ -111,65 +110,6 @@ TEST_F(Feeding, HasNoBatchForAnEmptyList) {
   feeder_.start({.seeds = batch::Seeds::all(0), .batch_size = 2});
   EXPECT_EQ(feeder_.next().batch, nullptr);
 }
-
-// ---- parts of a batch ----
-
-class Parts : public testing::TestWithParam<std::tuple<ModelKind, int, recipe::Norm>> {};
-
-TEST_P(Parts, HaveGradientsThatAddUpToTheWhole) {
-  const auto [kind, layers, norm] = GetParam();
-  SmallGraph graph(400);
-  const Asked asked(400);
-  Source source(place_of(graph), graph.rows(), Hops{.fanout = std::vector<uint32_t>(layers, 3)},
-                batch::assembly_for(kind, norm));
-  source.feeder.start({.seeds = batch::Seeds::in_order(asked.nodes),
-                       .labels = asked.labels,
-                       .batch_size = 23,
-                       .key = 1,
-                       .gradients = true});
-  source.feeder.next();
-  source.feeder.done();
-  const batch::Batch& whole = *source.feeder.next().batch;
-  ASSERT_EQ(whole.seeds, 23U);
-  nn::Model model(shape_of(kind, layers), 1, kCpu);
-  nn::shake(model);
-  Step expected;
-  add_step(model, whole, whole.seeds, expected);
-  ASSERT_GT(nn::scale_of(expected.gradients), 1e-3);
-  for (const uint32_t parts : {2, 3, 5}) {
-    Step sum;
-    for (uint32_t part = 0; part < parts; ++part) {
-      const uint32_t first = part * whole.seeds / parts;
-      const uint32_t last = (part + 1) * whole.seeds / parts;
-      const batch::Slice slice(whole, first, last, graph.ledger());
-      EXPECT_EQ(slice.batch().seeds, last - first);
-      EXPECT_EQ(slice.batch().first_seed, whole.first_seed + first);
-      EXPECT_EQ(slice.batch().nodes[0], whole.nodes[first]);
-      EXPECT_LT(slice.batch().nodes.size(), whole.nodes.size());
-      add_step(model, slice.batch(), whole.seeds, sum);
-    }
-    EXPECT_LE(nn::distance(sum.gradients, expected.gradients),
-              1e-6 * nn::scale_of(expected.gradients))
-        << parts << " parts";
-    EXPECT_NEAR(sum.loss, expected.loss, 1e-6 * expected.loss) << parts << " parts";
-  }
-}
-
-INSTANTIATE_TEST_SUITE_P(Slice, Parts,
-                         testing::Values(std::tuple(ModelKind::gcn, 2, recipe::Norm::full),
-                                         std::tuple(ModelKind::gcn, 2, recipe::Norm::sampled),
-                                         std::tuple(ModelKind::gcn, 3, recipe::Norm::full),
-                                         std::tuple(ModelKind::gcn, 3, recipe::Norm::sampled),
-                                         std::tuple(ModelKind::sage, 2, recipe::Norm::full),
-                                         std::tuple(ModelKind::sage, 3, recipe::Norm::full),
-                                         std::tuple(ModelKind::gat, 2, recipe::Norm::full),
-                                         std::tuple(ModelKind::gat, 3, recipe::Norm::full)),
-                         [](const auto& test) {
-                           return std::string(recipe::name(std::get<0>(test.param))) +
-                                  std::to_string(std::get<1>(test.param)) +
-                                  (std::get<2>(test.param) == recipe::Norm::sampled ? "NormSampled"
-                                                                                    : "");
-                         });
 
 // ---- answers ----
 

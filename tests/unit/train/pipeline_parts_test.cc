@@ -1,4 +1,5 @@
-// A batch that the pipeline gives in parts for want of memory has the gradients of the whole.
+// A batch that the pipeline gives in parts for want of memory, its own or the trainer's, has the
+// gradients of the whole.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -27,7 +28,8 @@ class PartsOfThePipeline : public testing::TestWithParam<std::tuple<ModelKind, i
     std::vector<Step> steps;
     std::vector<int> parts;
   };
-  Run run(Source& source) {
+  // A trainer that has room for no more than `most_seeds` begins a larger batch again.
+  Run run(Source& source, uint32_t most_seeds = UINT32_MAX) {
     Run run;
     source.feeder.start({.seeds = batch::Seeds::in_order(asked_.nodes),
                          .labels = asked_.labels,
@@ -39,6 +41,12 @@ class PartsOfThePipeline : public testing::TestWithParam<std::tuple<ModelKind, i
       if (fed->batch->first_part()) {
         run.steps.emplace_back();
         run.parts.push_back(0);
+      }
+      if (fed->batch->seeds > most_seeds) {
+        EXPECT_TRUE(source.feeder.retry(/*from_its_start=*/true));
+        run.steps.pop_back();
+        run.parts.pop_back();
+        continue;
       }
       add_step(model_, *fed->batch, fed->batch->whole, run.steps.back());
       ++run.parts.back();
@@ -95,6 +103,22 @@ TEST_P(PartsOfThePipeline, HaveGradientsThatAddUpToTheWhole) {
   }
   EXPECT_GE(seen.size(), 3U) << "parts were of too few kinds";
   EXPECT_GT(*seen.rbegin(), 3);
+}
+
+TEST_P(PartsOfThePipeline, HaveThoseOfTheWholeWhereTheTrainerHadNoRoom) {
+  nn::shake(model_);
+  Source source = make_own_source();
+  const Run expected = run(source);
+  for (const uint32_t most_seeds : {200U, 63U, 1U}) {
+    const Run parts = run(source, most_seeds);
+    ASSERT_EQ(parts.steps.size(), expected.steps.size());
+    EXPECT_GE(parts.parts.front(), 250 / static_cast<int>(most_seeds));
+    for (size_t i = 0; i < parts.steps.size(); ++i) {
+      EXPECT_LE(nn::distance(parts.steps[i].gradients, expected.steps[i].gradients),
+                1e-6 * nn::scale_of(expected.steps[i].gradients));
+      EXPECT_NEAR(parts.steps[i].loss, expected.steps[i].loss, 1e-6 * expected.steps[i].loss);
+    }
+  }
 }
 
 }  // namespace

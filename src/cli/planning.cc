@@ -134,8 +134,9 @@ plan::Plan plan_prediction(const graph::Store& store, const recipe::Recipe& reci
   plan::Plan plan = plan::make_plan(Planner(store, run).question(recipe, left));
   if (!plan.fits) {
     fail(ErrorKind::memory,
-         "the limit is {}, and this prediction needs {} at least: {} for its output, which is held "
-         "in memory until it is written, the rest for the model and its batches; raise --memory",
+         "the limit is {}, and this prediction needs {} at least: {} to put its output in order, "
+         "the "
+         "rest for the model and its batches; raise --memory",
          format_bytes(room.limit_bytes), format_bytes_up(room.output_bytes + plan.minimum_bytes),
          format_bytes(room.output_bytes));
   }

@@ -53,7 +53,7 @@ plan::Plan plan_training(const graph::Store& store, const recipe::Recipe& recipe
                          const train::RunOptions& run, uint64_t limit_bytes);
 struct PredictionRoom {
   uint64_t limit_bytes = 0;
-  uint64_t output_bytes = 0;  // held until the end
+  uint64_t output_bytes = 0;  // to put the output in order
 };
 plan::Plan plan_prediction(const graph::Store& store, const recipe::Recipe& recipe,
                            const train::RunOptions& run, const PredictionRoom& room);

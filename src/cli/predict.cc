@@ -14,6 +14,8 @@
 #include "cli/planning.h"
 #include "cli/running.h"
 #include "cli/train_module.h"
+#include "feature/node_set.h"
+#include "io/file.h"
 #include "memory/limit.h"
 
 namespace plimsoll::cli {
@@ -75,18 +77,13 @@ uint64_t count_nodes(const graph::Store& store, train::SplitName split) {
   return nodes;
 }
 
-// What a row of the output takes in memory, with its ids and places.
-uint64_t row_bytes(train::Output output, const graph::Store& store, const recipe::Recipe& recipe) {
-  constexpr uint64_t kIds = 3 * sizeof(uint32_t);
-  switch (output) {
-    case train::Output::classes:
-      return kIds + 2 * sizeof(int64_t);
-    case train::Output::logits:
-      return kIds + sizeof(float) * store.meta().classes;
-    case train::Output::embeddings:
-      break;
-  }
-  return kIds + sizeof(float) * recipe.hidden;
+// What putting the output in order takes: the rows, a bit for every id, and the files they come
+// from.
+uint64_t output_bytes(const Options& options, const graph::Store& store, uint64_t nodes,
+                      const recipe::Recipe& recipe) {
+  return formats::NpyRows::bytes_needed(train::output_options(
+             output_of(options), options.out, nodes, {store.meta().classes, recipe.hidden})) +
+         feature::NodeSet::bytes_needed(store.meta().nodes) + 2 * io::kStreamBytes;
 }
 
 void predict(const Options& options) {
@@ -96,11 +93,12 @@ void predict(const Options& options) {
   const uint64_t nodes = count_nodes(store, split);
   const memory::Limit limit = training_limit(options.running);
   const train::Module& module = load_train_module();
-  const recipe::Recipe recipe = module.read_recipe(options.checkpoint);
+  recipe::Recipe recipe = module.read_recipe(options.checkpoint);
+  recipe.evaluation = options.evaluation.value_or(recipe.evaluation);
   batch::check_first_layer(store, recipe);
   const plan::Plan plan =
       plan_prediction(store, recipe, options.running.run,
-                      {limit.bytes, nodes * row_bytes(output_of(options), store, recipe)});
+                      {limit.bytes, output_bytes(options, store, nodes, recipe)});
   say(options.running, "store", describe(store));
   say(options.running, "model", options.checkpoint.string());
   say(options.running, "nodes", fmt::format("{}, {}", format_count(nodes), options.split));
@@ -111,7 +109,7 @@ void predict(const Options& options) {
                   .checkpoint = options.checkpoint,
                   .split = split,
                   .output = output_of(options),
-                  .evaluation = options.evaluation,
+                  .evaluation = recipe.evaluation,
                   .out = options.out,
                   .ids_out = options.ids_out,
                   .run = options.running.run,

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "formats/npy_rows.h"
 #include "graph/store.h"
 #include "memory/ledger.h"
 #include "plan/plan.h"
@@ -50,14 +51,26 @@ struct TrainJob {
   memory::Ledger& ledger;
 };
 
+// The file of a prediction. `columns` has those of the classes and of the hidden layer.
+struct OutputColumns {
+  uint64_t classes = 0;
+  uint64_t hidden = 0;
+};
+inline formats::NpyRows::Options output_options(Output output, const std::filesystem::path& path,
+                                                uint64_t rows, const OutputColumns& columns) {
+  if (output == Output::classes) return {path, formats::NpyType::int64, rows, 0};
+  return {path, formats::NpyType::float32, rows,
+          output == Output::logits ? columns.classes : columns.hidden};
+}
+
 struct PredictJob {
   const graph::Store& store;
   std::filesystem::path checkpoint;
   SplitName split = SplitName::test;
   Output output = Output::classes;
-  std::optional<recipe::Evaluation> evaluation;  // as in training where not given
-  std::filesystem::path out;                     // .npy; rows by ascending original id
-  std::filesystem::path ids_out;                 // .npy of those ids; empty = not written
+  recipe::Evaluation evaluation = recipe::Evaluation::sampled;
+  std::filesystem::path out;      // .npy; rows by ascending original id
+  std::filesystem::path ids_out;  // .npy of those ids; empty = not written
   RunOptions run;
   plan::Plan plan;
   memory::Ledger& ledger;

@@ -17,7 +17,7 @@ struct BrokenDevice final : c10::impl::DeviceGuardImplInterface {
   void setDevice(c10::Device /*device*/) const override {}
   void uncheckedSetDevice(c10::Device /*device*/) const noexcept override {}
   c10::Stream getStream(c10::Device device) const noexcept override {
-    return {c10::Stream::DEFAULT, device};
+    return c10::Stream(c10::Stream::DEFAULT, device);
   }
   c10::Stream exchangeStream(c10::Stream stream) const noexcept override { return stream; }
   c10::DeviceIndex deviceCount() const noexcept override { return 1; }

@@ -134,7 +134,7 @@ void write_ids(const PredictJob& job, const Asked& asked) {
 
 void predict(const PredictJob& job) {
   const TensorMemory tensors(job.ledger);
-  const Checkpoint checkpoint = read_checkpoint(job.checkpoint);
+  const Checkpoint checkpoint = read_checkpoint(job.checkpoint, job.ledger);
   check_fit(checkpoint, job);
   if (job.output == Output::embeddings && checkpoint.shape.layers < 2) {
     fail(ErrorKind::usage, "--embeddings: a model of one layer has none");

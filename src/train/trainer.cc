@@ -87,7 +87,7 @@ int Trainer::run() {
 
 void Trainer::resume() {
   const fs::path file = job_.save_dir / "last.pth";
-  const Checkpoint checkpoint = read_checkpoint(file);
+  const Checkpoint checkpoint = read_checkpoint(file, job_.ledger);
   if (!(checkpoint.shape == model_.shape())) {
     fail(ErrorKind::input, "{} holds {}, this run is {}: not the same model or data set",
          file.string(), describe(checkpoint.shape), describe(model_.shape()));

@@ -1,17 +1,20 @@
 #!/bin/sh
-# fuzz.sh PARSER BUILD_FOLDER SECONDS: fuzzes one parser, starting from the golden files of its format.
+# fuzz.sh PARSER BUILD_FOLDER SECONDS: fuzzes one parser, starting from real files of its format.
 set -eu
 parser=$1
 program=$2/tests/fuzz/${parser}_fuzz
 seconds=$3
-golden=$(dirname "$0")/../tests/golden
+here=$(dirname "$0")
+golden=$here/../tests/golden
 case $parser in
   npy) seeds=$golden/ogb_npy/raw ;;
   zip) seeds=$golden/ogb_npz/raw ;;
   csv) seeds=$golden/csv ;;
   meta) seeds=$golden/tiny.plim ;;
+  settings | catalog) seeds=$here/../examples ;;
+  pickle | recipe | journal | log | meter) seeds=$here/../tests/fuzz/seeds/$parser ;;
   *)
-    echo "unknown parser $parser: npy, zip, csv or meta" >&2
+    echo "unknown parser $parser: npy, zip, csv, meta, settings, catalog, pickle, recipe, journal, log or meter" >&2
     exit 2
     ;;
 esac

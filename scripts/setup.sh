@@ -6,6 +6,7 @@ set -eu
 packages="
   cmake ninja-build g++ pkg-config
   libcli11-dev libfmt-dev nlohmann-json3-dev zlib1g-dev libzip-dev libxxhash-dev liburing-dev libsqlite3-dev
+  libre2-dev
   libgtest-dev libgmock-dev
   clang clang-format clang-tidy
   libbenchmark-dev

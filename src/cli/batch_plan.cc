@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/units.h"
+#include "cli/print.h"
 #include "experiment/expected_time.h"
 
 namespace plimsoll::cli {
@@ -28,14 +29,11 @@ std::string command_line(const Batch& batch, const Source& source, const experim
 
 // "epochs int 10, 5 to 15": as they are drawn.
 std::string describe(const Hyperparameter& parameter) {
-  const auto text = [&](double number) {
-    return experiment::text_of({.number = number, .whole = parameter.whole});
-  };
   std::string line =
       fmt::format("{} {} {}", parameter.name, parameter.whole ? "int" : "float",
-                  parameter.default_value ? text(*parameter.default_value) : "without default");
+                  parameter.default_value ? text_of(*parameter.default_value) : "without default");
   if (parameter.has_range) {
-    line += fmt::format(", {} to {}{}", text(parameter.low), text(parameter.high),
+    line += fmt::format(", {} to {}{}", text_of(parameter.low), text_of(parameter.high),
                         parameter.log_uniform ? " log_uniform" : "");
   }
   if (parameter.zero_probability > 0) {
@@ -47,7 +45,7 @@ std::string describe(const Hyperparameter& parameter) {
 }  // namespace
 
 void print_plan(const Batch& batch, const Source& source) {
-  fmt::print("{}  seed {}\n", experiment::describe_plan(batch.settings), source.seed);
+  print("{}  seed {}\n", experiment::describe_plan(batch.settings), source.seed);
 }
 
 void print_dry_run(const Batch& batch, const Source& source, const std::filesystem::path& results) {
@@ -58,24 +56,23 @@ void print_dry_run(const Batch& batch, const Source& source, const std::filesyst
   for (const Experiment& experiment : batch.queue) {
     const auto seconds = expected.of(experiment);
     all.add(seconds);
-    fmt::print("{}, expected time {}\n  {}\n  {}\n", experiment.folder,
-               seconds ? "about " + format_seconds(*seconds) : "unknown",
-               describe(experiment.training.values),
-               command_line(batch, source, experiment.training));
+    print("{}, expected time {}\n  {}\n  {}\n", experiment.folder,
+          seconds ? "about " + format_seconds(*seconds) : "unknown",
+          describe(experiment.training.values), command_line(batch, source, experiment.training));
     if (experiment.background) {
-      fmt::print("  beside it: {}\n", command_line(batch, source, *experiment.background));
+      print("  beside it: {}\n", command_line(batch, source, *experiment.background));
     }
   }
-  fmt::print("expected time of the batch, by medians of earlier runs: {}\n", describe(all));
+  print("expected time of the batch, by medians of earlier runs: {}\n", describe(all));
 }
 
 void print_catalog(const experiment::Catalog& catalog) {
   for (const auto& repository : catalog.repositories) {
-    fmt::print("{}:", repository.name);
-    for (const auto& model : repository.models) fmt::print(" {}", model);
-    fmt::print("\n");
+    print("{}:", repository.name);
+    for (const auto& model : repository.models) print(" {}", model);
+    print("\n");
     for (const auto& parameter : repository.hyperparameters) {
-      fmt::print("  {}\n", describe(parameter));
+      print("  {}\n", describe(parameter));
     }
   }
 }

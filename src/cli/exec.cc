@@ -19,6 +19,7 @@
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/gpu_use.h"
+#include "cli/print.h"
 #include "cli/running.h"
 #include "diagnosis/last_run.h"
 #include "diagnosis/verdict.h"
@@ -50,7 +51,7 @@ struct Options {
 };
 
 void say(const std::string& text) {
-  fmt::print(stderr, "plimsoll exec: {}{}", text, text.ends_with('\n') ? "" : "\n");
+  print_to(stderr, "plimsoll exec: {}{}", text, text.ends_with('\n') ? "" : "\n");
 }
 
 process::RunOptions run_options(const Options& options, GpuUse& gpus) {
@@ -132,7 +133,7 @@ void write_results(const Options& options, const Evidence& evidence, const Verdi
 void print_verdict(const Options& options, const Verdict& verdict) {
   const bool good = verdict.cause == diagnosis::Cause::success;
   if (options.quiet || (good && isatty(STDERR_FILENO) == 0)) return;
-  fmt::print(stderr, "{}\n", diagnosis::describe(verdict));
+  print_to(stderr, "{}\n", diagnosis::describe(verdict));
 }
 
 void exec(const Options& options) {

@@ -14,6 +14,7 @@
 #include "base/units.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "cli/print.h"
 #include "diagnosis/circumstances.h"
 #include "diagnosis/last_run.h"
 #include "diagnosis/verdict.h"
@@ -32,7 +33,7 @@ struct Options {
   bool json = false;
 };
 
-void print(const ordered_json& json) {
+void print_json(const ordered_json& json) {
   fmt::print("{}\n", json.dump(2, ' ', false, ordered_json::error_handler_t::replace));
 }
 
@@ -55,8 +56,8 @@ std::string last_line(std::string text) {
 }
 
 void print_verdict(const diagnosis::Verdict& verdict, const std::string& circumstance) {
-  fmt::print("{}\n", diagnosis::describe(verdict));
-  if (!circumstance.empty()) fmt::print("  here, now: {}\n", circumstance);
+  print("{}\n", diagnosis::describe(verdict));
+  if (!circumstance.empty()) print("  here, now: {}\n", circumstance);
 }
 
 void explain_log(const Options& options) {
@@ -65,17 +66,17 @@ void explain_log(const Options& options) {
   if (!verdict) {
     const std::string end = last_line(text);
     if (options.json) {
-      print({{"log", options.subject}, {"verdict", nullptr}, {"last_line", end}});
+      print_json({{"log", options.subject}, {"verdict", nullptr}, {"last_line", end}});
     } else {
-      fmt::print("{} holds no sign of a failure that we know.\nIts last line: {}\n",
-                 options.subject, end.empty() ? "(it is empty)" : end);
-      fmt::print("The exit code says more: plimsoll explain CODE\n");
+      print("{} holds no sign of a failure that we know.\nIts last line: {}\n", options.subject,
+            end.empty() ? "(it is empty)" : end);
+      print("The exit code says more: plimsoll explain CODE\n");
     }
     return;
   }
   const std::string now = diagnosis::circumstance_of(verdict->cause, diagnosis::look_around());
   if (options.json) {
-    print({{"log", options.subject}, {"verdict", to_json(*verdict)}, {"now", now}});
+    print_json({{"log", options.subject}, {"verdict", to_json(*verdict)}, {"now", now}});
   } else {
     print_verdict(*verdict, now);
   }
@@ -87,19 +88,19 @@ void explain_last(const Options& options) {
   const std::string now =
       is_good ? "" : diagnosis::circumstance_of(run.verdict.cause, diagnosis::look_around());
   if (options.json) {
-    print({{"command", run.command}, {"verdict", to_json(run.verdict)}, {"now", now}});
+    print_json({{"command", run.command}, {"verdict", to_json(run.verdict)}, {"now", now}});
     return;
   }
-  fmt::print("{}\n", run.command);
+  print("{}\n", run.command);
   print_verdict(run.verdict, now);
 }
 
 void explain_code(const diagnosis::Code& code, const Options& options) {
   const auto explanation = diagnosis::explain(code, diagnosis::look_around());
   if (options.json) {
-    print(to_json(explanation));
+    print_json(to_json(explanation));
   } else {
-    fmt::print("{}\n", diagnosis::describe(explanation));
+    print("{}\n", diagnosis::describe(explanation));
   }
 }
 

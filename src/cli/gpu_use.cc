@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "cli/print.h"
 #include "memory/host.h"
 #include "process/orphans.h"
 #include "process/process_ref.h"
@@ -49,7 +50,7 @@ gate::Surroundings surroundings(meter::Gpus& gpus) {
               [](double seconds) {
                 std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
               },
-          .say = [](const std::string& text) { fmt::print(stderr, "plimsoll exec: {}\n", text); }};
+          .say = [](const std::string& text) { print_to(stderr, "plimsoll exec: {}\n", text); }};
 }
 
 }  // namespace
@@ -92,9 +93,9 @@ void GpuUse::leave() try {
   const gate::Release release =
       gate::wait_until_released(before_, kReturnPatienceSeconds, surroundings(driver()));
   at_end_ = release.gpus;
-  if (!release.back) fmt::print(stderr, "plimsoll exec: {}\n", release.reason);
+  if (!release.back) print_to(stderr, "plimsoll exec: {}\n", release.reason);
 } catch (const Error& error) {  // the command has run: its end is still to be told
-  fmt::print(stderr, "plimsoll exec: {}\n", error.what());
+  print_to(stderr, "plimsoll exec: {}\n", error.what());
 }
 
 }  // namespace plimsoll::cli

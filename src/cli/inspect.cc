@@ -17,6 +17,7 @@
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/help.h"
+#include "cli/print.h"
 #include "graph/store.h"
 #include "graph/summary.h"
 #include "memory/ledger.h"
@@ -55,11 +56,11 @@ double share_of(uint64_t part, uint64_t whole) {
 void print_with_bar(const std::string& text, double share) {
   std::string line = "  " + text + "  " + render_bar(share, kBarWidth);
   line.erase(line.find_last_not_of(' ') + 1);
-  fmt::print("{}\n", line);
+  print("{}\n", line);
 }
 
 void print_field(std::string_view name, const std::string& value) {
-  fmt::print("  {:<{}}{}\n", name, kValueColumn - 2, value);
+  print("  {:<{}}{}\n", name, kValueColumn - 2, value);
 }
 
 // "synth (edges 160000, seed 7)": the source's name and, of a generator, its parameters.
@@ -80,7 +81,7 @@ std::string describe_source(const nlohmann::json& source) {
 
 void print_shape(const graph::Store& store) {
   const graph::Meta& meta = store.meta();
-  fmt::print("{}\n", store.folder().string());
+  print("{}\n", store.folder().string());
   print_field("source", wrap(describe_source(meta.source), kValueColumn));
   print_field("nodes", format_count(meta.nodes));
   print_field("edges", fmt::format("{}, {}", format_count(meta.edges), name(meta.direction)));

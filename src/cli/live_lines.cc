@@ -6,6 +6,8 @@
 
 #include <cstdio>
 
+#include "base/utf8.h"
+
 namespace plimsoll::cli {
 namespace {
 
@@ -38,13 +40,17 @@ std::string LiveLines::erase() {
   return text;
 }
 
-void LiveLines::say(const std::string& text) { fmt::print(stderr, "{}{}\n", erase(), text); }
+void LiveLines::say(const std::string& text) {
+  fmt::print(stderr, "{}{}\n", erase(), printable(text));
+}
 
 void LiveLines::show(const std::vector<std::string>& lines) {
   if (!on_terminal_) return;
   const size_t columns = terminal_columns() - 1;  // a full line would wrap
   std::string text = erase();
-  for (const std::string& line : lines) text += fmt::format("{}\n", cut_to(line, columns));
+  for (const std::string& line : lines) {
+    text += fmt::format("{}\n", cut_to(printable_line(line), columns));
+  }
   shown_ = lines.size();
   fmt::print(stderr, "{}", text);
   std::fflush(stderr);

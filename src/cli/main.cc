@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "base/utf8.h"
 #include "cli/command.h"
 #include "cli/help.h"
 #include "cli/suggest.h"
@@ -69,7 +70,7 @@ void parse_and_run(CLI::App& app, int argc, char** argv) {
 // Plain stdio: nothing may throw while an error is reported.
 int report(const CLI::App& app, const std::string& message, int code) {
   std::fflush(stdout);
-  std::fputs(fmt::format("{}: {}\n", given_command(app), message).c_str(), stderr);
+  std::fputs(printable(fmt::format("{}: {}\n", given_command(app), message)).c_str(), stderr);
   return code;
 }
 

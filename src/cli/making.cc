@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "cli/arguments.h"
+#include "cli/print.h"
 #include "memory/usage.h"
 
 namespace plimsoll::cli {
@@ -109,7 +110,7 @@ Making::Making(const MakingOptions& options)
 
 void Making::headline(const std::string& text) const {
   if (options_.quiet || options_.json) return;
-  fmt::print("{}\n", text);
+  print("{}\n", text);
   std::fflush(stdout);  // before the progress that follows on stderr
 }
 

@@ -15,6 +15,7 @@
 #include "base/units.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "cli/print.h"
 #include "meter/gpus.h"
 
 namespace plimsoll::cli {
@@ -91,11 +92,11 @@ std::string dump(const ordered_json& object) {
 
 void print_table(const std::vector<Orphan>& orphans, const GpuMemory& held) {
   constexpr const char* kRow = "{:>8}  {:>13}  {:>10}  {:>10}  {:<28}  {}\n";
-  fmt::print(kRow, "PID", "SINCE", "RAM", "GPU", "RUN", "COMMAND");
+  print(kRow, "PID", "SINCE", "RAM", "GPU", "RUN", "COMMAND");
   for (const Orphan& orphan : orphans) {
-    fmt::print(kRow, orphan.process.pid, format_seconds(age_seconds(orphan)),
-               format_bytes(orphan.process.resident_bytes), gpu_column(held, orphan.process.pid),
-               orphan.run, shortened(orphan.command));
+    print(kRow, orphan.process.pid, format_seconds(age_seconds(orphan)),
+          format_bytes(orphan.process.resident_bytes), gpu_column(held, orphan.process.pid),
+          printable_line(orphan.run), shortened(printable_line(orphan.command)));
   }
 }
 
@@ -107,10 +108,10 @@ void list(const Options& options) {
     for (const Orphan& orphan : orphans) array.push_back(to_json(orphan, held));
     fmt::print("{}\n", dump({{"orphans", array}}));
   } else if (orphans.empty()) {
-    fmt::print("nothing is left of any run\n");
+    print("nothing is left of any run\n");
   } else {
     print_table(orphans, gpu_memory());
-    fmt::print("plimsoll orphans --kill ends them\n");
+    print("plimsoll orphans --kill ends them\n");
   }
 }
 
@@ -123,9 +124,9 @@ void kill(const Options& options) {
                              {"groups_removed", cleared.groups_removed},
                              {"left", left}}));
   } else {
-    fmt::print("ended {} process{}, removed {} control group{}\n", cleared.ended,
-               cleared.ended == 1 ? "" : "es", cleared.groups_removed,
-               cleared.groups_removed == 1 ? "" : "s");
+    print("ended {} process{}, removed {} control group{}\n", cleared.ended,
+          cleared.ended == 1 ? "" : "es", cleared.groups_removed,
+          cleared.groups_removed == 1 ? "" : "s");
   }
   if (cleared.left.empty()) return;
   print_table(cleared.left, gpu_memory());

@@ -7,15 +7,15 @@
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "base/error.h"
+#include "base/json.h"
 #include "base/units.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "cli/print.h"
 #include "cli/run_folder.h"
 #include "experiment/batch.h"
 #include "experiment/energy_outputs.h"
@@ -202,7 +202,7 @@ Configurations configurations_of(const Merged& merged) {
     }
     ++one.succeeded;
     one.seconds.add(result.last.seconds);
-    for (const auto& [name, value] : result.last.metrics) one.metrics[name].add(value);
+    for (const auto& [name, value] : result.last.metrics) one.metrics[name].add(value.number);
   }
   return all;
 }
@@ -238,9 +238,9 @@ void print_configurations(const Merged& merged) {
   const Configurations all = configurations_of(merged);
   const std::set<std::string> missing = missing_everywhere(all);
   for (const auto& [name, one] : all) {
-    fmt::print("{}\n  {}\n  energy: {}\n", name, describe(one), one.energy.text(missing));
+    print("{}\n  {}\n  energy: {}\n", name, describe(one), one.energy.text(missing));
   }
-  for (const std::string& reason : missing) fmt::print("energy unavailable, {}\n", reason);
+  for (const std::string& reason : missing) print("energy unavailable, {}\n", reason);
 }
 
 // Each once, whatever it is called.
@@ -267,8 +267,8 @@ void print_results(const Options& options) {
   } else if (options.json) {
     auto all = nlohmann::ordered_json::array();
     for (const auto& [made, result] : merged.finished) {
-      all.push_back(
-          nlohmann::ordered_json::parse(experiment::experiment_json(made, result, {result.last})));
+      all.push_back(read_json<nlohmann::ordered_json>(
+          experiment::experiment_json(made, result, {result.last}), made.folder));
     }
     fmt::print("{}\n", all.dump(2));
   } else if (merged.finished.empty()) {

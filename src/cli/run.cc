@@ -1,17 +1,18 @@
 // plimsoll run: a batch of experiments, each under exec's guarantees, all of it in a journal.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <random>
 #include <string>
 #include <vector>
 
-#include "base/error.h"
+#include "base/json.h"
+#include "base/small_file.h"
 #include "base/units.h"
 #include "cli/arguments.h"
 #include "cli/batch_plan.h"
@@ -71,9 +72,8 @@ void say(const std::string& text) { screen().say(text); }
 
 std::string read_whole(const std::string& file, const std::string& what) {
   if (fs::is_directory(file)) fail(ErrorKind::io, "{} {} is a folder", what, file);
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) fail_errno("read", fmt::format("{} {}", what, file), errno);
-  return {std::istreambuf_iterator<char>(stream), {}};
+  if (access(file.c_str(), R_OK) != 0) fail_errno("read", fmt::format("{} {}", what, file), errno);
+  return read_small_file(file, JsonLimits().bytes);
 }
 
 std::string find_catalog(const Options& options) {
@@ -250,9 +250,15 @@ void resume(const Options& options) {
   const Source source = experiment::source_of(journal.settings());
   Problems known(source.lenient);
   Batch batch = experiment::read_batch(source, known);
+  if (known.errors() > 0) {
+    report(known);
+    fail(ErrorKind::input, "the files that {} was begun with cannot be used; begin a new run",
+         folder.string());
+  }
   for (const auto& entry : journal.entries()) {
     batch.queue.push_back(experiment::experiment_of(entry.plan));
   }
+  experiment::check_queue(batch);
   drive(options,
         {.folder = folder,
          .gpus = claim_gpus(options.gpus.empty() ? source.gpus : options.gpus, waiting)},

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "cli/arguments.h"
+#include "cli/print.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -72,7 +73,7 @@ void check_writable(const char* option, const std::filesystem::path& file, bool 
 
 void say(const RunningOptions& options, const std::string& topic, const std::string& text) {
   if (options.run.quiet) return;
-  fmt::print("  {:<9} {}\n", topic, text);
+  print("  {:<9} {}\n", topic, text);
   std::fflush(stdout);  // before the bars that follow on stderr
 }
 

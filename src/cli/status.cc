@@ -11,6 +11,7 @@
 
 #include "cli/command.h"
 #include "cli/machine_now.h"
+#include "cli/print.h"
 #include "cli/run_folder.h"
 #include "experiment/expected_time.h"
 #include "experiment/progress.h"
@@ -56,7 +57,7 @@ void print_failures(const KnownRun& run) {
     if (run.entries[i].result.empty()) continue;
     const auto result = experiment::result_of(run.entries[i].result);
     if (result.success) continue;
-    fmt::print("  failed  {}: {}\n", run.queue[i].folder, result.last.headline);
+    print("  failed  {}: {}\n", run.queue[i].folder, result.last.headline);
   }
 }
 
@@ -82,19 +83,19 @@ void print_status(const Options& options) {
     std::erase_if(waiting, [&](const auto* one) { return one->folder == last->experiment; });
   }
   progress.time_left = time_left(waiting, progress.running, expected);
-  fmt::print("{}: {}\n", run.folder.string(), state_of(run, progress));
+  print("{}: {}\n", run.folder.string(), state_of(run, progress));
   print_failures(run);
   if (run.driven) {
     for (const auto& line : lines_of(progress, MachineWatch("all").read())) {
-      fmt::print("{}\n", line);
+      print("{}\n", line);
     }
     return;
   }
-  fmt::print("  {}\n", describe_counts(progress));
-  if (last) fmt::print("  interrupted: {}, attempt {}\n", last->experiment, last->attempt);
+  print("  {}\n", describe_counts(progress));
+  if (last) print("  interrupted: {}, attempt {}\n", last->experiment, last->attempt);
   const std::string resume = resume_command(run.folder);
-  if (progress.left > 0) fmt::print("  go on with: {}\n", resume);
-  if (progress.failed > 0) fmt::print("  run the failed ones again: {} --retry-failed\n", resume);
+  if (progress.left > 0) print("  go on with: {}\n", resume);
+  if (progress.failed > 0) print("  run the failed ones again: {} --retry-failed\n", resume);
 }
 
 }  // namespace

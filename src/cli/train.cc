@@ -14,6 +14,7 @@
 #include "cli/data_root.h"
 #include "cli/import.h"
 #include "cli/planning.h"
+#include "cli/print.h"
 #include "cli/save_folder.h"
 #include "cli/train_module.h"
 #include "cli/train_options.h"
@@ -31,8 +32,8 @@ void find_store(TrainOptions& options) {
   check_train_library();
   const RunningOptions& running = options.running;
   if (!running.run.quiet) {
-    fmt::print("{} is imported into {} first; later runs take that\n", found.import_from.string(),
-               found.store.string());
+    print("{} is imported into {} first; later runs take that\n", found.import_from.string(),
+          found.store.string());
   }
   import_ogb(found.import_from, {.out = found.store,
                                  .memory_bytes = running.memory_bytes,

@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <fstream>
-#include <nlohmann/json.hpp>
 #include <variant>
 
-#include "base/error.h"
+#include "base/json.h"
+#include "base/small_file.h"
 
 namespace plimsoll::diagnosis {
 namespace {
@@ -91,25 +90,25 @@ std::filesystem::path last_run_file(const memory::Host& host) {
 }
 
 LastRun read_last_run(const std::filesystem::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) {
+  if (!std::filesystem::exists(file)) {
     fail(ErrorKind::io, "there is no last run: {} is missing; plimsoll exec -- COMMAND writes it",
          file.empty() ? "~/.local/state/plimsoll/last.json" : file.string());
   }
-  const auto root = ordered_json::parse(stream, nullptr, /*allow_exceptions=*/false);
-  try {
+  const auto take = [](const ordered_json& root) -> LastRun {
     const auto& verdict = root.at("verdict");
     const auto cause = cause_named(verdict.at("cause").get<std::string>());
-    if (!cause)
-      fail(ErrorKind::input, "{}: unknown cause {}", file.string(), verdict["cause"].dump());
+    if (!cause) fail(ErrorKind::input, "unknown cause {}", verdict.at("cause").dump());
     return {.command = fmt::format(
                 "{}", fmt::join(root.at("command").get<std::vector<std::string>>(), " ")),
             .verdict = {.cause = *cause,
                         .headline = verdict.at("headline").get<std::string>(),
                         .evidence = verdict.at("evidence").get<std::string>(),
                         .next_step = verdict.at("next_step").get<std::string>()}};
-  } catch (const nlohmann::json::exception& error) {
-    fail(ErrorKind::input, "{} is no result of plimsoll exec: {}", file.string(), error.what());
+  };
+  try {
+    return from_json<ordered_json>(read_small_file(file, JsonLimits().bytes), "it", take);
+  } catch (const Error& error) {
+    fail(error.kind(), "{} is no result of plimsoll exec: {}", file.string(), error.what());
   }
 }
 

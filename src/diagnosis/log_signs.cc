@@ -267,7 +267,7 @@ std::vector<Finding> find_signs(std::string_view output) {
     const auto sign = sign_of(line, part == Tracebacks::Part::exception);
     if (!sign) continue;
     finding.sign = *sign;
-    finding.subject = subject_of(*sign, line);
+    finding.subject = subject_of(*sign, line).substr(0, kMostLineBytes);
     findings.push_back(std::move(finding));
   }
   return findings;

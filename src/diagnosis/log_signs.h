@@ -34,7 +34,7 @@ enum class Sign {
 struct Finding {
   Sign sign = Sign::python_exception;
   std::string line;      // trimmed, at most 1000 characters
-  std::string subject;   // the module, library or command that is missing; else empty
+  std::string subject;   // the module, library or command that is missing, cut like the line
   std::string place;     // "train.py, line 41": where a Python exception came from; else empty
   bool chained = false;  // an exception that was raised because of the one before
   size_t number = 0;     // of the line, from 1

@@ -5,12 +5,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
-#include "base/error.h"
+#include "base/json.h"
+#include "base/small_file.h"
 #include "base/units.h"
 #include "energy/report_json.h"
-#include "memory/host.h"
 
 namespace plimsoll::energy {
 namespace {
@@ -112,21 +111,26 @@ void save(const Baseline& baseline, const std::filesystem::path& file) {
   if (!stream) fail_errno("write", file.string(), errno);
 }
 
+Baseline baseline_from(std::string_view text, std::string_view name) {
+  return from_json<Json>(text, name, [](const Json& json) {
+    Baseline baseline{.measured_at = json.value("measured_at", 0.0),
+                      .seconds = json.value("seconds", 0.0),
+                      .package_watts = number_in(json, "cpu_package_watts"),
+                      .memory_watts = number_in(json, "cpu_memory_watts"),
+                      .gpus = {},
+                      .disturbed_because = json.value("disturbed_because", "")};
+    for (const Json& gpu : json.value("gpus", Json::array())) {
+      baseline.gpus.push_back({.uuid = gpu.value("uuid", ""),
+                               .counter_watts = number_in(gpu, "counter_watts"),
+                               .integral_watts = number_in(gpu, "integral_watts")});
+    }
+    return baseline;
+  });
+}
+
 std::optional<Baseline> load_baseline(const std::filesystem::path& file) {
-  const Json json = Json::parse(memory::read_text(file).value_or(""), nullptr, false);
-  if (!json.is_object()) return {};
-  Baseline baseline{.measured_at = json.value("measured_at", 0.0),
-                    .seconds = json.value("seconds", 0.0),
-                    .package_watts = number_in(json, "cpu_package_watts"),
-                    .memory_watts = number_in(json, "cpu_memory_watts"),
-                    .gpus = {},
-                    .disturbed_because = json.value("disturbed_because", "")};
-  for (const Json& gpu : json.value("gpus", Json::array())) {
-    baseline.gpus.push_back({.uuid = gpu.value("uuid", ""),
-                             .counter_watts = number_in(gpu, "counter_watts"),
-                             .integral_watts = number_in(gpu, "integral_watts")});
-  }
-  return baseline;
+  if (!std::filesystem::exists(file)) return {};
+  return baseline_from(read_small_file(file, JsonLimits().bytes), file.string());
 }
 
 }  // namespace plimsoll::energy

@@ -37,6 +37,9 @@ std::string describe(const Baseline& baseline);
 
 // In the run's folder, so that a resumed batch has the same. Throws Error{io, disk}.
 void save(const Baseline& baseline, const std::filesystem::path& file);
+// What save() wrote; throws Error{input} with `name` for any other text.
+Baseline baseline_from(std::string_view text, std::string_view name);
+// Nothing where there is no such file.
 std::optional<Baseline> load_baseline(const std::filesystem::path& file);
 
 }  // namespace plimsoll::energy

@@ -1,6 +1,6 @@
 #include "energy/report_json.h"
 
-#include <nlohmann/json.hpp>
+#include "base/json.h"
 
 namespace plimsoll::energy {
 namespace {
@@ -61,15 +61,20 @@ Json gpu_json(const GpuFigures& gpu) {
           {"utilization_percent", range_json(gpu.percent)}};
 }
 
+template <typename T>
+T count_in(const Json& json, const char* key) {
+  return json.contains(key) ? whole_in<T>(json, key) : 0;
+}
+
 GpuFigures gpu_from(const Json& json) {
-  return {.index = json.value("index", 0U),
+  return {.index = count_in<unsigned>(json, "index"),
           .uuid = json.value("uuid", ""),
           .name = json.value("name", ""),
           .energy = figure_from(json, "energy"),
           .counter = figure_from(json, "counter"),
           .integral = figure_from(json, "integral"),
-          .counter_resets = json.value("counter_resets", 0U),
-          .samples = json.value("samples", uint64_t{0}),
+          .counter_resets = count_in<unsigned>(json, "counter_resets"),
+          .samples = count_in<uint64_t>(json, "samples"),
           .watts = range_from(json, "power_watts"),
           .celsius = range_from(json, "temperature_celsius"),
           .percent = range_from(json, "utilization_percent")};

@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <nlohmann/json.hpp>
 #include <set>
 
-#include "memory/host.h"
+#include "base/json.h"
+#include "base/small_file.h"
+#include "experiment/table.h"
 
 namespace plimsoll::experiment {
 namespace {
@@ -64,23 +65,27 @@ std::string to_text(const Source& source) {
 }
 
 Source source_of(const std::string& text) {
-  const Json json = Json::parse(text);
-  Source source{.catalog_file = json.at("catalog_file"),
-                .catalog_text = json.at("catalog_text"),
-                .settings_file = json.at("settings_file"),
-                .settings_text = json.at("settings_text"),
-                .words = {.repository = json.at("repository"),
-                          .model = json.at("model"),
-                          .mutate = json.at("mutate"),
-                          .runs = json.at("runs")},
-                .seed = json.at("seed"),
-                .lenient = json.at("lenient"),
-                .working_folder = json.at("working_folder"),
-                .max_retries = {},
-                .governor = json.at("governor"),
-                .gpus = json.at("gpus")};
-  if (json.contains("max_retries")) source.max_retries = json.at("max_retries");
-  return source;
+  // Two files of the usual limit, each character of which may be escaped as six.
+  const JsonLimits limits{.bytes = 2 * 6 * JsonLimits().bytes + kMiB};
+  const auto take = [](const Json& json) {
+    Source source{.catalog_file = json.at("catalog_file"),
+                  .catalog_text = json.at("catalog_text"),
+                  .settings_file = json.at("settings_file"),
+                  .settings_text = json.at("settings_text"),
+                  .words = {.repository = json.at("repository"),
+                            .model = json.at("model"),
+                            .mutate = json.at("mutate"),
+                            .runs = whole_in<uint64_t>(json, "runs")},
+                  .seed = whole_in<uint64_t>(json, "seed"),
+                  .lenient = json.at("lenient"),
+                  .working_folder = json.at("working_folder"),
+                  .max_retries = {},
+                  .governor = json.at("governor"),
+                  .gpus = json.at("gpus")};
+    if (json.contains("max_retries")) source.max_retries = whole_in<unsigned>(json, "max_retries");
+    return source;
+  };
+  return from_json<Json>(text, "the journal's settings", take, limits);
 }
 
 Batch read_batch(const Source& source, Problems& problems) {
@@ -99,17 +104,30 @@ void plan_batch(Batch& batch, const Source& source, Problems& problems) {
   std::vector<PastRun> history;
   if (batch.settings.deduplicate) {
     for (const fs::path& file : history_tables(batch, source)) {
-      const auto text = memory::read_text(file);
-      if (!text) {
-        problems.error(batch.settings.file, 0,
-                       fmt::format("historical_csvs: cannot read {}", file.string()));
-        continue;
+      try {
+        const auto runs =
+            read_history(read_small_file(file, kMostTableBytes), file.string(), problems);
+        history.insert(history.end(), runs.begin(), runs.end());
+      } catch (const Error& error) {
+        problems.error(batch.settings.file, 0, fmt::format("historical_csvs: {}", error.what()));
       }
-      const auto runs = read_history(*text, file.string(), problems);
-      history.insert(history.end(), runs.begin(), runs.end());
     }
   }
   batch.queue = make_queue(batch.settings, batch.catalog, history, source.seed, problems);
+}
+
+void check_queue(const Batch& batch) {
+  const auto known = [&](const Load& load) {
+    return batch.catalog.find(load.repository) != nullptr;
+  };
+  for (size_t i = 0; i < batch.queue.size(); ++i) {
+    const Experiment& made = batch.queue[i];
+    if (made.number == i + 1 && made.entry < batch.settings.entries.size() &&
+        known(made.training) && (!made.background || known(*made.background))) {
+      continue;
+    }
+    fail(ErrorKind::input, "the journal's experiment {} does not belong to its settings", i + 1);
+  }
 }
 
 std::vector<fs::path> history_tables(const Batch& batch, const Source& source) {

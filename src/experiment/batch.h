@@ -44,6 +44,9 @@ Batch read_batch(const Source& source, Problems& problems);
 // Draws the queue; reads the tables of the history. The experiments have no ids yet.
 void plan_batch(Batch& batch, const Source& source, Problems& problems);
 
+// Throws Error{input} where the queue, as a journal had it, does not belong to the settings.
+void check_queue(const Batch& batch);
+
 // The historical_csvs, where they are: under the working folder, or beside the settings.
 std::vector<std::filesystem::path> history_tables(const Batch& batch, const Source& source);
 

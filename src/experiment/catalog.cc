@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cmath>
 #include <utility>
 
 #include "experiment/object_reader.h"
@@ -13,8 +12,6 @@ namespace plimsoll::experiment {
 namespace {
 
 using Kind = JsonNode::Kind;
-
-bool is_whole(double number) { return number == std::floor(number); }
 
 void read_range(ObjectReader& object, Hyperparameter& parameter) {
   const JsonNode* range = object.list("range");
@@ -27,14 +24,16 @@ void read_range(ObjectReader& object, Hyperparameter& parameter) {
   parameter.low = items[0].number;
   parameter.high = items[1].number;
   if (parameter.low > parameter.high) {
-    object.error(range->line, fmt::format("{}: range [{}, {}] is empty: the first is larger",
-                                          parameter.name, parameter.low, parameter.high));
-  } else if (parameter.log_uniform && parameter.low <= 0) {
-    object.error(range->line, fmt::format("{}: a log_uniform range must begin above 0, not at {}",
-                                          parameter.name, parameter.low));
-  } else if (parameter.whole && !(is_whole(parameter.low) && is_whole(parameter.high))) {
     object.error(range->line,
-                 fmt::format("{}: the range of an int must be whole numbers", parameter.name));
+                 fmt::format("{}: range [{}, {}] is empty: the first is larger", parameter.name,
+                             text_of(parameter.low), text_of(parameter.high)));
+  } else if (parameter.log_uniform && parameter.low.number <= 0) {
+    object.error(range->line, fmt::format("{}: a log_uniform range must begin above 0, not at {}",
+                                          parameter.name, text_of(parameter.low)));
+  } else if (parameter.whole && !(whole_of(parameter.low) && whole_of(parameter.high))) {
+    object.error(
+        range->line,
+        fmt::format("{}: the range of an int must be whole numbers of 64 bits", parameter.name));
   } else {
     parameter.has_range = true;
   }
@@ -46,11 +45,12 @@ void read_default(ObjectReader& object, Hyperparameter& parameter) {
   if (!value->is(Kind::number)) {
     object.error(value->line, fmt::format("{}: default is {}; it must be a number or null",
                                           parameter.name, name(value->kind)));
-  } else if (parameter.whole && !is_whole(value->number)) {
-    object.error(value->line,
-                 fmt::format("{}: default {} is no int", parameter.name, value->number));
+  } else if (parameter.whole && !whole_of(value->number)) {
+    object.error(value->line, fmt::format("{}: default {} is no int of 64 bits", parameter.name,
+                                          text_of(value->number)));
   } else {
     parameter.default_value = value->number;
+    parameter.default_value->whole = parameter.whole;
   }
 }
 
@@ -98,8 +98,8 @@ void read_metrics(ObjectReader& repository, Repository& made) {
       if (!member.value.is(Kind::text)) {
         object.error(member.line, fmt::format("the pattern of {} must be a text", member.key));
       } else if (const auto obstacle = obstacle_of_pattern(member.value.text)) {
-        object.error(member.line, fmt::format("the pattern of {} is no regular expression: {}",
-                                              member.key, *obstacle));
+        object.error(member.line, fmt::format("the pattern of {} {}: '{}'", member.key, *obstacle,
+                                              member.value.text));
       } else if (!has_group(member.value.text)) {
         object.error(member.line,
                      fmt::format("the pattern of {} has no group that says where the number is; "
@@ -173,8 +173,7 @@ const Hyperparameter* Repository::find(std::string_view parameter) const {
 Values Repository::defaults() const {
   Values values;
   for (const Hyperparameter& parameter : hyperparameters) {
-    if (!parameter.default_value) continue;
-    values.set(parameter.name, {.number = *parameter.default_value, .whole = parameter.whole});
+    if (parameter.default_value) values.set(parameter.name, *parameter.default_value);
   }
   return values;
 }

@@ -18,10 +18,10 @@ struct Hyperparameter {
   std::string name;
   std::string flag;
   bool whole = false;
-  std::optional<double> default_value;
+  std::optional<Value> default_value;
   bool has_range = false;
-  double low = 0;
-  double high = 0;
+  Value low;
+  Value high;
   bool log_uniform = false;
   double zero_probability = 0;
 };

@@ -14,7 +14,7 @@ constexpr unsigned kMostRejected = 1000;
 constexpr uint64_t kCountless = uint64_t{1} << 40;
 
 bool zero_besides(const Hyperparameter& parameter) {
-  return parameter.zero_probability > 0 && (parameter.low > 0 || parameter.high < 0);
+  return parameter.zero_probability > 0 && (parameter.low.number > 0 || parameter.high.number < 0);
 }
 
 // The index-th of the distinct values of a parameter that has a countable number of them.
@@ -23,7 +23,20 @@ Value nth_value(const Hyperparameter& parameter, uint64_t index) {
     if (index == 0) return {.number = 0, .whole = parameter.whole};
     --index;
   }
-  return {.number = parameter.low + static_cast<double>(index), .whole = parameter.whole};
+  if (!parameter.whole) return parameter.low;  // and there is no other
+  return value_of(whole_of(parameter.low).value_or(0) + index);
+}
+
+// Of a range of whole numbers; up to 2^64, and more from the least to the largest of 64 bits.
+Whole count_of(const Hyperparameter& parameter) {
+  return whole_of(parameter.high).value_or(0) - whole_of(parameter.low).value_or(0) + 1;
+}
+
+// With 64 random bits; a range that needs more is drawn from up to where they reach.
+Value draw_whole(const Hyperparameter& parameter, uint64_t bits) {
+  const Whole count = count_of(parameter);
+  const uint64_t offset = is_64_bit(count) ? below(bits, static_cast<uint64_t>(count)) : bits;
+  return value_of(whole_of(parameter.low).value_or(0) + offset);
 }
 
 }  // namespace
@@ -33,16 +46,18 @@ Value draw_value(const Hyperparameter& parameter, uint64_t bits, uint64_t more_b
   if (unit_interval(bits) < parameter.zero_probability) return value;
   const double unit = unit_interval(more_bits);
   if (parameter.log_uniform) {
-    const double low = std::log(parameter.low);
-    value.number = std::exp(low + unit * (std::log(parameter.high) - low));
+    const double low = std::log(parameter.low.number);
+    value.number = std::exp(low + unit * (std::log(parameter.high.number) - low));
     if (parameter.whole) value.number = std::round(value.number);
   } else if (parameter.whole) {
-    const auto count = static_cast<uint64_t>(parameter.high - parameter.low) + 1;
-    value.number = parameter.low + static_cast<double>(below(more_bits, count));
+    value = draw_whole(parameter, more_bits);
   } else {
-    value.number = parameter.low + unit * (parameter.high - parameter.low);
+    const double low = parameter.low.number;
+    value.number = low + unit * (parameter.high.number - low);
   }
-  value.number = std::clamp(value.number, parameter.low, parameter.high);
+  if (value < parameter.low) value = parameter.low;
+  if (value > parameter.high) value = parameter.high;
+  value.whole = parameter.whole;
   return value;
 }
 
@@ -50,8 +65,8 @@ std::optional<uint64_t> distinct_values(const Hyperparameter& parameter) {
   const uint64_t zero = zero_besides(parameter) ? 1 : 0;
   if (parameter.low == parameter.high) return 1 + zero;
   if (!parameter.whole) return std::nullopt;
-  const double count = parameter.high - parameter.low + 1;
-  if (count > static_cast<double>(kCountless)) return std::nullopt;
+  const Whole count = count_of(parameter);
+  if (count > kCountless) return std::nullopt;
   return static_cast<uint64_t>(count) + zero;
 }
 
@@ -83,8 +98,8 @@ bool Drawer::in_space(const Values& values) const {
       if (!(*other == named.value)) return false;
       continue;
     }
-    const bool inside = other->number >= (*drawn)->low && other->number <= (*drawn)->high;
-    const bool whole = !(*drawn)->whole || other->number == std::floor(other->number);
+    const bool inside = *other >= (*drawn)->low && *other <= (*drawn)->high;
+    const bool whole = !(*drawn)->whole || whole_of(*other);
     const bool zero = other->number == 0 && (*drawn)->zero_probability > 0;
     if (!(inside && whole) && !zero) return false;
   }
@@ -94,12 +109,15 @@ bool Drawer::in_space(const Values& values) const {
 void Drawer::forbid(const Values& values) {
   if (!in_space(values)) return;
   Values ordered = base_;
-  for (auto& [name, value] : ordered.all) value.number = values.find(name)->number;
-  if (!taken(ordered)) taken_.push_back(std::move(ordered));
+  for (auto& [name, value] : ordered.all) value = *values.find(name);
+  taken_.insert(combination_of(ordered));
 }
 
-bool Drawer::taken(const Values& values) const {
-  return std::find(taken_.begin(), taken_.end(), values) != taken_.end();
+Drawer::Combination Drawer::combination_of(const Values& values) {
+  Combination numbers;
+  numbers.reserve(values.all.size());
+  for (const auto& [name, value] : values.all) numbers.emplace_back(value.number, value.rest);
+  return numbers;
 }
 
 std::optional<uint64_t> Drawer::combinations() const {
@@ -148,11 +166,11 @@ std::optional<Values> Drawer::next() {
       values.set(parameter->name, draw_value(*parameter, bits, random.at(draws_++)));
     }
     if (taken(values)) continue;
-    taken_.push_back(values);
+    taken_.insert(combination_of(values));
     return values;
   }
   auto values = first_free_from(below(random.at(draws_++), combinations().value_or(1)));
-  if (values) taken_.push_back(*values);
+  if (values) taken_.insert(combination_of(*values));
   return values;
 }
 

@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "experiment/catalog.h"
@@ -34,7 +36,10 @@ class Drawer {
   std::optional<uint64_t> left() const;
 
  private:
-  bool taken(const Values& values) const;
+  // The numbers in the order of base_, which tells two combinations apart.
+  using Combination = std::vector<std::pair<double, int64_t>>;
+  static Combination combination_of(const Values& values);
+  bool taken(const Values& values) const { return taken_.contains(combination_of(values)); }
   bool in_space(const Values& values) const;
   std::optional<Values> first_free_from(uint64_t start) const;
   std::optional<uint64_t> combinations() const;
@@ -45,7 +50,7 @@ class Drawer {
   uint64_t seed_;
   uint64_t stream_;
   uint64_t draws_ = 0;
-  std::vector<Values> taken_;  // within the space, each once
+  std::set<Combination> taken_;  // within the space
 };
 
 }  // namespace plimsoll::experiment

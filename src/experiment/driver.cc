@@ -9,12 +9,12 @@
 #include <array>
 #include <chrono>
 #include <csignal>
-#include <fstream>
 #include <memory>
 #include <system_error>
 #include <utility>
 
 #include "base/error.h"
+#include "base/lines.h"
 #include "base/units.h"
 #include "experiment/success.h"
 #include "process/process_ref.h"
@@ -32,11 +32,6 @@ constexpr int kRefused = 125;  // exec's code for a command that was not started
 
 double now_since_epoch() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
-void read_log(const fs::path& file, LogReader& reader) {
-  std::ifstream log(file, std::ios::binary);
-  for (std::string line; std::getline(log, line);) read_lines(line, reader);
 }
 
 std::string describe_end(const ExperimentResult& result) {
@@ -294,7 +289,7 @@ void Driver::judge(const Experiment& experiment, const ChildEnd& end, const fs::
   const Repository& repository = *batch_.catalog.find(experiment.training.repository);
   const Terms terms = terms_of(experiment);
   LogReader log(repository.metrics, patterns_of(terms));
-  read_log(folder / "training.log", log);
+  for_each_line(folder / "training.log", [&](std::string_view line) { log.line(line); });
   AttemptFacts facts{.cause = end.cause, .seconds = end.seconds};
   if (!end.has_result && end.exit_code == kRefused && !options_.gpus.empty()) {
     facts.cause = kNotAdmitted;

@@ -7,8 +7,9 @@
 #include <functional>
 #include <system_error>
 
+#include "base/small_file.h"
 #include "base/units.h"
-#include "memory/host.h"
+#include "experiment/table.h"
 
 namespace plimsoll::experiment {
 namespace {
@@ -29,10 +30,14 @@ std::vector<fs::path> newest_runs(const fs::path& results) {
 }
 
 void add_table(const fs::path& table, Durations& durations) {
-  const auto text = memory::read_text(table);
-  if (!text) return;
   Problems ignored;
-  for (const PastRun& run : read_history(*text, table.string(), ignored)) {
+  std::vector<PastRun> runs;
+  try {
+    runs = read_history(read_small_file(table, kMostTableBytes), table.string(), ignored);
+  } catch (const Error&) {
+    return;  // its times are unknown, then
+  }
+  for (const PastRun& run : runs) {
     if (!run.success || !run.seconds || !std::isfinite(*run.seconds)) continue;
     durations.add({.repository = run.repository, .model = run.model, .parallel = run.parallel},
                   *run.seconds);

@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <optional>
+#include <utility>
 
+#include "base/error.h"
 #include "experiment/table.h"
 
 namespace plimsoll::experiment {
@@ -24,9 +25,8 @@ std::string cell(const Row& row, std::optional<size_t> at) {
 }
 
 std::optional<double> number(const std::string& text) {
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  return end == text.c_str() ? std::nullopt : std::optional(value);
+  const auto value = parse_value(text);
+  return value ? std::optional(value->number) : std::nullopt;
 }
 
 // As pandas, a spreadsheet or a shell wrote it.
@@ -34,48 +34,67 @@ bool is_true(const std::string& text) {
   return text == "True" || text == "true" || text == "TRUE" || text == "1";
 }
 
+// The columns that tell what ran; the others are hyperparameters, or not read.
+struct Columns {
+  explicit Columns(Row names)
+      : header(std::move(names)),
+        repository(column(header, "repository")),
+        model(column(header, "model")),
+        mode(column(header, "mode")),
+        id(column(header, "experiment_id")),
+        success(column(header, "training_success")),
+        seconds(column(header, "duration_seconds")) {}
+
+  Row header;
+  std::optional<size_t> repository, model, mode, id, success, seconds;
+};
+
+PastRun run_of(const Columns& columns, const Row& row) {
+  PastRun run{.repository = cell(row, columns.repository), .model = cell(row, columns.model)};
+  run.parallel =
+      cell(row, columns.mode) == "parallel" || cell(row, columns.id).ends_with("_parallel");
+  for (size_t i = 0; i < row.size(); ++i) {
+    const std::string& name = columns.header[i];
+    if (!name.starts_with(kPrefix) || row[i].empty()) continue;
+    if (const auto value = parse_value(row[i])) run.values[name.substr(kPrefix.size())] = *value;
+  }
+  run.success = is_true(cell(row, columns.success));
+  run.seconds = number(cell(row, columns.seconds));
+  return run;
+}
+
 }  // namespace
 
 std::vector<PastRun> read_history(std::string_view text, const std::string& file,
                                   Problems& problems) {
-  const std::vector<Row> rows = parse_table(text);
-  if (rows.empty()) return {};
-  const Row& header = rows.front();
-  const auto repository = column(header, "repository");
-  const auto model = column(header, "model");
-  const auto mode = column(header, "mode");
-  const auto id = column(header, "experiment_id");
-  const auto success = column(header, "training_success");
-  const auto seconds = column(header, "duration_seconds");
-  if (!repository || !model) {
-    problems.error(file, 1, "the table has no columns repository and model: it is no summary");
-    return {};
-  }
   std::vector<PastRun> runs;
-  for (size_t line = 1; line < rows.size(); ++line) {
-    const Row& row = rows[line];
-    if (row.size() != header.size()) {
-      problems.error(
-          file, line + 1,
-          fmt::format("a row of {} cells in a table of {} columns", row.size(), header.size()));
-      continue;
+  std::optional<Columns> columns;
+  const auto take = [&](size_t number, Row row) {
+    if (!columns) {
+      columns.emplace(std::move(row));
+      if (columns->repository && columns->model) return;
+      problems.error(file, 1, "the table has no columns repository and model: it is no summary");
+    } else if (columns->repository && columns->model) {
+      if (row.size() == columns->header.size()) {
+        runs.push_back(run_of(*columns, row));
+      } else {
+        problems.error(file, number,
+                       fmt::format("a row of {} cells in a table of {} columns", row.size(),
+                                   columns->header.size()));
+      }
     }
-    PastRun run{.repository = cell(row, repository), .model = cell(row, model)};
-    run.parallel = cell(row, mode) == "parallel" || cell(row, id).ends_with("_parallel");
-    for (size_t i = 0; i < header.size(); ++i) {
-      if (!header[i].starts_with(kPrefix) || row[i].empty()) continue;
-      if (const auto value = number(row[i])) run.values[header[i].substr(kPrefix.size())] = *value;
-    }
-    run.success = is_true(cell(row, success));
-    run.seconds = number(cell(row, seconds));
-    runs.push_back(std::move(run));
+  };
+  try {
+    for_each_row(text, take);
+  } catch (const Error& error) {
+    problems.error(file, 0, error.what());
   }
   return runs;
 }
 
 Values values_of(const PastRun& run, const Values& defaults) {
   Values values = defaults;
-  for (const auto& [name, number] : run.values) values.set(name, {.number = number});
+  for (const auto& [name, value] : run.values) values.set(name, value);
   return values;
 }
 

@@ -16,7 +16,7 @@ struct PastRun {
   std::string repository;
   std::string model;
   bool parallel = false;
-  std::map<std::string, double> values;  // what the row holds; the others had their defaults
+  std::map<std::string, Value> values;  // what the row holds; the others had their defaults
   bool success = false;
   std::optional<double> seconds;
 };

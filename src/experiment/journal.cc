@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <charconv>
 #include <system_error>
 #include <utility>
 
@@ -175,10 +176,19 @@ std::string Journal::settings() const {
   return rows("SELECT value FROM facts WHERE name = 'settings'").at(0).at(0);
 }
 
+int64_t Journal::number_in(const std::string& cell) const {
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), number);
+  if (error != std::errc() || end != cell.data() + cell.size() || number < 1) {
+    fail(ErrorKind::input, "the journal {} numbers something '{}'", file_, cell);
+  }
+  return number;
+}
+
 std::vector<JournalEntry> Journal::entries() const {
   std::vector<JournalEntry> entries;
   for (auto& row : rows("SELECT number, id, plan, result FROM experiments ORDER BY number")) {
-    entries.push_back({.number = std::stoll(row[0]),
+    entries.push_back({.number = number_in(row[0]),
                        .id = std::move(row[1]),
                        .plan = std::move(row[2]),
                        .result = std::move(row[3])});
@@ -190,8 +200,8 @@ std::vector<JournalAttempt> Journal::attempts() const {
   std::vector<JournalAttempt> attempts;
   for (auto& row : rows("SELECT experiment, number, plan, process, result FROM attempts "
                         "ORDER BY experiment, number")) {
-    attempts.push_back({.experiment = std::stoll(row[0]),
-                        .number = std::stoll(row[1]),
+    attempts.push_back({.experiment = number_in(row[0]),
+                        .number = number_in(row[1]),
                         .plan = std::move(row[2]),
                         .process = std::move(row[3]),
                         .result = std::move(row[4])});

@@ -76,6 +76,7 @@ class Journal {
   void run_unsynced(const char* sql, const std::vector<std::string>& texts,
                     const std::vector<int64_t>& numbers) const;
   std::vector<std::vector<std::string>> rows(const char* sql) const;
+  int64_t number_in(const std::string& cell) const;  // from 1; Error{input} for any other
 
   std::unique_ptr<sqlite3, Close> database_;
   std::string file_;

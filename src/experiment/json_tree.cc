@@ -2,13 +2,15 @@
 
 #include <algorithm>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/error.h"
+#include "base/json.h"
 
 namespace plimsoll::experiment {
 namespace {
+
+// What looks for a member goes through all of them.
+constexpr size_t kMostMembers = 1000;
 
 // Counts the lines of what the parser has taken so far.
 class CountingIterator {
@@ -43,14 +45,14 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
   bool boolean(bool value) override {
     return add({.kind = JsonNode::Kind::boolean, .boolean = value});
   }
-  bool number_integer(number_integer_t value) override {
-    return add_number(static_cast<double>(value), true);
-  }
-  bool number_unsigned(number_unsigned_t value) override {
-    return add_number(static_cast<double>(value), true);
-  }
-  bool number_float(number_float_t value, const string_t& /*text*/) override {
-    return add_number(value, false);
+  bool number_integer(number_integer_t value) override { return add_number(value_of(value)); }
+  bool number_unsigned(number_unsigned_t value) override { return add_number(value_of(value)); }
+  bool number_float(number_float_t value, const string_t& text) override {
+    if (text.find_first_of(".eE") == string_t::npos) {
+      fail(ErrorKind::input, "{}:{}: {} is a whole number of more than 64 bits", file_, *line_,
+           text);
+    }
+    return add_number({.number = value});
   }
   bool string(string_t& value) override {
     return add({.kind = JsonNode::Kind::text, .text = std::move(value)});
@@ -74,8 +76,8 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
   }
 
  private:
-  bool add_number(double value, bool whole) {
-    return add({.kind = JsonNode::Kind::number, .number = value, .whole = whole});
+  bool add_number(const Value& value) {
+    return add({.kind = JsonNode::Kind::number, .number = value});
   }
   bool add(JsonNode node) {
     node.line = *line_;
@@ -86,6 +88,10 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
     if (open_.empty()) return root_ = std::move(node);
     JsonNode& parent = *open_.back();
     if (parent.is(JsonNode::Kind::list)) return parent.items.emplace_back(std::move(node));
+    if (parent.members.size() == kMostMembers) {
+      fail(ErrorKind::input, "{}:{}: an object has more than {} members", file_, key_line_,
+           kMostMembers);
+    }
     return parent.members
         .emplace_back(
             JsonMember{.key = std::move(key_), .line = key_line_, .value = std::move(node)})
@@ -118,6 +124,7 @@ const JsonNode* JsonNode::find(std::string_view key) const {
 }
 
 JsonNode parse_json(std::string_view text, const std::string& file) {
+  check_json(text, file);
   size_t line = 1;
   TreeBuilder builder(&line, file);
   nlohmann::json::sax_parse(CountingIterator(text.data(), &line),

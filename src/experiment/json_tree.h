@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "experiment/values.h"
+
 namespace plimsoll::experiment {
 
 struct JsonMember;
@@ -15,8 +17,7 @@ struct JsonNode {
   Kind kind = Kind::null;
   size_t line = 0;  // from 1
   bool boolean = false;
-  double number = 0;
-  bool whole = false;  // a number without point and exponent
+  Value number;  // whole where it has no point and no exponent
   std::string text;
   std::vector<JsonNode> items;
   std::vector<JsonMember> members;  // a key that stands twice is here twice
@@ -32,7 +33,8 @@ struct JsonMember {
   JsonNode value;
 };
 
-// Throws Error{input} with `file` and the line.
+// Throws Error{input} with `file` and the line; for a file beyond base/json.h's limits, an object
+// of more than 1000 members and a whole number of more than 64 bits, too.
 JsonNode parse_json(std::string_view text, const std::string& file);
 
 std::string_view name(JsonNode::Kind kind);  // "a number"

@@ -1,29 +1,73 @@
 #include "experiment/metrics.h"
 
+#include <fmt/format.h>
+#include <re2/re2.h>
+
 #include <algorithm>
-#include <cstdlib>
+#include <array>
+
+#include "base/error.h"
+#include "base/lines.h"
+#include "base/utf8.h"
 
 namespace plimsoll::experiment {
 namespace {
 
-// std::regex recurses for every character: a line without an end must not end us.
-constexpr size_t kLongestLine = 4096;
+using re2::RE2;
+using re2::StringPiece;
+
 constexpr const char* kAnyNumber =
     R"([-+]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|[iI][nN][fF](?:inity)?|[nN][aA][nN]))";
 
-// Python's dialect, as far as it differs: (?P<name>...) and (?i) at the beginning.
-std::regex compile(std::string pattern) {
-  auto flags = std::regex::ECMAScript | std::regex::optimize;
-  if (pattern.starts_with("(?i)")) {
-    pattern.erase(0, 4);
-    flags |= std::regex::icase;
+std::unique_ptr<RE2> compile(const std::string& pattern) {
+  RE2::Options options;
+  options.set_log_errors(false);
+  return std::make_unique<RE2>(pattern, options);
+}
+
+// What other engines have and RE2 has not, since no engine matches it in a time that is bounded by
+// the line's length.
+struct Unsupported {
+  std::string_view begin;
+  std::string_view what;
+  std::string_view instead;
+};
+constexpr std::string_view kWholeText =
+    "write what stands around the number into the pattern, and the number alone in the group, as "
+    "in loss: ([0-9.]+)";
+constexpr std::array kUnsupported = {
+    Unsupported{"(?=", "a lookahead", kWholeText},
+    Unsupported{"(?!", "a negative lookahead", kWholeText},
+    Unsupported{"(?<=", "a lookbehind", kWholeText},
+    Unsupported{"(?<!", "a negative lookbehind", kWholeText},
+    Unsupported{"(?P=", "a backreference", "write the text out a second time"},
+    Unsupported{"(?(", "a condition", "write both cases as alternatives, as in a|b"},
+    Unsupported{"(?>", "an atomic group", "a plain group, (?:...), will do"},
+    Unsupported{"(?<", "a named group of another dialect", "write it as (?P<name>...)"},
+};
+
+std::optional<std::string> unsupported_part(std::string_view pattern) {
+  bool in_class = false;
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] == '\\') {
+      ++i;
+      if (!in_class && i < pattern.size() && pattern[i] >= '1' && pattern[i] <= '9') {
+        return fmt::format(
+            "has a backreference, \\{}, which is not supported; write the text out "
+            "a second time",
+            pattern[i]);
+      }
+    } else if (in_class || pattern[i] == '[') {
+      in_class = pattern[i] != ']';
+    } else {
+      for (const Unsupported& part : kUnsupported) {
+        if (!pattern.substr(i).starts_with(part.begin)) continue;
+        return fmt::format("has {}, {}...), which is not supported; {}", part.what, part.begin,
+                           part.instead);
+      }
+    }
   }
-  for (size_t at = pattern.find("(?P<"); at != std::string::npos; at = pattern.find("(?P<", at)) {
-    const size_t end = pattern.find('>', at);
-    if (end == std::string::npos) break;
-    pattern.erase(at + 1, end - at);
-  }
-  return std::regex(pattern, flags);
+  return std::nullopt;
 }
 
 struct Group {
@@ -63,25 +107,41 @@ std::optional<Group> first_group(const std::string& pattern) {
   return std::nullopt;
 }
 
+// Calls `take` with the groups of every match; the first of them is the whole match.
+template <typename Take>
+void for_each_match(const RE2& expression, std::string_view text, const Take& take) {
+  std::vector<StringPiece> groups(static_cast<size_t>(expression.NumberOfCapturingGroups()) + 1);
+  const StringPiece piece(text.data(), text.size());
+  for (size_t at = 0; at <= text.size();) {
+    if (!expression.Match(piece, at, text.size(), RE2::UNANCHORED, groups.data(),
+                          static_cast<int>(groups.size()))) {
+      return;
+    }
+    take(groups);
+    const auto end = static_cast<size_t>(groups[0].data() - text.data()) + groups[0].size();
+    const bool empty = groups[0].empty();
+    at = end;
+    if (!empty) continue;
+    const auto next = at < text.size() ? first_character(text.substr(at)) : std::nullopt;
+    at += next ? next->bytes : 1;
+  }
+}
+
 // Of its groups, the first that begins with a number: those of alternatives may be empty.
-template <typename Match>
-std::optional<double> first_number(const Match& match) {
-  for (size_t group = 1; group < match.size(); ++group) {
-    const std::string text = match[group].str();
-    char* end = nullptr;
-    const double value = std::strtod(text.c_str(), &end);
-    if (end != text.c_str()) return value;
+std::optional<Value> first_number(const std::vector<StringPiece>& groups) {
+  for (size_t i = 1; i < groups.size(); ++i) {
+    if (const auto value = parse_value({groups[i].data(), groups[i].size()})) return value;
   }
   return std::nullopt;
 }
 
 }  // namespace
 
-std::optional<std::string> obstacle_of_pattern(const std::string& pattern) try {
-  compile(pattern);
-  return std::nullopt;
-} catch (const std::regex_error& error) {
-  return error.what();
+std::optional<std::string> obstacle_of_pattern(const std::string& pattern) {
+  const auto expression = compile(pattern);
+  if (expression->ok()) return std::nullopt;
+  if (auto part = unsupported_part(pattern)) return part;
+  return fmt::format("is no regular expression ({})", expression->error());
 }
 
 bool has_group(const std::string& pattern) { return first_group(pattern).has_value(); }
@@ -99,36 +159,43 @@ std::string with_any_number(const std::string& pattern) {
 
 LogReader::LogReader(const std::vector<MetricPattern>& metrics,
                      const std::vector<std::string>& patterns) {
+  const auto usable = [](const std::string& pattern) {
+    auto expression = compile(pattern);
+    if (!expression->ok()) fail(ErrorKind::internal, "the pattern {} was not checked", pattern);
+    return expression;
+  };
   for (const MetricPattern& metric : metrics) {
     metrics_.push_back(
-        {.name = metric.name, .expression = compile(with_any_number(metric.pattern))});
+        {.name = metric.name, .expression = usable(with_any_number(metric.pattern))});
   }
   for (const std::string& pattern : patterns) {
-    patterns_.emplace(pattern, compile(pattern));
+    patterns_.emplace(pattern, usable(pattern));
     matched_[pattern] = false;
   }
 }
 
+LogReader::~LogReader() = default;
+LogReader::LogReader(LogReader&&) noexcept = default;
+LogReader& LogReader::operator=(LogReader&&) noexcept = default;
+
 void LogReader::line(std::string_view text) {
-  text = text.substr(0, kLongestLine);
+  // RE2 knows characters; a byte that is none would match nothing, not even `.`.
+  const std::string valid = valid_utf8(text);
   for (const Metric& metric : metrics_) {
-    using Matches = std::regex_iterator<std::string_view::const_iterator>;
-    for (Matches match(text.begin(), text.end(), metric.expression); match != Matches(); ++match) {
-      if (const auto value = first_number(*match)) found_[metric.name] = *value;
-    }
+    for_each_match(*metric.expression, valid, [&](const std::vector<StringPiece>& groups) {
+      if (const auto value = first_number(groups)) found_[metric.name] = *value;
+    });
   }
   for (const auto& [pattern, expression] : patterns_) {
     bool& matched = matched_[pattern];
-    if (!matched) matched = std::regex_search(text.begin(), text.end(), expression);
+    if (!matched) matched = RE2::PartialMatch(valid, *expression);
   }
 }
 
 void read_lines(std::string_view text, LogReader& reader) {
-  while (!text.empty()) {
-    const size_t end = std::min(text.find_first_of("\r\n"), text.size());
-    if (end > 0) reader.line(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+  LineSplitter lines([&](std::string_view line) { reader.line(line); });
+  lines.add(text);
+  lines.finish();
 }
 
 }  // namespace plimsoll::experiment

@@ -1,13 +1,22 @@
 // A training's figures, read from its log by the patterns of the model config: the last match
 // counts, and a number may be written in any way.
+//
+// RE2 takes time in proportion to the line, whatever the pattern; what cannot be matched that way
+// (lookaround, backreferences) is refused before a batch starts.
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
-#include <regex>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "experiment/values.h"
+
+namespace re2 {
+class RE2;
+}
 
 namespace plimsoll::experiment {
 
@@ -16,7 +25,8 @@ struct MetricPattern {
   std::string pattern;  // its first group with a number in it is the metric
 };
 
-// Why it cannot be used; nothing where it can.
+// Why it cannot be used, as what follows "the pattern": "is no regular expression (...)"; nothing
+// where it can.
 std::optional<std::string> obstacle_of_pattern(const std::string& pattern);
 
 // Whether it says where the number is: a metric's pattern must.
@@ -26,24 +36,30 @@ bool has_group(const std::string& pattern);
 // notation of one: 5e-05, -0.1, inf, nan.
 std::string with_any_number(const std::string& pattern);
 
-// Reads a log a line at a time; carriage returns, as of progress bars, end a line, too.
+// Reads a log a line at a time; base/lines.h says what a line is. The patterns can be used.
 class LogReader {
  public:
   LogReader(const std::vector<MetricPattern>& metrics, const std::vector<std::string>& patterns);
+  ~LogReader();
+  LogReader(LogReader&&) noexcept;
+  LogReader& operator=(LogReader&&) noexcept;
+  LogReader(const LogReader&) = delete;
+  LogReader& operator=(const LogReader&) = delete;
+
   void line(std::string_view text);
 
-  const std::map<std::string, double>& metrics() const { return found_; }
+  const std::map<std::string, Value>& metrics() const { return found_; }
   bool matched(const std::string& pattern) const { return matched_.at(pattern); }
 
  private:
   struct Metric {
     std::string name;
-    std::regex expression;
+    std::unique_ptr<re2::RE2> expression;
   };
   std::vector<Metric> metrics_;
-  std::map<std::string, std::regex> patterns_;
+  std::map<std::string, std::unique_ptr<re2::RE2>> patterns_;
   std::map<std::string, bool> matched_;
-  std::map<std::string, double> found_;
+  std::map<std::string, Value> found_;
 };
 
 // All lines of `text`.

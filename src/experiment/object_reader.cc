@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <utility>
 
 #include "base/error.h"
@@ -22,7 +21,7 @@ constexpr std::array<std::string_view, 11> kNotes = {
 constexpr std::array<std::string_view, 4> kNotePrefixes = {"_", "estimated_", "expected_",
                                                            "target_"};
 constexpr std::array<std::string_view, 4> kNoteEndings = {"_note", "_status", "_info", "_summary"};
-constexpr double kLargestCount = 1e9;
+constexpr uint64_t kLargestCount = 1'000'000;
 
 }  // namespace
 
@@ -70,18 +69,16 @@ std::optional<bool> ObjectReader::boolean(const std::string& key) {
 
 std::optional<double> ObjectReader::number(const std::string& key) {
   const JsonNode* value = typed(key, Kind::number);
-  return value == nullptr ? std::nullopt : std::optional(value->number);
+  return value == nullptr ? std::nullopt : std::optional(value->number.number);
 }
 
 std::optional<uint64_t> ObjectReader::count(const std::string& key, uint64_t lowest) {
-  const auto value = number(key);
-  if (!value) return std::nullopt;
-  const auto least = static_cast<double>(lowest);
-  if (*value >= least && *value <= kLargestCount && *value == std::floor(*value)) {
-    return static_cast<uint64_t>(*value);
-  }
-  error(line_of(key),
-        fmt::format("{} is {}; it must be a whole number from {} on", key, *value, lowest));
+  const JsonNode* value = typed(key, Kind::number);
+  if (value == nullptr) return std::nullopt;
+  const auto whole = whole_of(value->number);
+  if (whole && *whole >= lowest && *whole <= kLargestCount) return static_cast<uint64_t>(*whole);
+  error(value->line, fmt::format("{} is {}; it must be a whole number from {} to {}", key,
+                                 text_of(value->number), lowest, kLargestCount));
   return std::nullopt;
 }
 
@@ -89,7 +86,7 @@ std::optional<double> ObjectReader::seconds(const std::string& key) {
   const JsonNode* value = any(key);
   if (value == nullptr || value->is(Kind::null)) return std::nullopt;
   try {
-    if (value->is(Kind::number) && value->number > 0) return value->number;
+    if (value->is(Kind::number) && value->number.number > 0) return value->number.number;
     if (value->is(Kind::text)) return parse_seconds(value->text);
   } catch (const Error& problem) {
     error(value->line, fmt::format("{}: {}", key, problem.what()));
@@ -103,8 +100,8 @@ std::optional<uint64_t> ObjectReader::bytes(const std::string& key) {
   const JsonNode* value = any(key);
   if (value == nullptr || value->is(Kind::null)) return std::nullopt;
   try {
-    if (value->is(Kind::number) && value->whole && value->number > 0) {
-      return static_cast<uint64_t>(value->number);
+    if (value->is(Kind::number) && value->number.whole && value->number.number > 0) {
+      return static_cast<uint64_t>(*whole_of(value->number));
     }
     if (value->is(Kind::text)) return parse_bytes(value->text);
   } catch (const Error& problem) {

@@ -27,7 +27,7 @@ class ObjectReader {
   const JsonNode* list(const std::string& key) { return typed(key, JsonNode::Kind::list); }
   std::optional<std::string> text(const std::string& key);
   std::optional<bool> boolean(const std::string& key);
-  std::optional<uint64_t> count(const std::string& key, uint64_t lowest);
+  std::optional<uint64_t> count(const std::string& key, uint64_t lowest);  // up to a million
   std::optional<double> number(const std::string& key);
   std::optional<double> seconds(const std::string& key);  // 90, "90s", "2h"
   std::optional<uint64_t> bytes(const std::string& key);  // 4096, "8G"

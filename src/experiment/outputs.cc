@@ -77,7 +77,7 @@ Row Summary::row(const Experiment& experiment, const ExperimentResult& result) c
   }
   for (const std::string& name : metrics_) {
     const auto found = result.last.metrics.find(name);
-    cells.push_back(found == result.last.metrics.end() ? "" : fmt::format("{}", found->second));
+    cells.push_back(found == result.last.metrics.end() ? "" : text_of(found->second));
   }
   append(cells, energy_cells(result.last));
   cells.emplace_back(experiment.background ? "parallel" : experiment.mode);

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <fstream>
-#include <iterator>
 #include <string_view>
 
 #include "base/units.h"
+#include "base/utf8.h"
 
 namespace plimsoll::experiment {
 namespace {
@@ -18,7 +18,7 @@ constexpr char kEscape = '\033';
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
 // Colours and cursor movements end with a letter; other control characters are blanks.
-std::string printable(std::string_view line) {
+std::string without_colours(std::string_view line) {
   std::string text;
   for (size_t i = 0; i < line.size(); ++i) {
     if (line[i] == kEscape && i + 1 < line.size() && line[i + 1] == '[') {
@@ -29,7 +29,8 @@ std::string printable(std::string_view line) {
   }
   const size_t begin = text.find_first_not_of(' ');
   if (begin == std::string::npos) return "";
-  return text.substr(begin, text.find_last_not_of(' ') - begin + 1);
+  return printable_line(
+      std::string_view(text).substr(begin, text.find_last_not_of(' ') - begin + 1));
 }
 
 std::string describe_gpu(const meter::GpuReading& gpu) {
@@ -93,13 +94,16 @@ std::string last_line(const std::filesystem::path& log) {
   if (!stream) return "";
   stream.seekg(
       std::max<std::streamoff>(0, static_cast<std::streamoff>(stream.tellg()) - kTailBytes));
-  return last_line_of(std::string{std::istreambuf_iterator<char>(stream), {}});
+  std::string tail(kTailBytes, '\0');  // no more, however fast it grows
+  stream.read(tail.data(), kTailBytes);
+  tail.resize(static_cast<size_t>(stream.gcount()));
+  return last_line_of(tail);
 }
 
 std::string last_line_of(std::string_view text) {
   while (!text.empty()) {
     const size_t end = text.find_last_of("\r\n");
-    std::string line = printable(end == std::string::npos ? text : text.substr(end + 1));
+    std::string line = without_colours(end == std::string::npos ? text : text.substr(end + 1));
     if (!line.empty()) return line;
     text = text.substr(0, end == std::string::npos ? 0 : end);
   }

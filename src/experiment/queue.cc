@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -12,9 +13,15 @@
 namespace plimsoll::experiment {
 namespace {
 
+constexpr uint64_t kMostExperiments = 1'000'000;  // each takes a kilobyte
+
 std::string file_name(std::string text) {
   std::replace_if(
-      text.begin(), text.end(), [](char c) { return c == '/' || c == ' '; }, '_');
+      text.begin(), text.end(),
+      [](char c) {
+        return c == '/' || c == ' ' || std::iscntrl(static_cast<unsigned char>(c)) != 0;
+      },
+      '_');
   return text;
 }
 
@@ -38,6 +45,14 @@ class QueueMaker {
         problems_(problems) {}
 
   std::vector<Experiment> make() {
+    uint64_t total = 0;
+    for (const Entry& entry : settings_.entries) total += entry.experiments();
+    if (total > kMostExperiments) {
+      problems_.error(settings_.file, 0,
+                      fmt::format("it asks for {} experiments, {} is the most of a batch", total,
+                                  kMostExperiments));
+      return {};
+    }
     for (size_t i = 0; i < settings_.entries.size(); ++i) add_entry(i);
     return std::move(queue_);
   }

@@ -2,17 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <ctime>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "energy/report_json.h"
 
 namespace plimsoll::experiment {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr const char* kJournal = "a row of the journal";
 
 std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -22,6 +24,7 @@ Json values_json(const Values& values) {
   Json json = Json::array();
   for (const auto& [name, value] : values.all) {
     json.push_back({{"name", name}, {"number", value.number}, {"whole", value.whole}});
+    if (value.rest != 0) json.back()["rest"] = value.rest;
   }
   return json;
 }
@@ -29,10 +32,18 @@ Json values_json(const Values& values) {
 Values values_from(const Json& json) {
   Values values;
   for (const Json& item : json) {
-    values.all.push_back({.name = item.at("name"),
-                          .value = {.number = item.at("number"), .whole = item.at("whole")}});
+    Value value{.number = item.at("number"), .whole = item.at("whole")};
+    if (item.contains("rest")) value.rest = whole_in<int64_t>(item, "rest");
+    values.all.push_back({.name = item.at("name"), .value = value});
   }
   return values;
+}
+
+// With all digits.
+Json whole_json(const Value& value) {
+  const auto whole = whole_of(value);
+  if (!whole) return value.number;
+  return *whole < 0 ? Json(static_cast<int64_t>(*whole)) : Json(static_cast<uint64_t>(*whole));
 }
 
 Json load_json(const Load& load) {
@@ -48,7 +59,7 @@ Load load_from(const Json& json) {
 
 Json attempt_json(const AttemptResult& result) {
   Json metrics = Json::object();  // as texts: JSON has no nan
-  for (const auto& [name, value] : result.metrics) metrics[name] = fmt::format("{}", value);
+  for (const auto& [name, value] : result.metrics) metrics[name] = text_of(value);
   Json json = {{"cause", result.cause},
                {"headline", result.headline},
                {"evidence", result.evidence},
@@ -74,18 +85,18 @@ AttemptResult attempt_from(const Json& json) {
                        .evidence = json.at("evidence"),
                        .next_step = json.at("next_step"),
                        .after = json.at("after"),
-                       .exit_code = json.at("exit_code"),
+                       .exit_code = whole_in<int>(json, "exit_code"),
                        .started = json.at("started"),
                        .seconds = json.at("seconds"),
                        .cpu_seconds = json.at("cpu_seconds"),
-                       .peak_bytes = json.at("peak_bytes"),
+                       .peak_bytes = whole_in<uint64_t>(json, "peak_bytes"),
                        .values = values_from(json.at("values")),
                        .metrics = {},
                        .missing_metrics = json.at("missing_metrics"),
-                       .background_runs = json.at("background_runs"),
+                       .background_runs = whole_in<size_t>(json, "background_runs"),
                        .counts = json.at("counts")};
   for (const auto& [name, value] : json.at("metrics").items()) {
-    result.metrics[name] = std::strtod(value.get<std::string>().c_str(), nullptr);
+    result.metrics[name] = parse_value(value.get<std::string>()).value_or(Value());
   }
   if (json.contains("energy")) {
     result.energy = std::make_shared<energy::Report>(energy::report_from(json.at("energy")));
@@ -104,21 +115,24 @@ std::string to_text(const Experiment& experiment) {
 }
 
 Experiment experiment_of(const std::string& text) {
-  const Json json = Json::parse(text);
-  Experiment experiment{.number = json.at("number"),
-                        .id = json.at("id"),
-                        .folder = json.at("folder"),
-                        .mode = json.at("mode"),
-                        .training = load_from(json.at("training")),
-                        .background = {},
-                        .entry = json.at("entry")};
-  if (json.contains("background")) experiment.background = load_from(json.at("background"));
-  return experiment;
+  return from_json<Json>(text, kJournal, [](const Json& json) {
+    Experiment experiment{.number = whole_in<size_t>(json, "number"),
+                          .id = json.at("id"),
+                          .folder = json.at("folder"),
+                          .mode = json.at("mode"),
+                          .training = load_from(json.at("training")),
+                          .background = {},
+                          .entry = whole_in<size_t>(json, "entry")};
+    if (json.contains("background")) experiment.background = load_from(json.at("background"));
+    return experiment;
+  });
 }
 
 std::string to_text(const AttemptResult& result) { return dump(attempt_json(result)); }
 
-AttemptResult attempt_of(const std::string& text) { return attempt_from(Json::parse(text)); }
+AttemptResult attempt_of(const std::string& text) {
+  return from_json<Json>(text, kJournal, attempt_from);
+}
 
 std::string to_text(const ExperimentResult& result) {
   return dump({{"success", result.success},
@@ -128,39 +142,40 @@ std::string to_text(const ExperimentResult& result) {
 }
 
 ExperimentResult result_of(const std::string& text) {
-  const Json json = Json::parse(text);
-  return {.success = json.at("success"),
-          .retries = json.at("retries"),
-          .suspicious = json.at("suspicious"),
-          .last = attempt_from(json.at("last"))};
+  return from_json<Json>(text, kJournal, [](const Json& json) -> ExperimentResult {
+    return {.success = json.at("success"),
+            .retries = whole_in<unsigned>(json, "retries"),
+            .suspicious = json.at("suspicious"),
+            .last = attempt_from(json.at("last"))};
+  });
 }
 
 Json plain_json(const Values& values) {
   Json json = Json::object();
   for (const auto& [name, value] : values.all) {
-    if (value.whole) {
-      json[name] = static_cast<int64_t>(value.number);
-    } else {
-      json[name] = value.number;
-    }
+    json[name] = value.whole ? whole_json(value) : Json(value.number);
   }
   return json;
 }
 
-Json plain_json(const std::map<std::string, double>& metrics) {
+Json plain_json(const std::map<std::string, Value>& metrics) {
   Json json = Json::object();
   for (const auto& [name, value] : metrics) {
-    if (std::isfinite(value)) {
-      json[name] = value;
+    if (value.rest != 0) {
+      json[name] = whole_json(value);
+    } else if (std::isfinite(value.number)) {
+      json[name] = value.number;
     } else {
-      json[name] = fmt::format("{}", value);
+      json[name] = text_of(value);
     }
   }
   return json;
 }
 
 std::string iso_time(double seconds_since_epoch) {
-  const auto whole = static_cast<time_t>(seconds_since_epoch);
+  constexpr double kYear9999 = 253402300799;  // a journal may hold anything
+  const auto whole =
+      static_cast<time_t>(seconds_since_epoch > 0 ? std::min(seconds_since_epoch, kYear9999) : 0.0);
   tm parts{};
   localtime_r(&whole, &parts);
   std::array<char, 32> text{};

@@ -26,7 +26,7 @@ struct AttemptResult {
   double cpu_seconds = 0;
   uint64_t peak_bytes = 0;
   Values values;
-  std::map<std::string, double> metrics;
+  std::map<std::string, Value> metrics;
   std::vector<std::string> missing_metrics;
   size_t background_runs = 0;
   std::shared_ptr<const energy::Report> energy;  // none where it was not measured
@@ -41,6 +41,7 @@ struct ExperimentResult {
   AttemptResult last;
 };
 
+// What reads them back throws Error{input} where the text is none of ours.
 std::string to_text(const Experiment& experiment);
 Experiment experiment_of(const std::string& text);
 std::string to_text(const AttemptResult& result);
@@ -50,7 +51,7 @@ ExperimentResult result_of(const std::string& text);
 
 // As users' scripts read them: 3e-05 as a number, inf and nan, which JSON has not, as texts.
 nlohmann::ordered_json plain_json(const Values& values);
-nlohmann::ordered_json plain_json(const std::map<std::string, double>& metrics);
+nlohmann::ordered_json plain_json(const std::map<std::string, Value>& metrics);
 
 // "2026-11-15T08:15:00", local time.
 std::string iso_time(double seconds_since_epoch);

@@ -104,13 +104,7 @@ std::optional<Entry> read_entry(const JsonNode& node, const Defaults& defaults,
   Entry entry{.line = node.line};
   std::optional<Entry> made;
   const auto mode = read_mode(object, object.has("foreground") ? Mode::parallel : defaults.mode);
-  if (const JsonNode* baselines = object.any("baseline_runs")) {
-    if (baselines->is(Kind::number) && baselines->whole && baselines->number >= 0) {
-      entry.baseline_runs = static_cast<uint64_t>(baselines->number);
-    } else {
-      object.error(baselines->line, "baseline_runs must be a whole number");
-    }
-  }
+  entry.baseline_runs = object.count("baseline_runs", 0).value_or(0);
   reject_formulas(object);
   accept_cleanup(object);
   if (mode == Mode::parallel) {

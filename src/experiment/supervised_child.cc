@@ -13,11 +13,11 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <thread>
 
-#include "base/error.h"
-#include "memory/host.h"
+#include "base/json.h"
+#include "base/lines.h"
+#include "base/small_file.h"
 #include "process/launch.h"
 #include "process/proc_stat.h"
 #include "process/process_ref.h"
@@ -26,6 +26,7 @@ namespace plimsoll::experiment {
 namespace {
 
 namespace fs = std::filesystem;
+using Json = nlohmann::json;
 using std::chrono::milliseconds;
 
 constexpr const char* kSelf = "/proc/self/exe";
@@ -116,6 +117,39 @@ void signal_all(const std::vector<process::ProcessStat>& processes, int number) 
   }
 }
 
+// The end of what exec itself said: a word of a user's shell may be there, too.
+std::string last_words(const fs::path& log) {
+  constexpr size_t kMostWords = 4096;
+  std::string words;
+  for_each_line(log, [&](std::string_view line) {
+    words += (words.empty() ? "" : "\n") + std::string(line);
+    if (words.size() > kMostWords) words.erase(0, words.size() - kMostWords);
+  });
+  return words.empty() ? "it did not start" : words;
+}
+
+// `end` is changed by a result that can be read whole, and by no other.
+void read_result(const fs::path& file, ChildEnd& end) {
+  const std::string text = read_small_file(file, JsonLimits().bytes);
+  end = from_json<Json>(text, file.string(), [](const Json& json) {
+    const Json& verdict = json.at("verdict");
+    ChildEnd read;
+    read.has_result = true;
+    read.exit_code = whole_in<int>(json, "exit_code");
+    read.cause = verdict.at("cause");
+    read.headline = verdict.at("headline");
+    read.evidence = verdict.at("evidence");
+    read.next_step = verdict.at("next_step");
+    read.seconds = json.at("seconds");
+    read.cpu_seconds = json.at("cpu_seconds");
+    const Json& memory = json.at("memory");
+    if (memory.at("peak_bytes").is_number()) {
+      read.peak_bytes = whole_in<uint64_t>(memory, "peak_bytes");
+    }
+    return read;
+  });
+}
+
 }  // namespace
 
 std::vector<std::string> exec_words(const ChildOptions& options) {
@@ -174,34 +208,27 @@ ChildEnd SupervisedChild::end() const {
   ChildEnd end;
   const int status = wait_status_.value_or(0);
   end.exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-  const auto text = memory::read_text(output_folder_ / kResultFile);
-  const auto json = nlohmann::json::parse(text.value_or(""), nullptr, false);
-  if (!json.is_object()) {
+  try {
+    read_result(output_folder_ / kResultFile, end);
+  } catch (const Error&) {  // there is none, or exec was killed while it wrote it
     end.cause = WIFSIGNALED(status) ? "killed" : "not_started";
-    end.headline = memory::read_text(output_folder_ / "exec.log").value_or("it did not start");
-    while (end.headline.ends_with('\n')) end.headline.pop_back();
-    return end;
+    end.headline = last_words(output_folder_ / "exec.log");
   }
-  const auto& verdict = json.at("verdict");
-  end.has_result = true;
-  end.exit_code = json.at("exit_code");
-  end.cause = verdict.at("cause");
-  end.headline = verdict.at("headline");
-  end.evidence = verdict.at("evidence");
-  end.next_step = verdict.at("next_step");
-  end.seconds = json.at("seconds");
-  end.cpu_seconds = json.at("cpu_seconds");
-  const auto& peak = json.at("memory").at("peak_bytes");
-  if (peak.is_number()) end.peak_bytes = peak;
   return end;
 }
 
 std::optional<uint64_t> gpu_room_needed(const fs::path& attempt) {
-  const auto text = memory::read_text(attempt / kResultFile);
-  const auto json = nlohmann::json::parse(text.value_or(""), nullptr, false);
-  const nlohmann::json::json_pointer place("/verdict/gpu_room_bytes");
-  if (!json.is_object() || !json.contains(place)) return std::nullopt;
-  return json.at(place).get<uint64_t>();
+  try {
+    const fs::path file = attempt / kResultFile;
+    return from_json<Json>(read_small_file(file, JsonLimits().bytes), file.string(),
+                           [](const Json& json) -> std::optional<uint64_t> {
+                             const Json& verdict = json.at("verdict");
+                             if (!verdict.contains("gpu_room_bytes")) return std::nullopt;
+                             return whole_in<uint64_t>(verdict, "gpu_room_bytes");
+                           });
+  } catch (const Error&) {
+    return std::nullopt;  // as above
+  }
 }
 
 size_t end_leftovers(const fs::path& run_folder) {

@@ -1,10 +1,17 @@
 #include "experiment/table.h"
 
+#include <utility>
+
+#include "base/error.h"
+
 namespace plimsoll::experiment {
 namespace {
 
 class TableParser {
  public:
+  using TakeRow = std::function<void(size_t number, Row row)>;
+  explicit TableParser(const TakeRow& take_row) : take_row_(take_row) {}
+
   void take(char c, char next, bool& skip_next) {
     if (quoted_) {
       if (c == '"' && next == '"') {
@@ -27,6 +34,9 @@ class TableParser {
   }
 
   void end_cell() {
+    if (row_.size() == kMostCells) {
+      fail(ErrorKind::input, "row {} of the table has more than {} cells", rows_ + 1, kMostCells);
+    }
     row_.push_back(std::move(cell_));
     cell_.clear();
   }
@@ -34,14 +44,13 @@ class TableParser {
   void end_row() {
     if (row_.empty() && cell_.empty()) return;
     end_cell();
-    rows_.push_back(std::move(row_));
+    take_row_(++rows_, std::move(row_));
     row_.clear();
   }
 
-  std::vector<Row> take_rows() { return std::move(rows_); }
-
  private:
-  std::vector<Row> rows_;
+  const TakeRow& take_row_;
+  size_t rows_ = 0;
   Row row_;
   std::string cell_;
   bool quoted_ = false;
@@ -49,16 +58,21 @@ class TableParser {
 
 }  // namespace
 
-std::vector<Row> parse_table(std::string_view text) {
+void for_each_row(std::string_view text, const std::function<void(size_t, Row)>& take) {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // as spreadsheets begin a file
-  TableParser parser;
+  TableParser parser(take);
   for (size_t i = 0; i < text.size(); ++i) {
     bool skip_next = false;
     parser.take(text[i], i + 1 < text.size() ? text[i + 1] : '\0', skip_next);
     if (skip_next) ++i;
   }
   parser.end_row();
-  return parser.take_rows();
+}
+
+std::vector<Row> parse_table(std::string_view text) {
+  std::vector<Row> rows;
+  for_each_row(text, [&](size_t /*number*/, Row row) { rows.push_back(std::move(row)); });
+  return rows;
 }
 
 std::string table_cells(const Row& cells) {

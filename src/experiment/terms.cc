@@ -18,7 +18,7 @@ void check_patterns(ObjectReader& object, const std::string& key,
   for (const std::string& pattern : patterns) {
     if (const auto obstacle = obstacle_of_pattern(pattern)) {
       object.error(object.line_of(key),
-                   fmt::format("{}: '{}' is no regular expression: {}", key, pattern, *obstacle));
+                   fmt::format("{}: the pattern '{}' {}", key, pattern, *obstacle));
     }
   }
 }
@@ -44,13 +44,13 @@ std::optional<Shrink> read_shrink(const JsonNode& node, ObjectReader& parent) {
     } else if (!member.value.is(Kind::number)) {
       parent.error(member.line, fmt::format("shrink: {} must be a number", member.key));
     } else if (member.key == "min") {
-      shrink.least = member.value.number;
+      shrink.least = member.value.number.number;
     } else if (!shrink.parameter.empty()) {
       parent.error(member.line, fmt::format("shrink names {} and {}; it shrinks one parameter",
                                             shrink.parameter, member.key));
     } else {
       shrink.parameter = member.key;
-      shrink.factor = member.value.number;
+      shrink.factor = member.value.number.number;
     }
   }
   if (shrink.parameter.empty() || shrink.factor <= 0 || shrink.factor >= 1) {
@@ -67,7 +67,7 @@ void read_environment(const JsonNode& node, ObjectReader& parent, Terms& terms) 
     if (member.value.is(Kind::text)) {
       terms.environment[member.key] = member.value.text;
     } else if (member.value.is(Kind::number)) {
-      terms.environment[member.key] = fmt::format("{}", member.value.number);
+      terms.environment[member.key] = text_of(member.value.number);
     } else {
       parent.error(member.line, fmt::format("env: {} must be a text", member.key));
     }

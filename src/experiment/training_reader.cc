@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "base/nearest.h"
 
@@ -42,9 +41,9 @@ void add_fixed(const JsonNode* values, ObjectReader& object, Training& training)
     if (is_note(member.key)) {
       object.problems().count_note();
     } else if (member.value.is(Kind::number)) {
-      training.fixed.set(member.key,
-                         {.number = member.value.number,
-                          .whole = member.value.number == std::floor(member.value.number)});
+      Value value = member.value.number;
+      value.whole = whole_of(value).has_value();
+      training.fixed.set(member.key, value);
     } else if (!member.value.is(Kind::null)) {  // null: left to the training
       object.error(member.line, fmt::format("the hyperparameter {} is {}; it must be a number",
                                             member.key, name(member.value.kind)));
@@ -75,7 +74,8 @@ bool check_fixed(Training& training, const Repository& repository, const std::st
           fmt::format("{} has no hyperparameter {}{}", repository.name, name, one_of(name, known)));
       good = false;
     } else if (parameter->whole && !value.whole) {
-      problems.error(file, line, fmt::format("{} is {}; it must be an int", name, text_of(value)));
+      problems.error(file, line,
+                     fmt::format("{} is {}; it must be an int of 64 bits", name, text_of(value)));
       good = false;
     } else {
       value.whole = parameter->whole;
@@ -151,12 +151,7 @@ std::optional<Mode> read_mode(ObjectReader& object, Mode otherwise) {
 std::optional<uint64_t> read_runs(ObjectReader& object) {
   auto runs = object.count("runs_per_config", 0);
   const JsonNode* former = object.former("num_mutations", "runs_per_config");
-  if (former == nullptr || runs) return runs;
-  if (former->is(Kind::number) && former->whole && former->number >= 0) {
-    return static_cast<uint64_t>(former->number);
-  }
-  object.error(former->line, "num_mutations must be a whole number");
-  return std::nullopt;
+  return former == nullptr || runs ? runs : object.count("num_mutations", 0);
 }
 
 std::optional<Training> read_training(ObjectReader& object, Mode mode, const Catalog& catalog) {

@@ -3,13 +3,64 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
 
 namespace plimsoll::experiment {
+namespace {
+
+constexpr double kBeyond64Bits = 0x1p65;
+
+// All of the digits, with a sign; nothing where they are more than 64 bits hold.
+std::optional<Whole> parse_whole(std::string_view text) {
+  const bool negative = text.starts_with('-');
+  if (negative || text.starts_with('+')) text.remove_prefix(1);
+  uint64_t digits = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), digits);
+  if (error != std::errc() || end != text.data() + text.size()) return {};
+  const Whole number = negative ? -static_cast<Whole>(digits) : static_cast<Whole>(digits);
+  return is_64_bit(number) ? std::optional(number) : std::nullopt;
+}
+
+}  // namespace
+
+bool is_64_bit(Whole number) {
+  return number >= std::numeric_limits<int64_t>::min() &&
+         number <= static_cast<Whole>(std::numeric_limits<uint64_t>::max());
+}
+
+Value value_of(Whole number) {
+  const auto nearest = static_cast<double>(number);
+  return {.number = nearest,
+          .whole = true,
+          .rest = static_cast<int64_t>(number - static_cast<Whole>(nearest))};
+}
+
+std::optional<Whole> whole_of(const Value& value) {
+  if (!(std::abs(value.number) < kBeyond64Bits) || value.number != std::floor(value.number)) {
+    return {};
+  }
+  const Whole number = static_cast<Whole>(value.number) + value.rest;
+  return is_64_bit(number) ? std::optional(number) : std::nullopt;
+}
+
+std::optional<Value> parse_value(std::string_view text) {
+  const std::string copy(text);  // strtod wants an end
+  char* end = nullptr;
+  const double number = std::strtod(copy.c_str(), &end);
+  if (end == copy.c_str()) return {};
+  std::string_view read(copy.c_str(), static_cast<size_t>(end - copy.c_str()));
+  read.remove_prefix(std::min(read.find_first_not_of(" \t\n\v\f\r"), read.size()));
+  if (const auto whole = parse_whole(read)) return value_of(*whole);
+  return Value{.number = number};
+}
 
 std::string text_of(const Value& value) {
-  constexpr double kExactBelow = 9007199254740992.0;
-  if (value.whole && value.number < kExactBelow && value.number > -kExactBelow) {
-    return fmt::format("{}", static_cast<int64_t>(value.number));
+  if (value.whole || value.rest != 0) {
+    if (const auto whole = whole_of(value)) return fmt::format("{}", *whole);
+    if (std::isfinite(value.number)) return fmt::format("{:.0f}", value.number);
   }
   return fmt::format("{}", value.number);
 }

@@ -3,7 +3,7 @@
 #include <bit>
 #include <limits>
 
-#include "base/error.h"
+#include "base/json.h"
 
 namespace plimsoll::graph {
 namespace {
@@ -14,7 +14,6 @@ constexpr std::string_view kFormatName = "plimsoll store";
 constexpr uint64_t kSectorBytes = 512;
 constexpr uint64_t kMostNodes = std::numeric_limits<uint32_t>::max();
 constexpr uint64_t kMostColumns = uint64_t{1} << 24;
-constexpr int kMostDepth = 32;
 constexpr uint64_t kMostEdges = uint64_t{1} << 58;
 
 // Reads fields of one file and says which one is missing or of the wrong kind.
@@ -140,13 +139,8 @@ std::string to_text(const Meta& meta) {
 }
 
 Meta parse_meta(std::string_view text, std::string_view path) {
-  // The parser is iterative, but copies and messages recurse: what nests deeper than any store is
-  // refused.
-  const auto refuse_depth = [&](int depth, json::parse_event_t, const json&) {
-    if (depth > kMostDepth) fail(ErrorKind::store, "{} does not describe a Plimsoll store", path);
-    return true;
-  };
-  const json root = json::parse(text, refuse_depth, /*allow_exceptions=*/false);
+  check_json(text, path, {.kind = ErrorKind::store});
+  const json root = json::parse(text, nullptr, /*allow_exceptions=*/false);
   const FieldReader fields(root, path);
   if (!root.is_object() || !root.contains("format") || root["format"] != kFormatName) {
     fail(ErrorKind::store, "{} does not describe a Plimsoll store", path);

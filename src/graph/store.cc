@@ -1,27 +1,15 @@
 #include "graph/store.h"
 
-#include <cerrno>
-#include <fstream>
-#include <sstream>
 #include <system_error>
 
-#include "base/error.h"
 #include "base/interrupt.h"
+#include "base/json.h"
+#include "base/small_file.h"
 #include "io/file.h"
 
 namespace plimsoll::graph {
-namespace {
 
 namespace fs = std::filesystem;
-
-std::string read_text(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf())) fail_errno("read", path.string(), errno);
-  return text.str();
-}
-
-}  // namespace
 
 fs::path Store::features_file() const {
   return file(fmt::format("features.{}", name(meta_.feature_type)));
@@ -44,7 +32,7 @@ Store open(const fs::path& folder) {
   }
   Store store;
   store.folder_ = folder;
-  const std::string text = read_text(meta_path);
+  const std::string text = read_small_file(meta_path, JsonLimits().bytes, ErrorKind::store);
   store.meta_bytes_ = text.size();
   store.meta_ = parse_meta(text, meta_path.string());
   for (const auto& [name, about] : store.meta_.files) {

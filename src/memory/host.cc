@@ -11,6 +11,11 @@
 #include "base/fd.h"
 
 namespace plimsoll::memory {
+namespace {
+
+constexpr size_t kMostBytes = size_t{64} << 20;  // the largest, of all mounts, have some MiB
+
+}  // namespace
 
 Host Host::real() {
   return {.root = "/", .variable = [](const std::string& name) -> std::optional<std::string> {
@@ -30,6 +35,7 @@ std::optional<std::string> read_text(const std::filesystem::path& path) {
     if (count < 0) return {};  // a pressure file of a kernel that does not keep pressure
     if (count == 0) break;
     text.append(part.data(), static_cast<size_t>(count));
+    if (text.size() > kMostBytes) return {};
   }
   if (text.empty()) return {};
   return text;

@@ -18,7 +18,7 @@ struct Host {
   static Host real();
 };
 
-// All of a kernel file; nothing where it is missing, empty or cannot be read.
+// All of a kernel file; nothing where it is missing, empty, more than 64 MiB or cannot be read.
 std::optional<std::string> read_text(const std::filesystem::path& path);
 
 // The number at the start of a text, behind blanks: "  17 kB" -> 17.

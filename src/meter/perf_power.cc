@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <optional>
@@ -14,6 +15,8 @@ namespace plimsoll::meter {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr uint64_t kMostCpus = 8192;  // of any kernel
 
 // "event=0x02"; nothing where it has parts that we do not know.
 std::optional<uint64_t> config_of(const std::string& text) {
@@ -36,7 +39,8 @@ std::vector<int> parse_cpu_list(const std::string& text) {
     const size_t dash = part.find('-');
     const auto last =
         dash == std::string::npos ? first : memory::leading_number(part.substr(dash + 1));
-    for (uint64_t cpu = *first; cpu <= last.value_or(*first); ++cpu) {
+    const uint64_t end = std::min(last.value_or(*first), kMostCpus - 1);
+    for (uint64_t cpu = *first; cpu <= end && cpus.size() < kMostCpus; ++cpu) {
       cpus.push_back(static_cast<int>(cpu));
     }
   }

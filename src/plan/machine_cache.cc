@@ -7,10 +7,11 @@
 
 #include <cmath>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <system_error>
 
+#include "base/json.h"
+#include "base/small_file.h"
 #include "io/disk.h"
 
 namespace plimsoll::plan {
@@ -36,14 +37,14 @@ std::string cpu_model(const memory::Host& host) {
 
 // The entries by key; empty where the file is of no use.
 json load_entries(const fs::path& cache_file) {
-  std::ifstream file(cache_file, std::ios::binary);
-  std::string text(kMostBytes, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<size_t>(file.gcount()));
-  const json root = json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!root.is_object() || root.value("version", json()) != kVersion) return json::object();
-  json entries = root.value("machines", json::object());
-  return entries.is_object() ? entries : json::object();
+  try {
+    const json root = read_json(read_small_file(cache_file, kMostBytes), cache_file.string());
+    if (!root.is_object() || root.value("version", json()) != kVersion) return json::object();
+    json entries = root.value("machines", json::object());
+    return entries.is_object() ? entries : json::object();
+  } catch (const Error&) {
+    return json::object();  // what it held is measured again
+  }
 }
 
 bool read(const json& entry, const char* key, double& out) {

@@ -6,9 +6,11 @@
 #include <array>
 #include <cstdio>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <system_error>
+
+#include "base/json.h"
+#include "base/small_file.h"
 
 namespace plimsoll::process {
 namespace {
@@ -23,16 +25,22 @@ fs::path record_file(const fs::path& state, const std::string& run) {
 }
 
 std::optional<RunRecord> read_record(const fs::path& file) {
-  const auto text = memory::read_text(file);
-  if (!text) return {};
-  const json object = json::parse(*text, nullptr, false);
-  if (!object.is_object()) return {};
   try {
+    return record_from(read_small_file(file, JsonLimits().bytes), file.string());
+  } catch (const Error&) {
+    return {};  // of another version, or gone meanwhile
+  }
+}
+
+}  // namespace
+
+RunRecord record_from(std::string_view text, std::string_view name) {
+  return from_json<json>(text, name, [](const json& object) {
     RunRecord record{.run = object.at("run"),
                      .host = object.at("host"),
                      .supervisor = {.boot = object.at("boot"),
-                                    .pid = object.at("pid"),
-                                    .start_ticks = object.at("start_ticks")},
+                                    .pid = whole_in<pid_t>(object, "pid"),
+                                    .start_ticks = whole_in<uint64_t>(object, "start_ticks")},
                      .command = object.at("command"),
                      .folder = object.at("folder"),
                      .started = object.at("started"),
@@ -41,12 +49,8 @@ std::optional<RunRecord> read_record(const fs::path& file) {
                      .log = object.at("log")};
     for (const std::string group : object.at("groups")) record.groups.emplace_back(group);
     return record;
-  } catch (const json::exception&) {
-    return {};  // of another version
-  }
+  });
 }
-
-}  // namespace
 
 std::string name_run(const ProcessId& supervisor) {
   static int runs_of_this_process = 0;

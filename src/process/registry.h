@@ -42,6 +42,9 @@ std::string host_name();
 // leftovers' names.
 std::filesystem::path write_record(const std::filesystem::path& state, const RunRecord& record);
 
+// What write_record() wrote; throws Error{input} with `name` for any other text.
+RunRecord record_from(std::string_view text, std::string_view name);
+
 // Of this machine alone: a home may be shared by several.
 std::vector<RunRecord> read_records(const std::filesystem::path& state);
 void remove_record(const std::filesystem::path& state, const std::string& run);

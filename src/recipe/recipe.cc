@@ -10,7 +10,7 @@
 #include <span>
 #include <system_error>
 
-#include "base/error.h"
+#include "base/json.h"
 
 namespace plimsoll::recipe {
 namespace {
@@ -301,6 +301,10 @@ Recipe from_json(const json& json, std::string_view where) {
     fail(ErrorKind::input, "{}: {}", where, error.what());
   }
   return recipe;
+}
+
+Recipe parse(std::string_view text, std::string_view where) {
+  return from_json(read_json(text, where), where);
 }
 
 Recipe resume(const Recipe& stored, const Recipe& given, const std::set<std::string>& given_names) {

@@ -76,6 +76,8 @@ nlohmann::ordered_json to_json(const std::vector<uint32_t>& fanout);
 // Throws Error{input} naming `where` and the field; the json may be anything. What older versions
 // did not write has its default.
 Recipe from_json(const nlohmann::json& json, std::string_view where);
+// The same from a text, which may be anything.
+Recipe parse(std::string_view text, std::string_view where);
 
 // The recipe of a run that goes on: the stored one. A field whose name is among `given_names` must
 // have the stored value, else Error{usage} with both; but how long to train and how to evaluate

@@ -7,7 +7,7 @@
 
 #include <limits>
 
-#include "base/error.h"
+#include "base/json.h"
 
 namespace plimsoll::train {
 namespace {
@@ -114,17 +114,19 @@ auto reading(const std::filesystem::path& file, const Work& work) {
   }
 }
 
-void copy_checked(const Dict& from, const std::string& name, const at::Tensor& to) {
-  const at::Tensor& tensor = from.get<at::Tensor>(name);
-  if (tensor.sizes() != to.sizes()) {
-    fail(ErrorKind::input, "{} has shape [{}], [{}] expected", name,
-         fmt::join(tensor.sizes(), ", "), fmt::join(to.sizes(), ", "));
+// The tensor of that name in a dict of the file, into one of the same shape.
+void read_checked(TorchFileReader& file, const Dict& dict, const std::string& name,
+                  const at::Tensor& to) {
+  const StoredTensor& stored = dict.get<StoredTensor>(name);
+  if (to.sizes() != at::IntArrayRef(stored.sizes)) {
+    fail(ErrorKind::input, "{} has shape [{}], [{}] expected", name, fmt::join(stored.sizes, ", "),
+         fmt::join(to.sizes(), ", "));
   }
-  to.copy_(tensor);
+  file.read_into(stored, to);
 }
 
-void copy_adam(const Checkpoint& checkpoint, const nn::Model& model, nn::Adam& adam) {
-  const Dict& state = checkpoint.dict.get<Dict>("optimizer_state_dict").get<Dict>("state");
+void read_adam(TorchFileReader& file, const nn::Model& model, nn::Adam& adam) {
+  const Dict& state = file.values().get<Dict>("optimizer_state_dict").get<Dict>("state");
   if (state.empty()) return;
   int64_t begin = 0;
   for (size_t i = 0; i < model.parameters().size(); ++i) {
@@ -133,9 +135,9 @@ void copy_adam(const Checkpoint& checkpoint, const nn::Model& model, nn::Adam& a
     const auto part = [&](const at::Tensor& flat) {
       return flat.narrow(0, begin, parameter.numel()).view(parameter.sizes());
     };
-    copy_checked(entry, "exp_avg", part(adam.mean));
-    copy_checked(entry, "exp_avg_sq", part(adam.square));
-    adam.steps = entry.get<at::Tensor>("step").item<int64_t>();
+    read_checked(file, entry, "exp_avg", part(adam.mean));
+    read_checked(file, entry, "exp_avg_sq", part(adam.square));
+    adam.steps = file.load(entry.get<StoredTensor>("step")).item<int64_t>();
     begin += parameter.numel();
   }
 }
@@ -200,8 +202,9 @@ Dict make_checkpoint(const nn::Model& model, const nn::Adam& adam, const recipe:
               {"plimsoll_checkpoint", kCheckpointVersion}};
 }
 
-Checkpoint read_checkpoint(const std::filesystem::path& file) {
-  Dict dict = read_torch_file(file);
+Checkpoint read_checkpoint(const std::filesystem::path& file, memory::Ledger& ledger) {
+  auto content = std::make_unique<TorchFileReader>(file, ledger);
+  const Dict& dict = content->values();
   return reading(file, [&] {
     const Value* version = dict.find("plimsoll_checkpoint");
     if (version == nullptr) {
@@ -211,8 +214,7 @@ Checkpoint read_checkpoint(const std::filesystem::path& file) {
       fail(ErrorKind::input, "of version {}, this program reads version {}", version->as<int64_t>(),
            kCheckpointVersion);
     }
-    const auto json = nlohmann::json::parse(dict.get<std::string>("recipe"), nullptr, false);
-    Checkpoint checkpoint{.recipe = recipe::from_json(json, "recipe")};
+    Checkpoint checkpoint{.recipe = recipe::parse(dict.get<std::string>("recipe"), "recipe")};
     const Dict& store = dict.get<Dict>("store");
     checkpoint.store = {store.get<std::string>("name"), store.get<std::string>("checksum")};
     checkpoint.shape = {.kind = checkpoint.recipe.model,
@@ -224,23 +226,23 @@ Checkpoint read_checkpoint(const std::filesystem::path& file) {
                         .dropout = dict.get<double>("dropout"),
                         .batch_norm = dict.get<bool>("batch_norm")};
     checkpoint.position = position_of(dict.get<Dict>("position"));
-    checkpoint.dict = std::move(dict);
+    checkpoint.content = std::move(content);
     return checkpoint;
   });
 }
 
 void load_model(const Checkpoint& checkpoint, const std::filesystem::path& file, nn::Model& model) {
   reading(file, [&] {
-    const Dict& parameters = checkpoint.dict.get<Dict>("model_state_dict");
+    const Dict& parameters = checkpoint.content->values().get<Dict>("model_state_dict");
     for (const nn::NamedTensor& entry : model.state()) {
-      copy_checked(parameters, entry.name, entry.tensor);
+      read_checked(*checkpoint.content, parameters, entry.name, entry.tensor);
     }
   });
 }
 
 void load_adam(const Checkpoint& checkpoint, const std::filesystem::path& file,
                const nn::Model& model, nn::Adam& adam) {
-  reading(file, [&] { copy_adam(checkpoint, model, adam); });
+  reading(file, [&] { read_adam(*checkpoint.content, model, adam); });
 }
 
 }  // namespace plimsoll::train

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -56,12 +57,13 @@ struct Checkpoint {
   StoreIdentity store;
   nn::ModelShape shape;
   Position position;
-  Dict dict;
+  std::unique_ptr<TorchFileReader> content;
 };
-// Throws Error{input} that names the file where it is not a checkpoint of ours.
-Checkpoint read_checkpoint(const std::filesystem::path& file);
+// Reads everything but the tensors. Throws Error{input} that names the file where it is not a
+// checkpoint of ours. The ledger must outlive it.
+Checkpoint read_checkpoint(const std::filesystem::path& file, memory::Ledger& ledger);
 
-// Copies parameters into a model of the same shape.
+// Reads parameters into a model of the same shape.
 void load_model(const Checkpoint& checkpoint, const std::filesystem::path& file, nn::Model& model);
 void load_adam(const Checkpoint& checkpoint, const std::filesystem::path& file,
                const nn::Model& model, nn::Adam& adam);

@@ -13,6 +13,7 @@
 #include "train/data.h"
 #include "train/device.h"
 #include "train/job.h"
+#include "train/pickle_reader.h"
 #include "train/predict.h"
 #include "train/tensor_memory.h"
 #include "train/trainer.h"
@@ -62,8 +63,10 @@ int run_training(const TrainJob& job) {
   return trainer.run();
 }
 
+// Before there is a ledger; without its tensors a checkpoint is small.
 recipe::Recipe read_recipe(const std::filesystem::path& checkpoint) {
-  return read_checkpoint(checkpoint).recipe;
+  memory::Ledger ledger(pickle::kMostPickleBytes + pickle::kMostObjectBytes + kMostValueBytes);
+  return read_checkpoint(checkpoint, ledger).recipe;
 }
 
 }  // namespace

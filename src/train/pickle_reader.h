@@ -1,26 +1,22 @@
-// Reads the pickles that torch.save writes of plain values and tensors.
-//
-// libtorch's own unpickler will not do: it is made for TorchScript, gives up on the OrderedDict
-// with attributes that every Module.state_dict() is, and trusts its input. This one knows the few
-// instructions and names of such a pickle and refuses all others; nothing in a file is ever called.
+// The values of a pickle that torch.save wrote; their tensors stay in the file.
 #pragma once
 
-#include <ATen/core/Tensor.h>
+#include <cstdint>
 
-#include <functional>
-#include <string>
-#include <string_view>
-
+#include "base/units.h"
+#include "memory/ledger.h"
+#include "pickle/parse.h"
 #include "train/value.h"
 
 namespace plimsoll::train {
 
-// The numbers that lie beside the pickle under a name: a tensor of one dimension and `count`
-// numbers. Called again for the same name, it should give the same tensor.
-using LoadStorage =
-    std::function<at::Tensor(const std::string& name, at::ScalarType type, int64_t count)>;
+constexpr uint64_t kMostValueBytes = 512 * kMiB;
 
-// Throws Error{input}, without the name of the file, for whatever it cannot read.
-Dict read_pickle(std::string_view pickle, const LoadStorage& load_storage);
+// Copies the dict that the pickle is, and all it refers to, out of its objects. `lease` grows by
+// what that takes, before it is taken. Throws Error{input} where it holds what is no value, or
+// itself, or would take more than kMostValueBytes or than a pickle of `pickle_bytes` can honestly
+// need: a few bytes can ask for any number of copies.
+Dict values_of(const pickle::Pickle& pickle, uint64_t pickle_bytes, memory::Ledger& ledger,
+               memory::Lease& lease);
 
 }  // namespace plimsoll::train

@@ -6,30 +6,15 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "train/pickle_opcode.h"
+#include "base/utf8.h"
+#include "pickle/opcode.h"
 #include "train/storage_type.h"
 
 namespace plimsoll::train {
 namespace {
 
-// Well-formed as Unicode has it: no stray bytes, no longer form than needed, no surrogates.
-bool is_utf8(std::string_view text) {
-  while (!text.empty()) {
-    const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
-    const uint8_t first = byte(0);
-    const size_t length = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-    if ((first >= 0x80 && first < 0xc2) || first > 0xf4 || text.size() < length) return false;
-    for (size_t i = 1; i < length; ++i) {
-      if ((byte(i) & 0xc0) != 0x80) return false;
-    }
-    if (first == 0xe0 && byte(1) < 0xa0) return false;
-    if (first == 0xed && byte(1) >= 0xa0) return false;
-    if (first == 0xf0 && byte(1) < 0x90) return false;
-    if (first == 0xf4 && byte(1) >= 0x90) return false;
-    text.remove_prefix(length);
-  }
-  return true;
-}
+using pickle::kPickleProtocol;
+using pickle::Opcode;
 
 std::string_view storage_name(const at::Tensor& tensor) {
   if (!tensor.defined() || tensor.layout() != at::kStrided || tensor.is_quantized() ||
@@ -69,6 +54,9 @@ class PickleWriter {
   void put(double value);
   void put(const std::string& text);
   void put(const at::Tensor& tensor);
+  [[noreturn]] static void put(const std::shared_ptr<const StoredTensor>& /*tensor*/) {
+    fail(ErrorKind::internal, "a checkpoint was given a tensor that is still in another");
+  }
   void put(const List& list);
   void put(const Dict& dict);
   void put(const Value& value) {
@@ -109,7 +97,7 @@ void PickleWriter::put(double value) {
 }
 
 void PickleWriter::put(const std::string& text) {
-  if (!is_utf8(text)) {
+  if (valid_utf8(text) != text) {
     fail(ErrorKind::input, "the text '{}' is not UTF-8 and cannot go into a checkpoint", text);
   }
   if (text.size() > std::numeric_limits<uint32_t>::max()) {

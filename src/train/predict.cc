@@ -145,7 +145,7 @@ struct Trained {
   nn::Model model;
 };
 Trained load(const PredictJob& job, c10::Device device) {
-  const Checkpoint checkpoint = read_checkpoint(job.checkpoint);
+  const Checkpoint checkpoint = read_checkpoint(job.checkpoint, job.ledger);
   check_fit(checkpoint, job);
   if (job.output == Output::embeddings && checkpoint.shape.layers < 2) {
     fail(ErrorKind::usage, "--embeddings: a model of one layer has none");

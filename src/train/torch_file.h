@@ -4,8 +4,10 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 
 #include "io/file.h"
+#include "memory/ledger.h"
 #include "train/value.h"
 
 namespace plimsoll::train {
@@ -19,10 +21,33 @@ void write_torch_file(const std::filesystem::path& path, const Dict& dict);
 // Into a file that is empty; syncs nothing.
 void write_torch_file(const io::OpenFile& file, const Dict& dict);
 
-// Reads what write_torch_file() or torch.save of a dict wrote. All tensors come to the CPU, without
-// gradients, as Python has them: those that shared their numbers still do. The memory it takes is
-// bounded by the size of the file. Throws Error{io} where the file is missing or cannot be read,
-// and Error{input} with the file and what is wrong where it is anything else, damaged or hostile.
-Dict read_torch_file(const std::filesystem::path& path);
+// What write_torch_file() or torch.save of a dict wrote, opened. Its values are read, and take
+// leases ("checkpoint values") of the ledger as long as it lives; its tensors stay in the file until
+// they are asked for. All functions throw Error{io} where the file is missing or cannot be read,
+// Error{memory} where the ledger refuses, and Error{input} with the file and what is wrong where it
+// is anything else, damaged or hostile.
+class TorchFileReader {
+ public:
+  TorchFileReader(const std::filesystem::path& path, memory::Ledger& ledger);
+  ~TorchFileReader();
+  TorchFileReader(const TorchFileReader&) = delete;
+  TorchFileReader& operator=(const TorchFileReader&) = delete;
+
+  const Dict& values() const;
+
+  // Its numbers into a tensor of the same sizes: straight from the file where `to` lies on the CPU
+  // and has the same type and order.
+  void read_into(const StoredTensor& stored, const at::Tensor& to);
+
+  // On the CPU, without gradients. Those that shared their numbers in Python share them again.
+  at::Tensor load(const StoredTensor& stored);
+
+ private:
+  class Content;
+  std::unique_ptr<Content> content_;
+};
+
+// All of it, with its tensors.
+Dict read_torch_file(const std::filesystem::path& path, memory::Ledger& ledger);
 
 }  // namespace plimsoll::train

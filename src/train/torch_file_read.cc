@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <exception>
 #include <memory>
 #include <new>
@@ -26,7 +27,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint64_t kMaxPickleBytes = 64 * 1024 * 1024;
+constexpr uint64_t kLeasedByTorchBytes = 64 * 1024;  // tensors from here on: train/tensor_memory.h
+constexpr uint64_t kMostMembers = 100'000;           // libzip keeps 300 bytes of each
 constexpr std::string_view kPickleName = "/data.pkl";
 
 struct DiscardArchive {
@@ -65,7 +67,33 @@ class StoredArchive {
   std::string folder_;  // that all members lie in
 };
 
+// The most members that one of the ends of a directory in the last bytes of the file speaks of:
+// libzip takes memory for as many before it looks at them.
+uint64_t most_members(const fs::path& path, uint64_t file_bytes) {
+  constexpr uint64_t kTailBytes = 65536 + 512;  // a comment, and the ends in both sizes
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string tail(std::min(file_bytes, kTailBytes), '\0');
+  const ssize_t count =
+      ::pread(fd.get(), tail.data(), tail.size(), static_cast<off_t>(file_bytes - tail.size()));
+  tail.resize(static_cast<size_t>(std::max<ssize_t>(count, 0)));
+  uint64_t most = 0;
+  const auto look = [&](std::string_view mark, size_t place, auto members) {
+    for (size_t at = tail.find(mark); at != std::string::npos; at = tail.find(mark, at + 1)) {
+      if (tail.size() - at < place + sizeof(members)) continue;
+      std::memcpy(&members, tail.data() + at + place, sizeof(members));
+      if (members != UINT16_MAX || sizeof(members) > 2) most = std::max<uint64_t>(most, members);
+    }
+  };
+  look("PK\x05\x06", 10, uint16_t{0});
+  look("PK\x06\x06", 32, uint64_t{0});
+  return most;
+}
+
 StoredArchive::StoredArchive(const fs::path& path, uint64_t file_bytes) {
+  if (const uint64_t members = most_members(path, file_bytes); members > kMostMembers) {
+    fail(ErrorKind::input, "it is a zip archive of {} members, {} is the most", members,
+         kMostMembers);
+  }
   int code = ZIP_ER_OK;
   archive_.reset(::zip_open(path.c_str(), ZIP_RDONLY, &code));
   if (!archive_) {
@@ -146,44 +174,6 @@ std::string StoredArchive::read_text(const std::string& name, uint64_t max_bytes
   return text;
 }
 
-// Loads every storage once; tensors that shared one share it again.
-class StorageLoader {
- public:
-  explicit StorageLoader(const StoredArchive& archive) : archive_(archive) {}
-
-  at::Tensor operator()(const std::string& name, at::ScalarType type, int64_t count) {
-    const auto [found, is_new] = loaded_.try_emplace(name);
-    if (is_new) found->second = load("/data/" + name, type, count);
-    if (found->second.scalar_type() != type || found->second.numel() != count) {
-      fail(ErrorKind::input, "its storage {} is used as two different ones", name);
-    }
-    return found->second;
-  }
-
- private:
-  at::Tensor load(const std::string& member, at::ScalarType type, int64_t count) const {
-    const uint64_t bytes = archive_.size(member);
-    const uint64_t item_bytes = c10::elementSize(type);
-    if (count < 0 || bytes % item_bytes != 0 ||
-        static_cast<uint64_t>(count) != bytes / item_bytes) {
-      fail(ErrorKind::input, "its member {}{} has {} bytes, {} numbers of type {} were expected",
-           archive_.folder(), member, bytes, count, c10::toString(type));
-    }
-    at::Tensor numbers = at::empty({count}, at::TensorOptions().dtype(type));
-    const std::span memory(static_cast<std::byte*>(numbers.data_ptr()), bytes);
-    archive_.read(member, memory);
-    const auto is_bool = [](std::byte byte) { return byte <= std::byte{1}; };
-    if (type == at::ScalarType::Bool && !std::all_of(memory.begin(), memory.end(), is_bool)) {
-      fail(ErrorKind::input, "its member {}{} has bools that are neither true nor false",
-           archive_.folder(), member);
-    }
-    return numbers;
-  }
-
-  const StoredArchive& archive_;
-  std::unordered_map<std::string, at::Tensor> loaded_;
-};
-
 // Tells the formats apart that people have under the same ending, and returns the size of the file.
 uint64_t check_format(const fs::path& path) {
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -204,27 +194,15 @@ uint64_t check_format(const fs::path& path) {
   return static_cast<uint64_t>(status.st_size);
 }
 
-Dict read_archive(const fs::path& path) {
-  const StoredArchive archive(path, check_format(path));
-  if (archive.has("/byteorder") && archive.read_text("/byteorder", 16) != "little") {
-    fail(ErrorKind::input, "its numbers are big-endian");
-  }
-  StorageLoader load_storage(archive);
-  return read_pickle(archive.read_text(std::string(kPickleName), kMaxPickleBytes),
-                     [&](const std::string& name, at::ScalarType type, int64_t count) {
-                       return load_storage(name, type, count);
-                     });
-}
-
 [[noreturn]] void fail_to_read(const fs::path& path, std::string_view why) {
   fail(ErrorKind::input, "{} cannot be read as a file of torch.save: {}", path.string(), why);
 }
 
-}  // namespace
-
-Dict read_torch_file(const fs::path& path) {
+// Runs what reads `path`; its errors then name the file.
+template <typename Work>
+auto reading(const fs::path& path, const Work& work) {
   try {
-    return read_archive(path);
+    return work();
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::input) throw;
     fail_to_read(path, error.what());
@@ -235,6 +213,141 @@ Dict read_torch_file(const fs::path& path) {
   } catch (const std::exception& error) {
     fail_to_read(path, error.what());
   }
+}
+
+// Whether its numbers are the whole storage, in order.
+bool is_whole(const StoredTensor& stored) {
+  int64_t stride = 1;
+  for (size_t i = stored.sizes.size(); i-- > 0;) {
+    if (stored.sizes[i] != 1 && stored.strides[i] != stride) return false;
+    stride *= stored.sizes[i];
+  }
+  return stored.offset == 0 && stride == stored.count;
+}
+
+Value with_tensors(const Value& value, TorchFileReader& file);
+
+Dict with_tensors(const Dict& dict, TorchFileReader& file) {
+  Dict loaded;
+  for (const auto& [key, value] : dict) loaded[key] = with_tensors(value, file);
+  return loaded;
+}
+
+Value with_tensors(const Value& value, TorchFileReader& file) {
+  if (value.is<std::shared_ptr<const StoredTensor>>()) return file.load(value.as<StoredTensor>());
+  if (value.is<Dict>()) return with_tensors(value.as<Dict>(), file);
+  if (!value.is<List>()) return value;
+  List loaded;
+  for (const Value& item : value.as<List>()) loaded.push_back(with_tensors(item, file));
+  return loaded;
+}
+
+}  // namespace
+
+class TorchFileReader::Content {
+ public:
+  Content(const fs::path& path, memory::Ledger& ledger);
+
+  const fs::path& path() const { return path_; }
+  const Dict& values() const { return values_; }
+  // The bytes of its storage, which are as many as its numbers need.
+  uint64_t check(const StoredTensor& stored) const;
+  void read(const StoredTensor& stored, std::span<std::byte> numbers) const;
+  at::Tensor load(const StoredTensor& stored);
+
+ private:
+  fs::path path_;
+  memory::Ledger& ledger_;
+  StoredArchive archive_;
+  memory::Lease lease_;          // of the values
+  memory::Lease tensors_lease_;  // of the storages that are too small for one of their own
+  Dict values_;
+  std::unordered_map<std::string, at::Tensor> loaded_;  // by storage
+};
+
+TorchFileReader::Content::Content(const fs::path& path, memory::Ledger& ledger)
+    : path_(path), ledger_(ledger), archive_(path, check_format(path)) {
+  if (archive_.has("/byteorder") && archive_.read_text("/byteorder", 16) != "little") {
+    fail(ErrorKind::input, "its numbers are big-endian");
+  }
+  const std::string name(kPickleName);
+  const uint64_t bytes = archive_.size(name);
+  if (bytes > pickle::kMostPickleBytes) {
+    fail(ErrorKind::input, "its data.pkl has {} bytes, {} is the most", bytes,
+         pickle::kMostPickleBytes);
+  }
+  const memory::Lease text_lease = ledger.lease("checkpoint values", bytes);
+  const std::string text = archive_.read_text(name, bytes);
+  const pickle::Pickle objects(text, ledger);
+  values_ = values_of(objects, bytes, ledger, lease_);
+}
+
+uint64_t TorchFileReader::Content::check(const StoredTensor& stored) const {
+  const std::string member = "/data/" + stored.storage;
+  const uint64_t bytes = archive_.size(member);
+  const uint64_t item_bytes = c10::elementSize(stored.type);
+  if (stored.count < 0 || bytes % item_bytes != 0 ||
+      static_cast<uint64_t>(stored.count) != bytes / item_bytes) {
+    fail(ErrorKind::input, "its member {}{} has {} bytes, {} numbers of type {} were expected",
+         archive_.folder(), member, bytes, stored.count, c10::toString(stored.type));
+  }
+  return bytes;
+}
+
+void TorchFileReader::Content::read(const StoredTensor& stored,
+                                    std::span<std::byte> numbers) const {
+  const std::string member = "/data/" + stored.storage;
+  archive_.read(member, numbers);
+  const auto is_bool = [](std::byte byte) { return byte <= std::byte{1}; };
+  if (stored.type == at::ScalarType::Bool &&
+      !std::all_of(numbers.begin(), numbers.end(), is_bool)) {
+    fail(ErrorKind::input, "its member {}{} has bools that are neither true nor false",
+         archive_.folder(), member);
+  }
+}
+
+at::Tensor TorchFileReader::Content::load(const StoredTensor& stored) {
+  const auto found = loaded_.find(stored.storage);
+  if (found != loaded_.end()) {
+    const at::Tensor& numbers = found->second;
+    if (numbers.scalar_type() != stored.type || numbers.numel() != stored.count) {
+      fail(ErrorKind::input, "its storage {} is used as two different ones", stored.storage);
+    }
+    return numbers.as_strided(stored.sizes, stored.strides, stored.offset);
+  }
+  const uint64_t bytes = check(stored);
+  if (bytes < kLeasedByTorchBytes) tensors_lease_.merge(ledger_.lease("checkpoint values", bytes));
+  at::Tensor numbers = at::empty({stored.count}, at::TensorOptions().dtype(stored.type));
+  read(stored, {static_cast<std::byte*>(numbers.data_ptr()), bytes});
+  loaded_.emplace(stored.storage, numbers);
+  return numbers.as_strided(stored.sizes, stored.strides, stored.offset);
+}
+
+TorchFileReader::TorchFileReader(const fs::path& path, memory::Ledger& ledger)
+    : content_(reading(path, [&] { return std::make_unique<Content>(path, ledger); })) {}
+
+TorchFileReader::~TorchFileReader() = default;
+
+const Dict& TorchFileReader::values() const { return content_->values(); }
+
+void TorchFileReader::read_into(const StoredTensor& stored, const at::Tensor& to) {
+  reading(content_->path(), [&] {
+    if (to.is_cpu() && to.is_contiguous() && to.scalar_type() == stored.type && is_whole(stored)) {
+      content_->check(stored);
+      content_->read(stored, {static_cast<std::byte*>(to.data_ptr()), to.nbytes()});
+    } else {
+      to.copy_(content_->load(stored));
+    }
+  });
+}
+
+at::Tensor TorchFileReader::load(const StoredTensor& stored) {
+  return reading(content_->path(), [&] { return content_->load(stored); });
+}
+
+Dict read_torch_file(const fs::path& path, memory::Ledger& ledger) {
+  TorchFileReader file(path, ledger);
+  return with_tensors(file.values(), file);
 }
 
 }  // namespace plimsoll::train

@@ -104,7 +104,7 @@ void Trainer::save_and_fail(const Error& error) {
 
 void Trainer::resume() {
   const fs::path file = job_.save_dir / "last.pth";
-  const Checkpoint checkpoint = read_checkpoint(file);
+  const Checkpoint checkpoint = read_checkpoint(file, job_.ledger);
   if (!(checkpoint.shape == model_.shape())) {
     fail(ErrorKind::input, "{} holds {}, this run is {}: not the same model or data set",
          file.string(), describe(checkpoint.shape), describe(model_.shape()));

@@ -26,7 +26,7 @@ std::optional<double> Trainer::train_accuracy_of_best() {
   if (position_.best_epoch == 0) return {};
   const std::filesystem::path file = job_.save_dir / "best.pth";
   if (!std::filesystem::exists(file)) return {};  // somebody has taken it away
-  load_model(read_checkpoint(file), file, model_);
+  load_model(read_checkpoint(file, job_.ledger), file, model_);
   const std::array<const batch::Split*, 1> splits = {&data_.splits.train};
   return accuracies(inference_, splits, report_).front();
 }

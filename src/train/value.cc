@@ -7,7 +7,7 @@ namespace {
 
 // In the order of Value::Any.
 constexpr std::array<std::string_view, std::variant_size_v<Value::Any>> kTypeNames = {
-    "None", "bool", "int", "float", "str", "Tensor", "list", "dict"};
+    "None", "bool", "int", "float", "str", "Tensor", "list", "dict", "Tensor"};
 
 template <typename T>
 std::string_view python_name() {
@@ -16,6 +16,7 @@ std::string_view python_name() {
   if constexpr (std::is_same_v<T, double>) return "float";
   if constexpr (std::is_same_v<T, std::string>) return "str";
   if constexpr (std::is_same_v<T, at::Tensor>) return "Tensor";
+  if constexpr (std::is_same_v<T, StoredTensor>) return "Tensor";
   if constexpr (std::is_same_v<T, List>) return "list";
   if constexpr (std::is_same_v<T, Dict>) return "dict";
 }
@@ -35,7 +36,12 @@ const T* held(const Value& value, [[maybe_unused]] double& widened) {
       return &widened;
     }
   }
-  return std::get_if<T>(&value.any());
+  if constexpr (std::is_same_v<T, StoredTensor>) {
+    const auto* stored = std::get_if<std::shared_ptr<const StoredTensor>>(&value.any());
+    return stored == nullptr ? nullptr : stored->get();
+  } else {
+    return std::get_if<T>(&value.any());
+  }
 }
 
 }  // namespace
@@ -91,6 +97,7 @@ template int64_t Value::as<int64_t>() const;
 template double Value::as<double>() const;
 template const std::string& Value::as<std::string>() const;
 template const at::Tensor& Value::as<at::Tensor>() const;
+template const StoredTensor& Value::as<StoredTensor>() const;
 template const List& Value::as<List>() const;
 template const Dict& Value::as<Dict>() const;
 template bool Dict::get<bool>(const Key&) const;
@@ -98,6 +105,7 @@ template int64_t Dict::get<int64_t>(const Key&) const;
 template double Dict::get<double>(const Key&) const;
 template const std::string& Dict::get<std::string>(const Key&) const;
 template const at::Tensor& Dict::get<at::Tensor>(const Key&) const;
+template const StoredTensor& Dict::get<StoredTensor>(const Key&) const;
 template const List& Dict::get<List>(const Key&) const;
 template const Dict& Dict::get<Dict>(const Key&) const;
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -21,6 +22,16 @@
 namespace plimsoll::train {
 
 class Value;
+
+// A tensor that is still in its file: a view of the numbers under data/`storage`, within them.
+struct StoredTensor {
+  std::string storage;
+  at::ScalarType type = at::ScalarType::Undefined;
+  int64_t count = 0;  // numbers in the storage
+  int64_t offset = 0;
+  std::vector<int64_t> sizes;
+  std::vector<int64_t> strides;
+};
 
 // A Python list; tuples are read as lists too. `List(other)` copies, `List{other}` nests.
 using List = std::vector<Value>;
@@ -65,8 +76,8 @@ class Dict {
 
 class Value {
  public:
-  using Any =
-      std::variant<std::monostate, bool, int64_t, double, std::string, at::Tensor, List, Dict>;
+  using Any = std::variant<std::monostate, bool, int64_t, double, std::string, at::Tensor, List,
+                           Dict, std::shared_ptr<const StoredTensor>>;
 
   // Implicit, so that dict["epoch"] = 3 reads as in Python.
   // NOLINTBEGIN(google-explicit-constructor)
@@ -87,6 +98,7 @@ class Value {
   Value(at::Tensor tensor) : any_(std::move(tensor)) {}
   Value(List list) : any_(std::move(list)) {}
   Value(Dict dict) : any_(std::move(dict)) {}
+  Value(std::shared_ptr<const StoredTensor> tensor) : any_(std::move(tensor)) {}
   // NOLINTEND(google-explicit-constructor)
 
   const Any& any() const { return any_; }
@@ -96,8 +108,9 @@ class Value {
     return std::holds_alternative<T>(any_);
   }
 
-  // T is one of the types in Any but None; a double may be written as an int, as Python's 1 for
-  // 1.0. Throws Error{input} with both types for any other.
+  // T is one of the types in Any but None, and StoredTensor stands for what points at it; a double
+  // may be written as an int, as Python's 1 for 1.0. Throws Error{input} with both types for any
+  // other.
   template <typename T>
   std::conditional_t<std::is_arithmetic_v<T>, T, const T&> as() const;
 

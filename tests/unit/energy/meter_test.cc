@@ -346,6 +346,9 @@ TEST_F(MeterTest, HasNetFiguresWithABaseline) {
   EXPECT_FALSE(loaded->memory_watts);
   EXPECT_EQ(loaded->gpus.at(0).integral_watts, baseline.gpus.at(0).integral_watts);
   EXPECT_FALSE(load_baseline(root_ / "nowhere"));
+  write_file(root_ / "deep.json", std::string(100'000, '['));
+  expect_error(ErrorKind::input, {"deep.json", "100000 deep"},
+               [&] { load_baseline(root_ / "deep.json"); });
 }
 
 }  // namespace

@@ -53,6 +53,33 @@ TEST(Catalog, ReportsEverythingThatIsWrongAtOnceWithItsLine) {
   EXPECT_THAT(text, HasSubstr("m.json:6: error: the pattern of acc is no regular expression"));
 }
 
+TEST(Catalog, APatternWithLookaroundIsAnErrorThatNamesItAndWhatToWrite) {
+  Problems problems;
+  read_catalog(R"json({"models": {"a": {"path": "p", "train_script": "t",
+    "performance_metrics": {"log_patterns": {"acc": "(?<=acc: )([0-9.]+)"}}}}})json",
+               "m.json", problems);
+  EXPECT_THAT(all_of(problems),
+              HasSubstr("m.json:2: error: the pattern of acc has a lookbehind, (?<=...), which is "
+                        "not supported; write what stands around the number into the pattern"));
+  EXPECT_THAT(all_of(problems), HasSubstr("'(?<=acc: )([0-9.]+)'"));
+}
+
+TEST(Catalog, KeepsAllDigitsOfDefaultsAndRanges) {
+  Problems problems;
+  const Catalog catalog = read_catalog(
+      R"({"models": {"a": {"path": "p", "train_script": "t", "supported_hyperparams": {
+        "seed": {"flag": "-s", "type": "int", "default": 9007199254740993,
+                 "range": [9007199254740993, 18446744073709551615]}}}}})",
+      "m.json", problems);
+  EXPECT_EQ(all_of(problems), "");
+  const Hyperparameter& seed = *catalog.repositories.at(0).find("seed");
+  EXPECT_EQ(text_of(*seed.default_value), "9007199254740993");
+  EXPECT_EQ(text_of(seed.high), "18446744073709551615");
+  EXPECT_THAT(
+      training_command(catalog.repositories[0], "default", catalog.repositories[0].defaults()),
+      ElementsAre("t", "-s", "9007199254740993"));
+}
+
 TEST(Catalog, SaysWhereAFileIsNoJson) {
   Problems problems;
   expect_error(ErrorKind::input, {"m.json:3", "no JSON"},

@@ -16,7 +16,7 @@ namespace {
 using testing::HasSubstr;
 
 TEST(Draw, TheTextReadsBackAsTheSameNumber) {
-  const Hyperparameter rate{.low = 1.5e-5, .high = 4.5e-5, .log_uniform = true};
+  const Hyperparameter rate{.low = {1.5e-5}, .high = {4.5e-5}, .log_uniform = true};
   std::set<double> distinct;
   for (uint64_t i = 0; i < 1000; ++i) {
     const Value value = draw_value(rate, ~uint64_t{0}, i * 0x9e3779b97f4a7c15U);
@@ -29,18 +29,46 @@ TEST(Draw, TheTextReadsBackAsTheSameNumber) {
 }
 
 TEST(Draw, LogUniformHasItsMedianAtTheGeometricMean) {
-  const Hyperparameter rate{.low = 1e-4, .high = 1e-2, .log_uniform = true};
+  const Hyperparameter rate{.low = {1e-4}, .high = {1e-2}, .log_uniform = true};
   EXPECT_NEAR(draw_value(rate, ~uint64_t{0}, uint64_t{1} << 63).number, 1e-3, 1e-6);
 }
 
 TEST(Draw, IntegersReachBothEnds) {
-  const Hyperparameter width{.whole = true, .low = 1, .high = 4};
+  const Hyperparameter width{.whole = true, .low = {1}, .high = {4}};
   EXPECT_EQ(draw_value(width, ~uint64_t{0}, 0).number, 1);
   EXPECT_EQ(draw_value(width, ~uint64_t{0}, ~uint64_t{0}).number, 4);
 }
 
+TEST(Draw, IntegersOf64BitsReachBothEndsAndKeepTheirDigits) {
+  Hyperparameter seed{.whole = true, .low = value_of(0), .high = value_of(UINT64_MAX)};
+  EXPECT_EQ(text_of(draw_value(seed, ~uint64_t{0}, 0)), "0");
+  EXPECT_EQ(text_of(draw_value(seed, ~uint64_t{0}, UINT64_MAX)), "18446744073709551615");
+  EXPECT_EQ(text_of(draw_value(seed, ~uint64_t{0}, (uint64_t{1} << 53) + 1)), "9007199254740993");
+  seed.low = value_of(INT64_MIN);
+  seed.high = value_of(INT64_MAX);
+  EXPECT_EQ(text_of(draw_value(seed, ~uint64_t{0}, 0)), "-9223372036854775808");
+  EXPECT_EQ(text_of(draw_value(seed, ~uint64_t{0}, UINT64_MAX)), "9223372036854775807");
+  EXPECT_FALSE(distinct_values(seed));
+}
+
+TEST(Draw, TwoLargeIntegersNextToEachOtherAreTwo) {
+  const Catalog catalog = example_catalog();
+  Repository large = *catalog.find("plain");
+  large.hyperparameters[0] = {.name = "width",
+                              .flag = "-w",
+                              .whole = true,
+                              .has_range = true,
+                              .low = value_of(9007199254740992),
+                              .high = value_of(9007199254740995)};
+  Drawer drawer(large, {"width"}, {}, 42, 0);
+  std::set<std::string> seen;
+  while (const auto values = drawer.next()) seen.insert(text_of(*values->find("width")));
+  EXPECT_EQ(seen, (std::set<std::string>{"9007199254740992", "9007199254740993", "9007199254740994",
+                                         "9007199254740995"}));
+}
+
 TEST(Draw, ZeroIsDrawnFirst) {
-  const Hyperparameter decay{.low = 1, .high = 2, .zero_probability = 0.5};
+  const Hyperparameter decay{.low = {1}, .high = {2}, .zero_probability = 0.5};
   EXPECT_EQ(draw_value(decay, 0, 5).number, 0);
   EXPECT_GE(draw_value(decay, ~uint64_t{0}, 5).number, 1);
 }
@@ -101,6 +129,22 @@ TEST_F(Queue, HistoryIsComparedAsNumbers) {
   std::set<double> drawn;
   for (const auto& made : queue) drawn.insert(made.training.values.find("width")->number);
   EXPECT_EQ(drawn, (std::set<double>{0, 4}));
+}
+
+TEST_F(Queue, HistoryIsComparedDigitByDigit) {
+  const auto runs = read_history(
+      "repository,model,hyperparam_seed\n"
+      "examples,mnist,9007199254740993\nexamples,mnist,1e-5\n",
+      "h.csv", problems_);
+  ASSERT_EQ(runs.size(), 2);
+  EXPECT_EQ(text_of(runs[0].values.at("seed")), "9007199254740993");
+  EXPECT_NE(runs[0].values.at("seed"), value_of(9007199254740992));
+  EXPECT_EQ(runs[1].values.at("seed").number, 1e-5);
+}
+
+TEST_F(Queue, ATableOfTooManyCellsIsRefusedWithItsName) {
+  read_history("repository,model" + std::string(10'000, ','), "h.csv", problems_);
+  EXPECT_THAT(all_of(problems_), HasSubstr("h.csv: error: row 1 of the table has more than 10000"));
 }
 
 TEST_F(Queue, AnExhaustedRangeSaysHowManyAreLeft) {

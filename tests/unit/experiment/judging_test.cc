@@ -6,6 +6,7 @@
 #include "experiment/retry.h"
 #include "experiment/success.h"
 #include "experiment/table.h"
+#include "temp_folder.h"
 
 namespace plimsoll::experiment {
 namespace {
@@ -16,7 +17,7 @@ using testing::HasSubstr;
 double metric_in(const std::string& pattern, const std::string& text) {
   LogReader reader({{.name = "m", .pattern = pattern}}, {});
   read_lines(text, reader);
-  return reader.metrics().contains("m") ? reader.metrics().at("m") : -12345;
+  return reader.metrics().contains("m") ? reader.metrics().at("m").number : -12345;
 }
 
 TEST(Metrics, TheLastMatchCountsInAnyNotation) {
@@ -34,6 +35,67 @@ TEST(Metrics, PythonsNamedGroupsAndIgnoredCaseAreUnderstood) {
   EXPECT_EQ(metric_in(R"((?i)accuracy:\s*(?P<value>[0-9.]+))", "ACCURACY: 0.75"), 0.75);
   EXPECT_EQ(metric_in(R"(loss: (?P<value>[0-9.]+))", "loss: 5e-05"), 5e-05);
   EXPECT_TRUE(obstacle_of_pattern("([0-9"));
+}
+
+TEST(Metrics, TakeTimeInProportionToTheLineWhateverThePattern) {
+  // What backtracks tries every pair of places, for every place: minutes at 4096 characters.
+  EXPECT_EQ(metric_in(R"(.*.*acc.*: ([0-9.]+))", std::string(60'000, 'a') + "acc: 0.5"), 0.5);
+  EXPECT_EQ(metric_in(R"(.*.*acc.*: ([0-9.]+))", std::string(60'000, 'a')), -12345);
+  EXPECT_EQ(metric_in(R"((a*)*b([0-9]))", std::string(60'000, 'a')), -12345);
+}
+
+TEST(Metrics, AreFoundAnywhereInALineWithoutAnEnd) {
+  std::string line(1'000'000, '.');
+  for (const size_t at : {size_t{5000}, size_t{65530}, size_t{700'000}}) {
+    line.replace(at, 10, " acc: 0.25");
+    line.replace(at + 200, 10, " acc: 0.75");
+    EXPECT_EQ(metric_in(R"(acc: ([0-9.]+))", line), 0.75) << at;
+    line.replace(at, 300, 300, '.');
+  }
+}
+
+TEST(Metrics, AProgressBarIsManyLines) {
+  std::string bar;
+  for (int i = 0; i < 100'000; ++i) bar += "\r " + std::to_string(i) + "/100000 loss: 0.5";
+  EXPECT_EQ(metric_in(R"(^ ([0-9]+)/)", bar), 99'999);
+}
+
+TEST(Metrics, KeepAllDigitsOfAWholeNumber) {
+  LogReader reader({{.name = "tokens", .pattern = R"(tokens: ([0-9]+))"}}, {});
+  read_lines("tokens: 9007199254740993", reader);
+  EXPECT_EQ(text_of(reader.metrics().at("tokens")), "9007199254740993");
+}
+
+TEST(Metrics, ALineNeedNotBeUtf8) {
+  EXPECT_EQ(metric_in(R"(naïve .* loss: ([0-9.]+))", "naïve \xff\xfe\xe9 loss: 0.5"), 0.5);
+  EXPECT_EQ(metric_in(R"(acc [–—] ([0-9.]+))", "acc — 0.5"), 0.5);
+}
+
+TEST(Metrics, LookaroundAndBackreferencesAreRefusedWithWhatToWriteInstead) {
+  const auto refused = [](const std::string& pattern, const std::string& what) {
+    const auto obstacle = obstacle_of_pattern(pattern);
+    ASSERT_TRUE(obstacle) << pattern;
+    EXPECT_THAT(*obstacle, HasSubstr(what));
+    EXPECT_THAT(*obstacle, HasSubstr("not supported; "));
+  };
+  refused(R"((?<=loss: )([0-9.]+))", "a lookbehind, (?<=");
+  refused(R"((?<!val_)loss: ([0-9.]+))", "a negative lookbehind, (?<!");
+  refused(R"(([0-9.]+)(?= %))", "a lookahead, (?=");
+  refused(R"(([0-9.]+)(?!%))", "a negative lookahead, (?!");
+  refused(R"((a|b): \1 ([0-9.]+))", R"(a backreference, \1)");
+  refused(R"((?P<q>['"])loss(?P=q): ([0-9.]+))", "a backreference, (?P=");
+  EXPECT_THAT(*obstacle_of_pattern("([0-9"), HasSubstr("is no regular expression"));
+  // Not what they look like.
+  EXPECT_FALSE(obstacle_of_pattern(R"([(?=]\\1 \(\?= ([0-9.]+))"));
+}
+
+TEST(Metrics, PatternsInUseAreUnderstood) {
+  for (const char* pattern :
+       {R"((?:'eval_loss':|eval_loss:)\s*([0-9.]+))", R"(Rank@1:\s*([0-9.]+)%)",
+        R"(mAP:\s*([0-9.]+)%?)", R"(Test accuracy:\s+(\d+\.\d+))", R"(\[test\] acc=([0-9.]+)\s)",
+        R"((?i)(?P<name>acc|accuracy)\s*[:=]\s*([0-9.]+))"}) {
+    EXPECT_FALSE(obstacle_of_pattern(pattern)) << pattern;
+  }
 }
 
 TEST(Metrics, TheGroupOfEitherAlternativeCounts) {
@@ -129,6 +191,12 @@ TEST(Retry, RetryOnReplacesThePolicy) {
   terms.retry_on = std::vector<std::string>{"failed"};
   EXPECT_EQ(decide({.cause = "failed"}, 2, terms, {}).move, Retry::Move::same);
   EXPECT_EQ(decide({.cause = "timed_out"}, 2, terms, {}).move, Retry::Move::stop);
+}
+
+TEST(Table, ARowOfTooManyCellsIsRefused) {
+  EXPECT_EQ(parse_table(std::string(kMostCells - 1, ',')).at(0).size(), kMostCells);
+  expect_error(ErrorKind::input, {"row 2", "10000 cells"},
+               [] { parse_table("a\n" + std::string(kMostCells, ',')); });
 }
 
 TEST(Table, ReadsBackWhatItWrote) {

@@ -1,9 +1,12 @@
 #include "experiment/settings.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/units.h"
 #include "experiment/example_files.h"
+#include "temp_folder.h"
 
 namespace plimsoll::experiment {
 namespace {
@@ -41,6 +44,57 @@ TEST(Settings, ReadsTheFormatInUse) {
   EXPECT_THAT(made.settings.entries.at(0).foreground.mutate, ElementsAre("epochs", "seed"));
   EXPECT_EQ(made.settings.entries.at(1).experiments(), 3);
   EXPECT_EQ(made.settings.entries.at(1).foreground.fixed.find("epochs")->number, 60);
+}
+
+TEST(Settings, ThatNestTooDeepAreRefusedWithTheFileTheDepthAndTheLimit) {
+  expect_error(ErrorKind::input, {"s.json", "400000 deep", "64 is the most"},
+               [] { read(std::string(400'000, '[')); });
+  expect_error(ErrorKind::input, {"s.json", "400001 deep"},
+               [] { read("{\"experiments\": " + std::string(400'000, '[')); });
+}
+
+TEST(Settings, ThatAreTooLargeAreRefusedWithTheLimit) {
+  expect_error(ErrorKind::input, {"s.json", "bytes of JSON"},
+               [] { read("\"" + std::string(17 * kMiB, 'x') + "\""); });
+  std::string many = "[0";
+  for (int i = 0; i < 1'000'000; ++i) many += ",0";
+  expect_error(ErrorKind::input, {"s.json", "1000000 is the most"}, [&] { read(many + "]"); });
+  std::string keys = "{\n\"k\": 0";
+  for (int i = 0; i < 1000; ++i) keys += fmt::format(",\n\"k{}\": 0", i);
+  expect_error(ErrorKind::input, {"s.json:1002", "1000 members"}, [&] { read(keys + "}"); });
+}
+
+TEST(Settings, KeepAllDigitsOfAHyperparameter) {
+  for (const char* digits :
+       {"9007199254740993", "18446744073709551615", "-9223372036854775808", "1000000", "0", "-1"}) {
+    const Read made = read(fmt::format(
+        R"({{"experiments": [{{"repo": "examples", "model": "mnist", "mode": "default",
+             "hyperparameters": {{"seed": {}}}, "env": {{"SEED": {}}}}}]}})",
+        digits, digits));
+    EXPECT_EQ(made.problems, "");
+    const Entry& entry = made.settings.entries.at(0);
+    EXPECT_EQ(text_of(*entry.foreground.fixed.find("seed")), digits);
+    EXPECT_EQ(entry.terms.environment.at("SEED"), digits);
+  }
+}
+
+TEST(Settings, AWholeNumberOfMoreThan64BitsIsAnErrorThatNamesIt) {
+  expect_error(ErrorKind::input, {"s.json:2", "18446744073709551616", "64 bits"},
+               [] { read("{\"experiments\": [],\n \"x\": 18446744073709551616}"); });
+  EXPECT_THAT(read(R"({"experiments": [{"repo": "examples", "model": "mnist", "mode": "default",
+                       "hyperparameters": {"seed": 1e30}}]})")
+                  .problems,
+              HasSubstr("seed is 1e+30; it must be an int of 64 bits"));
+}
+
+TEST(Settings, CountsHaveAnEnd) {
+  for (const char* key : {"runs_per_config", "num_mutations", "baseline_runs"}) {
+    for (const char* count : {"1000001", "1e300", "-1", "0.5", "\"3\""}) {
+      const Read made = read(fmt::format(
+          R"({{"experiments": [{{"repo": "plain", "model": "default", "{}": {}}}]}})", key, count));
+      EXPECT_THAT(made.problems, HasSubstr(std::string(key) + " is ")) << count;
+    }
+  }
 }
 
 TEST(Settings, TakesRunsOfAParallelEntryFromTheEntryThenTheForegroundThenTheTop) {

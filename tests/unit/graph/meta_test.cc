@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "temp_folder.h"
 #include "tiny_store.h"
 
 namespace plimsoll::graph {
@@ -122,7 +123,8 @@ TEST(Meta, RefusesAFileSizeThatContradictsTheShape) {
 TEST(Meta, RefusesNestingWithoutEnd) {
   const std::string deep = R"({"format": "plimsoll store", "source": )" +
                            std::string(200'000, '[') + std::string(200'000, ']') + "}";
-  EXPECT_THROW(parse_meta(deep, "meta.json"), Error);
+  expect_error(ErrorKind::store, {"meta.json", "200001 deep", "64 is the most"},
+               [&] { parse_meta(deep, "meta.json"); });
 }
 
 TEST(PaddedRow, IsAPowerOfTwoUpToASectorAndWholeSectorsBeyond) {

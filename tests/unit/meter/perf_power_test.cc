@@ -7,6 +7,15 @@
 namespace plimsoll::meter {
 namespace {
 
+TEST(CpuList, OfAnyNumbersEnds) {
+  EXPECT_EQ(parse_cpu_list("0,28-30"), (std::vector<int>{0, 28, 29, 30}));
+  EXPECT_EQ(parse_cpu_list("0-18446744073709551615").size(), 8192);
+  EXPECT_EQ(parse_cpu_list("18446744073709551615").size(), 0);
+  std::string many;
+  for (int i = 0; i < 1000; ++i) many += "0-8191,";
+  EXPECT_EQ(parse_cpu_list(many).size(), 8192);
+}
+
 TEST(PerfPower, ReadsListsOfCpus) {
   EXPECT_EQ(parse_cpu_list("0\n"), std::vector<int>({0}));
   EXPECT_EQ(parse_cpu_list("0,28-30\n"), std::vector<int>({0, 28, 29, 30}));

@@ -117,9 +117,10 @@ class CheckpointFile : public testing::Test {
   // What the error says must name the file.
   void expect_refused(std::vector<std::string> parts) {
     parts.push_back(path_.string());
-    expect_error(ErrorKind::input, parts, [&] { read_checkpoint(path_); });
+    expect_error(ErrorKind::input, parts, [&] { read_checkpoint(path_, ledger_); });
   }
 
+  memory::Ledger ledger_{uint64_t{1} << 30};
   TempFolder folder_;
   fs::path path_ = folder_ / "last.pth";
 };
@@ -132,7 +133,7 @@ class Checkpoints : public CheckpointFile,
 
 TEST_P(Checkpoints, RestoreEverything) {
   write_torch_file(path_, trained_.checkpoint());
-  const Checkpoint checkpoint = read_checkpoint(path_);
+  const Checkpoint checkpoint = read_checkpoint(path_, ledger_);
   EXPECT_EQ(checkpoint.recipe, trained_.recipe);
   EXPECT_EQ(checkpoint.shape, trained_.model.shape());
   EXPECT_EQ(checkpoint.store.name, "tiny");
@@ -163,7 +164,7 @@ TEST_P(Checkpoints, HoldCopies) {
 
 TEST_P(Checkpoints, AreRefusedByAModelOfAnotherShape) {
   write_torch_file(path_, trained_.checkpoint());
-  const Checkpoint checkpoint = read_checkpoint(path_);
+  const Checkpoint checkpoint = read_checkpoint(path_, ledger_);
   Trained other(recipe_of(trained_.recipe.model, trained_.recipe.batch_norm, /*hidden=*/8));
   const nn::NamedTensor& first = trained_.model.parameters()[0];
   const std::string both =
@@ -294,7 +295,7 @@ for folder in map(os.path.dirname, glob.glob('*/last.pth')):
   for (const Run& run : runs) {
     SCOPED_TRACE(run.name);
     nn::Model& model = run.trained->model;
-    const Dict back = read_torch_file(folder_ / run.name / "back.pth");
+    const Dict back = read_torch_file(folder_ / run.name / "back.pth", ledger_);
     for (const nn::NamedTensor& entry : model.state())
       EXPECT_TRUE(back.get<at::Tensor>(entry.name).equal(entry.tensor)) << entry.name;
     const recipe::Recipe& recipe = run.trained->recipe;
@@ -302,7 +303,7 @@ for folder in map(os.path.dirname, glob.glob('*/last.pth')):
       at::Tensor gradient = run.gradients[step].clone();
       run.trained->adam.step(model.values(), gradient, recipe.lr, recipe.weight_decay);
     }
-    const Dict python = read_torch_file(folder_ / run.name / "on.pth");
+    const Dict python = read_torch_file(folder_ / run.name / "on.pth", ledger_);
     for (const nn::NamedTensor& parameter : model.parameters())
       nn::expect_close(parameter.tensor, python.get<at::Tensor>(parameter.name), parameter.name);
   }
@@ -345,14 +346,14 @@ TEST_F(CheckpointFile, OfAModelWithoutStepsLeavesAdamAsItIs) {
   trained.adam.steps = 0;
   write_torch_file(path_, trained.checkpoint());
   nn::Adam adam(trained.model.values());
-  load_adam(read_checkpoint(path_), path_, trained.model, adam);
+  load_adam(read_checkpoint(path_, ledger_), path_, trained.model, adam);
   EXPECT_EQ(adam.steps, 0);
   EXPECT_EQ(nn::scale_of(adam.mean), 0);
 }
 
 TEST_F(CheckpointFile, IsRefusedByAModelOfAnotherKind) {
   write_torch_file(path_, Trained(recipe_of(ModelKind::gcn, false)).checkpoint());
-  const Checkpoint checkpoint = read_checkpoint(path_);
+  const Checkpoint checkpoint = read_checkpoint(path_, ledger_);
   Trained other(recipe_of(ModelKind::sage, false));
   expect_error(ErrorKind::input, {path_.string(), "conv1.lin_l.weight"},
                [&] { load_model(checkpoint, path_, other.model); });
@@ -379,6 +380,7 @@ TEST_F(CheckpointFile, IsRefusedByNameWhereItIsSomethingElse) {
   expect_changed("recipe", "{", "recipe");
   expect_changed("recipe", "{\"model\": 5}", "recipe");
   expect_changed("recipe", 7, "'recipe'");
+  expect_changed("recipe", std::string(3'000'000, '['), "recipe nests lists and objects 3000000");
   expect_changed("store", Dict{{"name", "tiny"}}, "'checksum'");
   expect_changed("hidden_dim", "6", "'hidden_dim'");
   expect_changed("batch_norm", 1, "'batch_norm'");
@@ -387,7 +389,7 @@ TEST_F(CheckpointFile, IsRefusedByNameWhereItIsSomethingElse) {
 }
 
 TEST_F(CheckpointFile, SaysWhenItIsMissing) {
-  expect_error(ErrorKind::io, {path_.string()}, [&] { read_checkpoint(path_); });
+  expect_error(ErrorKind::io, {path_.string()}, [&] { read_checkpoint(path_, ledger_); });
 }
 
 TEST(ModelShape, IsDescribedInALine) {

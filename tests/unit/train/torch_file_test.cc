@@ -48,7 +48,7 @@ class TorchFile : public testing::Test {
  protected:
   Dict round_trip(const Dict& dict) {
     write_torch_file(path_, dict);
-    return read_torch_file(path_);
+    return read_torch_file(path_, ledger_);
   }
   Value round_trip(Value value) {
     return round_trip(Dict{{"value", std::move(value)}}).at("value");
@@ -75,9 +75,10 @@ class TorchFile : public testing::Test {
   }
   void expect_refused(std::vector<std::string> parts) {
     parts.push_back(path_.string() + " cannot be read as a file of torch.save");
-    expect_error(ErrorKind::input, parts, [&] { read_torch_file(path_); });
+    expect_error(ErrorKind::input, parts, [&] { read_torch_file(path_, ledger_); });
   }
 
+  memory::Ledger ledger_{uint64_t{1} << 30};
   TempFolder folder_;
   fs::path path_ = folder_ / "last.pth";
 };
@@ -160,7 +161,7 @@ TEST_F(TorchFile, DropsGradients) {
 
 TEST_F(TorchFile, ReadsTensorsThatDoNotNeedTheFile) {
   write_torch_file(path_, Dict{{"a", at::ones({1000})}, {"b", at::zeros({1000})}});
-  const Dict got = read_torch_file(path_);
+  const Dict got = read_torch_file(path_, ledger_);
   write_file(path_, "overwritten");
   EXPECT_EQ(got.get<at::Tensor>("a").storage().nbytes(), 4000U);
   expect_same(got.get<at::Tensor>("a"), at::ones({1000}));
@@ -250,7 +251,7 @@ TEST_F(TorchFile, ReplacesTheOldFileAndWhatAKilledRunLeft) {
   write_file(path_, "old");
   write_file(folder_ / "last.pth.partial", std::string(100000, 'x'));
   write_torch_file(path_, Dict{{"epoch", 2}});
-  EXPECT_EQ(read_torch_file(path_).get<int64_t>("epoch"), 2);
+  EXPECT_EQ(read_torch_file(path_, ledger_).get<int64_t>("epoch"), 2);
   EXPECT_EQ(names_in(folder_.path()), Names{"last.pth"});
 }
 
@@ -294,7 +295,7 @@ TEST_F(TorchFile, LeavesTheOldFileInAReadOnlyFolder) {
 
 TEST_F(TorchFile, SaysWhenItIsMissing) {
   expect_error(ErrorKind::io, {"cannot open " + path_.string(), "No such file"},
-               [&] { read_torch_file(path_); });
+               [&] { read_torch_file(path_, ledger_); });
 }
 
 TEST_F(TorchFile, RefusesOtherFormats) {
@@ -339,7 +340,7 @@ TEST_F(TorchFile, IsRefusedOrTheSameWithAnyByteChanged) {
     changed[at] = static_cast<char>(changed[at] ^ (1 << (at % 8)));
     write_file(path_, changed);
     try {
-      const Dict got = read_torch_file(path_);
+      const Dict got = read_torch_file(path_, ledger_);
       expect_same(got.get<at::Tensor>("tensor"), tensor);
       EXPECT_EQ(got.get<int64_t>("epoch"), 3);
     } catch (const Error& error) {
@@ -406,6 +407,74 @@ TEST_F(TorchFile, RefusesAPickleThatExplodes) {
   expect_refused({"without end"});
 }
 
+// Sixty million instructions of one byte: 3 GiB, were they all carried out.
+TEST_F(TorchFile, RefusesAPickleOfTooManyObjectsBeforeTheyTakeMemory) {
+  write_pickle_file("\x80\x02" + std::string(60'000'000, ']') + ".");
+  expect_refused({"256.0 MiB"});
+  EXPECT_LE(ledger_.peak_bytes(), uint64_t{400} << 20);
+  EXPECT_EQ(ledger_.used_bytes(), 0U);
+  memory::Ledger little(uint64_t{1} << 20);
+  expect_error(ErrorKind::memory, {"checkpoint values"}, [&] { read_torch_file(path_, little); });
+}
+
+TEST_F(TorchFile, RefusesAPickleThatIsTooLarge) {
+  write_pickle_file("\x80\x02" + std::string(70'000'000, ']') + ".");
+  expect_refused({"70000003 bytes", "67108864 is the most"});
+}
+
+TEST_F(TorchFile, RefusesAnArchiveOfTooManyMembers) {
+  // The end of a large directory alone: what libzip would take memory for.
+  std::string end = "PK\x06\x06"s + std::string(52, '\0');
+  const uint64_t members = 1'000'000'000;
+  std::memcpy(end.data() + 32, &members, sizeof(members));
+  write_file(path_,
+             "PK\x03\x04" + std::string(100, 'x') + end + "PK\x05\x06" + std::string(18, '\0'));
+  expect_refused({"1000000000 members", "100000 is the most"});
+}
+
+TEST_F(TorchFile, LeasesItsValuesAsLongAsItIsOpen) {
+  List numbers;
+  for (int64_t i = 0; i < 100'000; ++i) numbers.emplace_back(i);
+  write_torch_file(path_, Dict{{"numbers", numbers}});
+  {
+    const TorchFileReader file(path_, ledger_);
+    EXPECT_GE(ledger_.used_bytes(), 100'000 * sizeof(Value));
+    EXPECT_EQ(file.values().get<List>("numbers").size(), 100'000U);
+  }
+  EXPECT_EQ(ledger_.used_bytes(), 0U);
+}
+
+TEST_F(TorchFile, ReadsATensorIntoItsPlace) {
+  const at::Tensor tensor = at::rand({3, 4});
+  write_torch_file(path_, Dict{{"tensor", tensor}, {"whole", range(12, at::kLong)}});
+  TorchFileReader file(path_, ledger_);
+  const auto& stored = file.values().get<StoredTensor>("tensor");
+  EXPECT_EQ(stored.sizes, tensor.sizes().vec());
+  const at::Tensor flat = at::zeros({14});
+  file.read_into(stored, flat.narrow(0, 1, 12).view({3, 4}));
+  expect_same(flat.narrow(0, 1, 12).view({3, 4}), tensor);
+  EXPECT_EQ(flat[0].item<float>(), 0);
+  EXPECT_EQ(flat[13].item<float>(), 0);
+  const at::Tensor turned = at::zeros({4, 3});
+  file.read_into(stored, turned.t());
+  expect_same(turned.t().contiguous(), tensor);
+  const at::Tensor converted = at::zeros({12});
+  file.read_into(file.values().get<StoredTensor>("whole"), converted);
+  expect_same(converted, range(12, at::kFloat));
+}
+
+TEST_F(TorchFile, OpensWithoutItsTensorsAndSaysWhichIsDamaged) {
+  write_torch_file(path_, Dict{{"tensor", at::ones({1000})}, {"epoch", 3}});
+  std::string bytes = read_file(path_);
+  bytes[bytes.size() / 2] ^= 1;
+  write_file(path_, bytes);
+  TorchFileReader file(path_, ledger_);
+  EXPECT_EQ(file.values().get<int64_t>("epoch"), 3);
+  expect_error(ErrorKind::input, {path_.string(), "data/0"}, [&] {
+    file.read_into(file.values().get<StoredTensor>("tensor"), at::zeros({1000}));
+  });
+}
+
 // A dict with one tensor over the storage "0", described by the rest.
 std::string tensor_pickle(std::string_view storage, std::string_view view) {
   return "\x80\x02}K\x01"
@@ -424,7 +493,7 @@ TEST_F(TorchFile, RefusesTensorsThatDoNotFitTheirStorage) {
                                const std::string& why) {
     write_zip({{"archive/data.pkl", tensor_pickle(storage, view)},
                {"archive/data/0", std::string(16, '\x02')}});
-    why.empty() ? (void)read_torch_file(path_) : expect_refused({why});
+    why.empty() ? (void)read_torch_file(path_, ledger_) : expect_refused({why});
   };
   const std::string floats = "FloatStorage\n" + name + "K\x04";
   const std::string huge = "\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7f";
@@ -560,7 +629,7 @@ torch.save({'large': 2**63}, 'large.pth')
 torch.save({'a': 1}, 'legacy.pth', _use_new_zipfile_serialization=False)
 torch.jit.script(torch.nn.Linear(2, 3)).save('script.pth')
 )");
-  const Dict got = read_torch_file(path_);
+  const Dict got = read_torch_file(path_, ledger_);
   const Dict& model = got.get<Dict>("model");
   Names keys;
   for (const auto& [key, value] : model) keys.push_back(std::get<std::string>(key));
@@ -589,7 +658,7 @@ torch.jit.script(torch.nn.Linear(2, 3)).save('script.pth')
   EXPECT_EQ(got.get<List>("many").size(), 3000U);
 
   const auto expect_refused_file = [&](const char* name, const std::string& why) {
-    expect_error(ErrorKind::input, {name, why}, [&] { read_torch_file(folder_ / name); });
+    expect_error(ErrorKind::input, {name, why}, [&] { read_torch_file(folder_ / name, ledger_); });
   };
   expect_refused_file("tensor.pth", "of type Tensor, a dict was expected");
   expect_refused_file("model.pth", "refers to torch.nn.modules.container.Sequential");

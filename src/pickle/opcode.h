@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace plimsoll::train {
+namespace plimsoll::pickle {
 
 constexpr uint8_t kPickleProtocol = 2;
 
@@ -46,4 +46,4 @@ enum class Opcode : uint8_t {
   build = 'b',        // by nothing, and give it to what is below as attributes
 };
 
-}  // namespace plimsoll::train
+}  // namespace plimsoll::pickle

@@ -1,0 +1,88 @@
+// What the kernel's text files say: the energy counters under powercap and perf, /proc's files of
+// processes and of the machine. Every file of a made-up machine holds the same bytes.
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "energy/cpu_counters.h"
+#include "energy/cpu_time.h"
+#include "memory/limit.h"
+#include "meter/perf_power.h"
+#include "meter/powercap.h"
+#include "meter/process_info.h"
+#include "only_errors.h"
+#include "process/proc_stat.h"
+#include "process/registry.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using namespace plimsoll;
+
+// Gone with the process.
+class MadeUpMachine {
+ public:
+  MadeUpMachine() {
+    std::string name = (fs::temp_directory_path() / "plimsoll_fuzz_XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) std::abort();
+    host_.root = name;
+    host_.variable = [](const std::string&) { return std::nullopt; };
+    for (const char* file : kFiles) fs::create_directories((host_.root / file).parent_path());
+  }
+  MadeUpMachine(const MadeUpMachine&) = delete;
+  MadeUpMachine& operator=(const MadeUpMachine&) = delete;
+  ~MadeUpMachine() {
+    std::error_code ignored;
+    fs::remove_all(host_.root, ignored);
+  }
+
+  const memory::Host& says(std::string_view text) const {
+    for (const char* file : kFiles) {
+      std::ofstream(host_.root / file, std::ios::binary) << text;
+    }
+    // Zones are known by their names.
+    std::ofstream(host_.root / "sys/class/powercap/intel-rapl:0/name") << "package-0\n";
+    return host_;
+  }
+
+ private:
+  static constexpr std::array kFiles = {
+      "sys/class/powercap/intel-rapl:0/name",
+      "sys/class/powercap/intel-rapl:0/energy_uj",
+      "sys/class/powercap/intel-rapl:0/max_energy_range_uj",
+      "sys/bus/event_source/devices/power/type",
+      "sys/bus/event_source/devices/power/cpumask",
+      "sys/bus/event_source/devices/power/events/energy-pkg",
+      "sys/bus/event_source/devices/power/events/energy-pkg.scale",
+      "proc/stat",
+      "proc/meminfo",
+      "proc/self/cgroup",
+      "proc/self/mountinfo",
+      "proc/7/stat",
+      "proc/7/cmdline"};
+  memory::Host host_;
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static const MadeUpMachine machine;
+  const std::string_view text = text_of_input(data, size);
+  only_errors([&] {
+    const memory::Host& host = machine.says(text);
+    meter::energy_zones(host);
+    meter::power_events(host);
+    auto counters = energy::CpuCounters::open(host, [](const auto&) { return Fd(); });
+    counters.read(0);
+    energy::host_busy_seconds(host.root / "proc");
+    meter::process_info(host.root / "proc", 7);
+    process::parse_stat(text);
+    process::supervisor_of(text);
+  });
+  only_errors([&] { memory::detect_limit(machine.says(text)); });
+  return 0;
+}

@@ -47,7 +47,7 @@ struct Merged {
 void add_run(const std::filesystem::path& folder, Merged& merged) {
   const KnownRun run = read_run(folder);
   experiment::Problems ignored(true);
-  const auto source = experiment::source_of(experiment::Journal::open_to_read(folder).settings());
+  const auto source = experiment::source_of(run.settings);
   for (auto& repository : experiment::read_batch(source, ignored).catalog.repositories) {
     if (merged.catalog.find(repository.name) == nullptr) {
       merged.catalog.repositories.push_back(std::move(repository));

@@ -80,6 +80,7 @@ std::string describe_pause(const std::string& cause) {
 KnownRun read_run(const fs::path& folder) {
   const auto journal = experiment::Journal::open_to_read(folder);
   KnownRun run{.folder = fs::absolute(folder),
+               .settings = journal.settings(),
                .queue = {},
                .entries = journal.entries(),
                .attempts = journal.attempts(),

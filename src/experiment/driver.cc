@@ -28,7 +28,6 @@ constexpr std::chrono::seconds kShowAgain{1};
 constexpr unsigned kPauseAfter = 5;  // failures in a row with one cause
 constexpr int kLookMilliseconds = 200;
 constexpr double kBackgroundGrace = 3;
-constexpr int kRefused = 125;  // exec's code for a command that was not started
 
 double now_since_epoch() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -219,7 +218,7 @@ AttemptResult Driver::attempt(const Experiment& experiment, const Values& values
     if (beside) result.background_runs = beside->runs();
   }
   if (options_.energy != nullptr) {
-    const auto seconds = end.has_result ? std::optional(end.seconds) : std::nullopt;
+    const auto seconds = end.ran ? std::optional(end.seconds) : std::nullopt;
     result.energy = std::make_shared<energy::Report>(options_.energy->report(seconds));
   }
   judge(experiment, end, folder, result);
@@ -295,11 +294,8 @@ void Driver::judge(const Experiment& experiment, const ChildEnd& end, const fs::
   const Terms terms = terms_of(experiment);
   LogReader log(repository.metrics, patterns_of(terms));
   read_log(folder / "training.log", log);
-  AttemptFacts facts{.cause = end.cause, .seconds = end.seconds};
-  if (!end.has_result && end.exit_code == kRefused && !options_.gpus.empty()) {
-    facts.cause = kNotAdmitted;
-  }
-  const Success judged = judge_success(facts, repository.metrics, terms, log);
+  const Success judged = judge_success({.cause = end.cause, .seconds = end.seconds},
+                                       repository.metrics, terms, log);
   result.cause = judged.cause;
   result.headline = judged.reason.empty() ? end.headline : judged.reason;
   result.evidence = end.evidence;

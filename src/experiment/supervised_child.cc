@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "experiment/retry.h"
 #include "memory/host.h"
 #include "process/launch.h"
 #include "process/proc_stat.h"
@@ -30,6 +31,7 @@ using std::chrono::milliseconds;
 
 constexpr const char* kSelf = "/proc/self/exe";
 constexpr const char* kResultFile = "result.json";
+constexpr const char* kLogFile = "training.log";
 constexpr int kCannotStart = 125;
 constexpr milliseconds kLeftoverGrace{20000};  // longer than exec's own
 constexpr milliseconds kKillGrace{30000};      // for the kernel to let go of what was killed
@@ -57,7 +59,7 @@ struct Launch {
   static std::vector<std::string> changes(const ChildOptions& options) {
     std::vector<std::string> all;
     for (const auto& [name, value] : options.terms.environment)
-      all.push_back(fmt::format("{}={}", name, value));
+      all.push_back(fmt::format("{}{}={}", kCommandVariable, name, value));
     all.push_back(fmt::format("{}={}", kBatchVariable, options.run_folder.string()));
     return all;
   }
@@ -116,11 +118,51 @@ void signal_all(const std::vector<process::ProcessStat>& processes, int number) 
   }
 }
 
+// Of an exec that left no result: its command was not started, or what it was is not known.
+ChildEnd without_result(const fs::path& output_folder, int wait_status) {
+  ChildEnd end;
+  end.exit_code = WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+  std::string said = memory::read_text(output_folder / "exec.log").value_or("");
+  while (said.ends_with('\n')) said.pop_back();
+  if (WIFSIGNALED(wait_status)) {
+    end.cause = "killed";
+    end.headline = fmt::format("plimsoll exec was killed by signal {}", WTERMSIG(wait_status));
+    end.evidence = said;
+    return end;
+  }
+  const bool started = fs::exists(output_folder / kLogFile);
+  end.cause = started ? kNoResult : std::string_view("not_supervised");
+  end.headline = fmt::format(
+      "{}: {}",
+      started ? fmt::format("exit code {}, and how it ended could not be written", end.exit_code)
+              : "not started",
+      said.empty() ? "plimsoll exec has not said why" : said);
+  end.evidence = fmt::format("plimsoll exec ended with exit code {} and left no {}", end.exit_code,
+                             kResultFile);
+  end.next_step = started ? "df -h: a full disk is the likeliest cause"
+                          : "remove what the message names; plimsoll doctor says what works here";
+  return end;
+}
+
 }  // namespace
+
+std::vector<std::string> take_command_environment() {
+  std::vector<std::string> changes;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    if (text.starts_with(kCommandVariable))
+      changes.emplace_back(text.substr(kCommandVariable.size()));
+  }
+  for (const std::string& change : changes) {
+    const std::string name = change.substr(0, change.find('='));
+    unsetenv((std::string(kCommandVariable) + name).c_str());
+  }
+  return changes;
+}
 
 std::vector<std::string> exec_words(const ChildOptions& options) {
   std::vector<std::string> words = {"plimsoll", "exec",
-                                    "--log",    (options.output_folder / "training.log").string(),
+                                    "--log",    (options.output_folder / kLogFile).string(),
                                     "--result", (options.output_folder / kResultFile).string(),
                                     "--grace",  fmt::format("{}s", options.grace_seconds)};
   const auto add = [&](const char* flag, std::string value) {
@@ -173,22 +215,17 @@ void SupervisedChild::ask_to_end() const {
 ChildEnd SupervisedChild::end() const {
   ChildEnd end;
   const int status = wait_status_.value_or(0);
-  end.exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   const auto text = memory::read_text(output_folder_ / kResultFile);
   const auto json = nlohmann::json::parse(text.value_or(""), nullptr, false);
-  if (!json.is_object()) {
-    end.cause = WIFSIGNALED(status) ? "killed" : "not_started";
-    end.headline = memory::read_text(output_folder_ / "exec.log").value_or("it did not start");
-    while (end.headline.ends_with('\n')) end.headline.pop_back();
-    return end;
-  }
+  if (!json.is_object()) return without_result(output_folder_, status);
   const auto& verdict = json.at("verdict");
-  end.has_result = true;
-  end.exit_code = json.at("exit_code");
   end.cause = verdict.at("cause");
   end.headline = verdict.at("headline");
   end.evidence = verdict.at("evidence");
   end.next_step = verdict.at("next_step");
+  end.exit_code = json.at("exit_code");
+  end.ran = json.contains("seconds");
+  if (!end.ran) return end;
   end.seconds = json.at("seconds");
   end.cpu_seconds = json.at("cpu_seconds");
   const auto& peak = json.at("memory").at("peak_bytes");

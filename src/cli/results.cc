@@ -48,7 +48,9 @@ void add_run(const std::filesystem::path& folder, Merged& merged) {
   const KnownRun run = read_run(folder);
   experiment::Problems ignored(true);
   const auto source = experiment::source_of(run.settings);
-  for (auto& repository : experiment::read_batch(source, ignored).catalog.repositories) {
+  experiment::Catalog catalog = experiment::read_batch(source, ignored).catalog;
+  look_after_files(run, catalog);
+  for (auto& repository : catalog.repositories) {
     if (merged.catalog.find(repository.name) == nullptr) {
       merged.catalog.repositories.push_back(std::move(repository));
     }

@@ -103,13 +103,19 @@ void write_last_run(const std::string& json) {
   }
 }
 
+// A batch keeps in its journal what an attempt's result says: that one may be lost, too.
+io::Sync sync_of(const std::filesystem::path& result) {
+  const auto batch = memory::Host::real().variable(experiment::kBatchVariable);
+  return batch && result.string().starts_with(*batch + "/") ? io::Sync::no : io::Sync::yes;
+}
+
 void write_results(const Options& options, const nlohmann::ordered_json& json) {
   const std::string text =
       json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
   write_last_run(text);
   if (!options.result) return;
   try {
-    io::write_whole(*options.result, text);
+    io::write_whole(*options.result, text, sync_of(*options.result));
   } catch (const Error& error) {  // the command has run: its own exit code counts
     say(fmt::format("cannot write the result to {}: {}", options.result->string(), error.what()));
   }

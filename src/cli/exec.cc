@@ -5,11 +5,11 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <variant>
 #include <vector>
@@ -23,6 +23,9 @@
 #include "cli/running.h"
 #include "diagnosis/last_run.h"
 #include "diagnosis/verdict.h"
+#include "experiment/supervised_child.h"
+#include "io/write_whole.h"
+#include "memory/host.h"
 #include "memory/limit.h"
 #include "process/level.h"
 #include "process/supervisor.h"
@@ -30,6 +33,7 @@
 namespace plimsoll::cli {
 namespace {
 
+using diagnosis::Cause;
 using diagnosis::Evidence;
 using diagnosis::Verdict;
 
@@ -44,6 +48,7 @@ struct Options {
   std::optional<double> grace_seconds;
   std::optional<std::filesystem::path> log;
   std::optional<std::filesystem::path> result;
+  std::vector<std::string> environment;  // changes to ours, for the command alone
   std::string level;
   gate::Options gpus;
   bool quiet = false;
@@ -54,9 +59,29 @@ void say(const std::string& text) {
   print_to(stderr, "plimsoll exec: {}{}", text, text.ends_with('\n') ? "" : "\n");
 }
 
+// The later one wins: what the gate chose.
+std::vector<std::string> joined(std::vector<std::string> changes,
+                                const std::vector<std::string>& later) {
+  const auto name_of = [](std::string_view entry) { return entry.substr(0, entry.find('=')); };
+  for (const std::string& change : later) {
+    std::erase_if(changes, [&](const auto& each) { return name_of(each) == name_of(change); });
+    changes.push_back(change);
+  }
+  return changes;
+}
+
+// CUDA_VISIBLE_DEVICES of the command without us.
+std::optional<std::string> visible_devices(const std::vector<std::string>& changes) {
+  constexpr std::string_view kName = "CUDA_VISIBLE_DEVICES=";
+  for (const std::string& change : changes) {
+    if (change.starts_with(kName)) return change.substr(kName.size());
+  }
+  return memory::Host::real().variable("CUDA_VISIBLE_DEVICES");
+}
+
 process::RunOptions run_options(const Options& options, GpuUse& gpus) {
   return {.command = options.command,
-          .environment = gpus.environment(),
+          .environment = joined(options.environment, gpus.environment()),
           .memory = {.limit_bytes = options.memory_bytes, .high_bytes = options.memory_high_bytes},
           .timeout_seconds = options.timeout_seconds,
           .idle_seconds = options.idle_seconds,
@@ -67,91 +92,95 @@ process::RunOptions run_options(const Options& options, GpuUse& gpus) {
           .say = say};
 }
 
-// What goes wrong before the command runs has one code, so that it is not taken for the command's.
-Evidence supervise(const Options& options) {
-  try {
-    GpuUse gpus(options.gpus);
-    gpus.enter();
-    Evidence evidence;
-    evidence.ending = process::run_supervised(run_options(options, gpus));
-    gpus.leave();
-    evidence.gpus_before = gpus.before();
-    evidence.gpus_at_end = gpus.at_end();
-    evidence.machine_limit_bytes = memory::detect_limit().bytes;
-    return evidence;
-  } catch (const Error& error) {
-    if (error.kind() == ErrorKind::internal) throw;
-    throw Error(ErrorKind::refused, error.what());
-  }
-}
-
-// Complete or not at all; false where it could not be written. A device, a pipe or a link stays
-// what it is.
-bool write_file(const std::filesystem::path& file, const std::string& text) {
-  std::error_code error;
-  const auto there = std::filesystem::symlink_status(file, error).type();
-  if (there != std::filesystem::file_type::regular &&
-      there != std::filesystem::file_type::not_found) {
-    return static_cast<bool>(std::ofstream(file) << text << std::flush);
-  }
-  error.clear();
-  const std::filesystem::path unfinished = fmt::format("{}.{}", file.string(), getpid());
-  std::ofstream stream(unfinished);
-  stream << text << std::flush;
-  if (stream) std::filesystem::rename(unfinished, file, error);
-  const bool written = stream && !error;
-  if (!written) std::filesystem::remove(unfinished, error);
-  return written;
-}
-
-// For `explain --last`, in place of the run before.
-void write_last_run(const nlohmann::ordered_json& json) {
+// For `explain --last`, in place of the run before. May be lost.
+void write_last_run(const std::string& json) {
   const std::filesystem::path file = diagnosis::last_run_file();
   if (file.empty()) return;
   std::error_code none;
   std::filesystem::create_directories(file.parent_path(), none);
-  write_file(file,
-             json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+  try {
+    io::write_whole(file, json, io::Sync::no);
+  } catch (const Error&) {  // a home that cannot be written: explain --last says that there is none
+  }
 }
 
-void write_results(const Options& options, const Evidence& evidence, const Verdict& verdict) {
+// A batch keeps in its journal what an attempt's result says: that one may be lost, too.
+io::Sync sync_of(const std::filesystem::path& result) {
+  const auto batch = memory::Host::real().variable(experiment::kBatchVariable);
+  return batch && result.string().starts_with(*batch + "/") ? io::Sync::no : io::Sync::yes;
+}
+
+void write_results(const Options& options, const nlohmann::ordered_json& json) {
+  const std::string text =
+      json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  write_last_run(text);
+  if (!options.result) return;
+  try {
+    io::write_whole(*options.result, text, sync_of(*options.result));
+  } catch (const Error& error) {  // the command has run: its own exit code counts
+    say(fmt::format("cannot write the result to {}: {}", options.result->string(), error.what()));
+  }
+}
+
+// What goes wrong before the command runs has one code, so that it is not taken for the command's;
+// the result says which of the two it was.
+Evidence supervise(const Options& options) {
+  Evidence evidence;
+  Cause refusal = Cause::not_supervised;
+  try {
+    GpuUse gpus(options.gpus, visible_devices(options.environment));
+    if (const auto in_the_way = gpus.enter()) {
+      refusal = Cause::not_admitted;
+      fail(ErrorKind::refused, "{}", *in_the_way);
+    }
+    evidence.ending = process::run_supervised(run_options(options, gpus));
+    gpus.leave();
+    evidence.gpus_before = gpus.before();
+    evidence.gpus_at_end = gpus.at_end();
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::internal) throw;
+    const Verdict verdict = diagnosis::judge_refusal(refusal, error.what());
+    write_results(options, diagnosis::refused_json(options.command, verdict));
+    throw Error(ErrorKind::refused, error.what());
+  }
+  evidence.machine_limit_bytes = memory::detect_limit().bytes;
+  return evidence;
+}
+
+nlohmann::ordered_json whole_result(const Evidence& evidence, const Verdict& verdict) {
   auto json = diagnosis::result_json(evidence, verdict);
   json["exit_code"] = process::exit_code(evidence.ending);
   json["run"] = evidence.ending.run;
   json["cpu_seconds"] = evidence.ending.cpu_seconds;
   json["keeper_lost"] = evidence.ending.keeper_lost;
-  write_last_run(json);
-  if (!options.result) return;
-  const std::string text =
-      json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-  if (!write_file(*options.result, text)) {
-    say(fmt::format("cannot write the result to {}", options.result->string()));
-  }
+  return json;
 }
 
 // A good end is told to people alone: what a script collects stays as if the command ran bare.
 void print_verdict(const Options& options, const Verdict& verdict) {
-  const bool good = verdict.cause == diagnosis::Cause::success;
+  const bool good = verdict.cause == Cause::success;
   if (options.quiet || (good && isatty(STDERR_FILENO) == 0)) return;
   print_to(stderr, "{}\n", diagnosis::describe(verdict));
 }
 
-void exec(const Options& options) {
+void exec(Options& options) {
   if (!options.stray_words.empty() || options.command.empty()) {
     const std::string word = options.stray_words.empty() ? "COMMAND" : options.stray_words.front();
     fail(ErrorKind::usage, "the command stands behind --: plimsoll exec [OPTIONS] -- {} ...", word);
   }
   if (options.result) check_writable("--result", *options.result, /*force=*/true);
-  write_last_run(diagnosis::unfinished_json(options.command));
+  options.environment = experiment::take_command_environment();
+  write_last_run(diagnosis::unfinished_json(options.command)
+                     .dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
   const Evidence evidence = supervise(options);
   const Verdict verdict = diagnosis::judge(evidence);
   print_verdict(options, verdict);
-  if (!options.quiet && verdict.cause == diagnosis::Cause::success &&
-      evidence.ending.leftovers_ended > 0 && isatty(STDERR_FILENO) == 0) {
+  if (!options.quiet && verdict.cause == Cause::success && evidence.ending.leftovers_ended > 0 &&
+      isatty(STDERR_FILENO) == 0) {
     say(fmt::format("{} of its processes were still alive at its end, and have been ended",
                     evidence.ending.leftovers_ended));
   }
-  write_results(options, evidence, verdict);
+  write_results(options, whole_result(evidence, verdict));
   // A shell that ran us in a loop ends it only for a child that died of Ctrl-C.
   const auto* const killed = std::get_if<process::Signaled>(&evidence.ending.leader);
   if (evidence.ending.typed_interrupt && killed != nullptr && killed->number == SIGINT) {

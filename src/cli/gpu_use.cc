@@ -12,7 +12,6 @@
 
 #include "base/error.h"
 #include "cli/print.h"
-#include "memory/host.h"
 #include "process/orphans.h"
 #include "process/process_ref.h"
 
@@ -60,16 +59,15 @@ meter::Gpus& GpuUse::driver() {
   return gate::require_gpus(access_);
 }
 
-void GpuUse::enter() {
-  if (!options_.wants_gpus()) return;
-  const auto allowed = memory::Host::real().variable("CUDA_VISIBLE_DEVICES");
-  for (const auto& gpu : gate::choose_gpus(options_.gpus, driver().read(), allowed)) {
+std::optional<std::string> GpuUse::enter() {
+  if (!options_.wants_gpus()) return std::nullopt;
+  for (const auto& gpu : gate::choose_gpus(options_.gpus, driver().read(), allowed_)) {
     uuids_.push_back(gpu.uuid);
   }
   const gate::Entry entry = gate::wait_for_room(options_, uuids_, surroundings(driver()));
   access_ = {};
-  if (!entry.open) fail(ErrorKind::refused, "{}", entry.reason);
   before_ = entry.gpus;
+  return entry.open ? std::nullopt : std::optional(entry.reason);
 }
 
 std::vector<std::string> GpuUse::environment() const {

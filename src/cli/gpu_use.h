@@ -1,7 +1,9 @@
 // The GPUs of one exec, from the gate to the memory's return: between the command line and gate/.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gate/gate.h"
@@ -13,11 +15,13 @@ namespace plimsoll::cli {
 
 class GpuUse {
  public:
-  explicit GpuUse(gate::Options options) : options_(std::move(options)) {}
+  // `allowed`: CUDA_VISIBLE_DEVICES as the command would have it without us.
+  GpuUse(gate::Options options, std::optional<std::string> allowed)
+      : options_(std::move(options)), allowed_(std::move(allowed)) {}
 
   // Waits until the GPUs have the room, and lets go of the driver, so that no process started
-  // afterwards inherits its files. Throws Error{refused} where they have it not in time.
-  void enter();
+  // afterwards inherits its files. Returns who was in the way where they have it not in time.
+  std::optional<std::string> enter();
 
   // What the command's environment says about its GPUs.
   std::vector<std::string> environment() const;
@@ -35,6 +39,7 @@ class GpuUse {
   meter::Gpus& driver();
 
   gate::Options options_;
+  std::optional<std::string> allowed_;
   meter::GpuAccess access_;
   std::vector<std::string> uuids_;
   std::vector<meter::GpuReading> before_;

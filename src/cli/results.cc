@@ -47,8 +47,10 @@ struct Merged {
 void add_run(const std::filesystem::path& folder, Merged& merged) {
   const KnownRun run = read_run(folder);
   experiment::Problems ignored(true);
-  const auto source = experiment::source_of(experiment::Journal::open_to_read(folder).settings());
-  for (auto& repository : experiment::read_batch(source, ignored).catalog.repositories) {
+  const auto source = experiment::source_of(run.settings);
+  experiment::Catalog catalog = experiment::read_batch(source, ignored).catalog;
+  look_after_files(run, catalog);
+  for (auto& repository : catalog.repositories) {
     if (merged.catalog.find(repository.name) == nullptr) {
       merged.catalog.repositories.push_back(std::move(repository));
     }

@@ -233,6 +233,14 @@ void start(const Options& options) {
   drive(options, {.folder = folder, .gpus = std::move(gpus)}, source, batch, journal);
 }
 
+// All has finished: what is left to do is to look after the files. No GPU is waited for.
+[[noreturn]] void finish_up(const fs::path& folder, const Source& source, const Batch& batch,
+                            experiment::Journal& journal) {
+  say("nothing left to do: all experiments have finished");
+  const experiment::DriverOptions driving{.folder = folder, .earlier = {}, .say = say};
+  end_with(experiment::Driver(driving, source, batch, journal).run(), folder);
+}
+
 void resume(const Options& options) {
   const fs::path folder = fs::absolute(options.resume).lexically_normal();
   if (!fs::is_directory(folder)) fail(ErrorKind::io, "there is no folder {}", folder.string());
@@ -255,10 +263,13 @@ void resume(const Options& options) {
     fail(ErrorKind::input, "the files that {} was begun with cannot be used; begin a new run",
          folder.string());
   }
+  bool finished = true;
   for (const auto& entry : journal.entries()) {
     batch.queue.push_back(experiment::experiment_of(entry.plan));
+    finished = finished && !entry.result.empty();
   }
   experiment::check_queue(batch);
+  if (finished) finish_up(folder, source, batch, journal);
   drive(options,
         {.folder = folder,
          .gpus = claim_gpus(options.gpus.empty() ? source.gpus : options.gpus, waiting)},

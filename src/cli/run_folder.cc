@@ -1,9 +1,11 @@
 #include "cli/run_folder.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
+#include <cstdio>
 #include <ctime>
 #include <optional>
 #include <string_view>
@@ -80,6 +82,7 @@ std::string describe_pause(const std::string& cause) {
 KnownRun read_run(const fs::path& folder) {
   const auto journal = experiment::Journal::open_to_read(folder);
   KnownRun run{.folder = fs::absolute(folder),
+               .settings = journal.settings(),
                .queue = {},
                .entries = journal.entries(),
                .attempts = journal.attempts(),
@@ -87,6 +90,33 @@ KnownRun read_run(const fs::path& folder) {
                .driven = experiment::RunLock::is_taken(lock_file(folder))};
   for (const auto& entry : run.entries) run.queue.push_back(experiment::experiment_of(entry.plan));
   return run;
+}
+
+void look_after_files(const KnownRun& run, const experiment::Catalog& catalog) {
+  const auto wrong_files = [&](const KnownRun& known, experiment::Mend mend) {
+    return experiment::wrong_outputs({.folder = known.folder,
+                                      .catalog = catalog,
+                                      .queue = known.queue,
+                                      .entries = known.entries,
+                                      .attempts = known.attempts},
+                                     mend);
+  };
+  if (run.driven) return;
+  auto wrong = wrong_files(run, experiment::Mend::no);
+  if (wrong.empty()) return;
+  struct stat about = {};
+  const bool ours = stat(run.folder.c_str(), &about) == 0 && about.st_uid == geteuid() &&
+                    access(run.folder.c_str(), W_OK) == 0;
+  if (ours) {
+    const auto lock = experiment::RunLock::take(lock_file(run.folder), false);
+    if (!lock) return;  // somebody has begun to drive it
+    wrong = wrong_files(read_run(run.folder), experiment::Mend::yes);
+  }
+  for (const fs::path& file : wrong) {
+    fmt::print(stderr, "{} was missing or damaged; {}\n", file.string(),
+               ours ? "made again from the journal"
+                    : "its owner's " + resume_command(run.folder) + " makes it again");
+  }
 }
 
 }  // namespace plimsoll::cli

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "experiment/catalog.h"
 #include "experiment/journal.h"
 #include "experiment/queue.h"
 #include "experiment/record.h"
@@ -32,6 +33,7 @@ std::string describe_pause(const std::string& cause);
 // A run as its journal tells it.
 struct KnownRun {
   std::filesystem::path folder;
+  std::string settings;  // the text of its experiment::Source
   std::vector<experiment::Experiment> queue;
   std::vector<experiment::JournalEntry> entries;  // as many
   std::vector<experiment::JournalAttempt> attempts;
@@ -39,5 +41,9 @@ struct KnownRun {
   bool driven = false;  // somebody drives it now
 };
 KnownRun read_run(const std::filesystem::path& folder);
+
+// Says on stderr which files of the run are not what the journal says, as after a loss of power,
+// and makes them again where the run is ours and nobody drives it.
+void look_after_files(const KnownRun& run, const experiment::Catalog& catalog);
 
 }  // namespace plimsoll::cli

@@ -13,7 +13,9 @@
 #include "cli/machine_now.h"
 #include "cli/print.h"
 #include "cli/run_folder.h"
+#include "experiment/batch.h"
 #include "experiment/expected_time.h"
+#include "experiment/problems.h"
 #include "experiment/progress.h"
 
 namespace plimsoll::cli {
@@ -63,6 +65,9 @@ void print_failures(const KnownRun& run) {
 
 void print_status(const Options& options) {
   const KnownRun run = read_run(options.folder.empty() ? newest_run() : options.folder);
+  experiment::Problems ignored(true);
+  const auto source = experiment::source_of(run.settings);
+  look_after_files(run, experiment::read_batch(source, ignored).catalog);
   experiment::ExpectedTimes expected(
       experiment::earlier_durations(run.folder.parent_path(), {}, run.folder));
   experiment::Progress progress;

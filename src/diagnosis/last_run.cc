@@ -79,6 +79,12 @@ ordered_json unfinished_json(const std::vector<std::string>& command) {
   return {{"command", command}, {"verdict", to_json(verdict)}};
 }
 
+ordered_json refused_json(const std::vector<std::string>& command, const Verdict& verdict) {
+  return {{"command", command},
+          {"exit_code", exit_code(ErrorKind::refused)},
+          {"verdict", to_json(verdict)}};
+}
+
 std::filesystem::path last_run_file(const memory::Host& host) {
   const auto folder = [&](const char* variable) {
     std::filesystem::path path = host.variable(variable).value_or("");

@@ -18,6 +18,10 @@ nlohmann::ordered_json result_json(const Evidence& evidence, const Verdict& verd
 // What stands in its place while it runs, and stays where plimsoll was killed.
 nlohmann::ordered_json unfinished_json(const std::vector<std::string>& command);
 
+// Of a command that was not started: the command, exec's exit code, and the verdict.
+nlohmann::ordered_json refused_json(const std::vector<std::string>& command,
+                                    const Verdict& verdict);
+
 // $XDG_STATE_HOME/plimsoll/last.json, ~/.local/state/plimsoll/last.json; empty where there is no
 // home.
 std::filesystem::path last_run_file(const memory::Host& host = memory::Host::real());

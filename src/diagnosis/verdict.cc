@@ -44,10 +44,28 @@ std::string_view name(Cause cause) {
       return "missing_dependency";
     case Cause::disk_full:
       return "disk_full";
+    case Cause::not_admitted:
+      return "not_admitted";
+    case Cause::not_supervised:
+      return "not_supervised";
     case Cause::not_started:
       return "not_started";
   }
   return "failed";
+}
+
+Verdict judge_refusal(Cause cause, const std::string& why) {
+  const std::string headline = "not started: " + why;
+  if (cause == Cause::not_admitted) {
+    return {.cause = cause,
+            .headline = headline,
+            .evidence = "its GPUs did not have the room in time",
+            .next_step = "a longer --gpu-wait, or end what holds the GPUs"};
+  }
+  return {.cause = cause,
+          .headline = headline,
+          .evidence = "plimsoll exec could not supervise it as asked, and did not start it",
+          .next_step = "remove what the message names; plimsoll doctor says what works here"};
 }
 
 std::string describe(const Verdict& verdict) {

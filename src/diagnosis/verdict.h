@@ -33,7 +33,9 @@ enum class Cause {
   hung,
   missing_dependency,  // a module, a library, the command itself
   disk_full,
-  not_started,  // the command is there and could not be executed
+  not_admitted,    // its GPUs did not have the room in time, and it was not started
+  not_supervised,  // it could not be supervised as asked, and was not started
+  not_started,     // the command is there and could not be executed
 };
 std::string_view name(Cause cause);  // "own_memory_limit", as in JSON
 
@@ -56,6 +58,9 @@ struct Verdict {
 };
 
 Verdict judge(const Evidence& evidence);
+
+// Of a command that was not started: not_admitted or not_supervised, and why.
+Verdict judge_refusal(Cause cause, const std::string& why);
 
 // From a log alone; nothing where it holds no known sign of a failure.
 std::optional<Verdict> judge_log(std::string_view output);

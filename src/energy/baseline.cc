@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <fstream>
 
 #include "base/json.h"
 #include "base/small_file.h"
 #include "base/units.h"
 #include "energy/report_json.h"
+#include "io/write_whole.h"
 
 namespace plimsoll::energy {
 namespace {
@@ -106,9 +105,7 @@ void save(const Baseline& baseline, const std::filesystem::path& file) {
                      {"cpu_memory_watts", json_of(baseline.memory_watts)},
                      {"gpus", gpus},
                      {"disturbed_because", baseline.disturbed_because}};
-  std::ofstream stream(file, std::ios::binary);
-  stream << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n' << std::flush;
-  if (!stream) fail_errno("write", file.string(), errno);
+  io::write_whole(file, json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 Baseline baseline_from(std::string_view text, std::string_view name) {

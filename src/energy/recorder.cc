@@ -7,11 +7,12 @@
 #include <csignal>
 #include <ctime>
 #include <exception>
-#include <fstream>
 #include <system_error>
 #include <utility>
 
+#include "base/error.h"
 #include "base/units.h"
+#include "io/write_whole.h"
 
 namespace plimsoll::energy {
 namespace {
@@ -124,15 +125,18 @@ Report Recorder::report(std::optional<double> run_seconds) {
   Report report = meter_->report(run_seconds);
   if (baseline_) subtract(*baseline_, report);
   report.sampling_cpu_seconds = cpu_seconds_;
-  if (!failure_.empty()) {
+  const auto add_reason = [&report](const std::string& reason) {
     for (Figure* figure : {&report.cpu.total, &report.all_gpus}) {
-      figure->reason += (figure->reason.empty() ? "" : "; ") + failure_;
+      figure->reason += (figure->reason.empty() ? "" : "; ") + reason;
     }
-  }
-  if (!folder_.empty()) {
-    std::ofstream stream(folder_ / "cpu_energy.txt", std::ios::binary);
-    stream << cpu_energy_text(report);
-  }
+  };
+  if (!failure_.empty()) add_reason(failure_);
+  if (!folder_.empty()) try {
+      // The journal has the figures: this one may be lost.
+      io::write_whole(folder_ / "cpu_energy.txt", cpu_energy_text(report), io::Sync::no);
+    } catch (const Error& error) {
+      add_reason(error.what());
+    }
   meter_.reset();
   return report;
 }

@@ -17,6 +17,7 @@
 #include "base/lines.h"
 #include "base/units.h"
 #include "experiment/success.h"
+#include "io/write_whole.h"
 #include "process/process_ref.h"
 
 namespace plimsoll::experiment {
@@ -28,7 +29,6 @@ constexpr std::chrono::seconds kShowAgain{1};
 constexpr unsigned kPauseAfter = 5;  // failures in a row with one cause
 constexpr int kLookMilliseconds = 200;
 constexpr double kBackgroundGrace = 3;
-constexpr int kRefused = 125;  // exec's code for a command that was not started
 
 double now_since_epoch() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -114,7 +114,7 @@ DriverEnd Driver::run() {
   if (end_.left == 0) end_.paused.clear();  // there is nothing that waits
   journal_.set_paused(end_.paused);
   flag_short_ones();
-  write_whole(options_.folder / "summary.csv", summary_.text());
+  mend_outputs();
   give_to_caller(options_.folder);
   return end_;
 }
@@ -137,23 +137,30 @@ void Driver::recall() {
   }
   for (const JournalEntry& entry : journal_.entries()) {
     if (entry.result.empty()) continue;
-    Standing& standing = standing_[static_cast<size_t>(entry.number)];
     const ExperimentResult result = result_of(entry.result);
     const Experiment& experiment = batch_.queue.at(static_cast<size_t>(entry.number) - 1);
-    // A driver that was killed between journal and files left these behind.
-    const fs::path file = options_.folder / experiment.folder / "experiment.json";
-    if (!fs::exists(file)) {
-      write_whole(file, experiment_json(experiment, result, standing.attempts));
-    }
     count(experiment, result);
   }
-  write_whole(options_.folder / "summary.csv", summary_.text());
+  mend_outputs();
+}
+
+// What a driver that was killed between journal and files left, or a loss of power; at the end also
+// what is known about experiments only then.
+void Driver::mend_outputs() const {
+  const auto entries = journal_.entries();
+  const auto attempts = journal_.attempts();
+  wrong_outputs({.folder = options_.folder,
+                 .catalog = batch_.catalog,
+                 .queue = batch_.queue,
+                 .entries = entries,
+                 .attempts = attempts},
+                Mend::yes);
 }
 
 void Driver::run_experiment(const Experiment& experiment) {
   Standing& standing = standing_[experiment.number];
   fs::create_directories(options_.folder / experiment.folder);
-  // What it says of a failed one that runs again is over; recall() looks whether there is one.
+  // What it says of a failed one that runs again is over.
   fs::remove(options_.folder / experiment.folder / "experiment.json");
   for (;;) {
     const Retry move = next_move(experiment);
@@ -214,7 +221,7 @@ AttemptResult Driver::attempt(const Experiment& experiment, const Values& values
     if (beside) result.background_runs = beside->runs();
   }
   if (options_.energy != nullptr) {
-    const auto seconds = end.has_result ? std::optional(end.seconds) : std::nullopt;
+    const auto seconds = end.ran ? std::optional(end.seconds) : std::nullopt;
     result.energy = std::make_shared<energy::Report>(options_.energy->report(seconds));
   }
   judge(experiment, end, folder, result);
@@ -290,11 +297,8 @@ void Driver::judge(const Experiment& experiment, const ChildEnd& end, const fs::
   const Terms terms = terms_of(experiment);
   LogReader log(repository.metrics, patterns_of(terms));
   for_each_line(folder / "training.log", [&](std::string_view line) { log.line(line); });
-  AttemptFacts facts{.cause = end.cause, .seconds = end.seconds};
-  if (!end.has_result && end.exit_code == kRefused && !options_.gpus.empty()) {
-    facts.cause = kNotAdmitted;
-  }
-  const Success judged = judge_success(facts, repository.metrics, terms, log);
+  const Success judged =
+      judge_success({.cause = end.cause, .seconds = end.seconds}, repository.metrics, terms, log);
   result.cause = judged.cause;
   result.headline = judged.reason.empty() ? end.headline : judged.reason;
   result.evidence = end.evidence;
@@ -333,9 +337,10 @@ void Driver::finish(const Experiment& experiment) {
   }
   journal_.finish(static_cast<int64_t>(experiment.number), to_text(result));
   const fs::path folder = options_.folder / experiment.folder;
-  write_whole(folder / "experiment.json", experiment_json(experiment, result, standing.attempts));
+  io::write_whole(folder / "experiment.json",
+                  experiment_json(experiment, result, standing.attempts));
   count(experiment, result);
-  write_whole(options_.folder / "summary.csv", summary_.text());
+  io::write_whole(options_.folder / "summary.csv", summary_.text());
   give_to_caller(folder);
   options_.say(fmt::format("[{}/{}] {} {}", end_.succeeded + end_.failed, batch_.queue.size(),
                            experiment.folder, describe_end(result)));
@@ -369,13 +374,6 @@ void Driver::flag_short_ones() {
     if (!suspicious) continue;
     result.suspicious = *suspicious;
     journal_.finish(entry.number, to_text(result));
-    summary_.set(experiment, result);
-    std::vector<AttemptResult> attempts;
-    for (const JournalAttempt& attempt : journal_.attempts()) {
-      if (attempt.experiment == entry.number) attempts.push_back(attempt_of(attempt.result));
-    }
-    write_whole(options_.folder / experiment.folder / "experiment.json",
-                experiment_json(experiment, result, attempts));
     options_.say(fmt::format("{} is suspicious: {}", experiment.folder, result.suspicious));
   }
 }

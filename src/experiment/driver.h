@@ -75,6 +75,7 @@ class Driver {
   void link_last(const Experiment& experiment, size_t number) const;
   void count(const Experiment& experiment, const ExperimentResult& result);
   void flag_short_ones();
+  void mend_outputs() const;
   Progress progress(const Experiment& running, double seconds) const;
   Terms terms_of(const Experiment& experiment) const;
   void ask_for_room(const Experiment& experiment, Terms& terms) const;

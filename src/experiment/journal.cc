@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "experiment/journal_copy.h"
 
 namespace plimsoll::experiment {
 namespace {
@@ -19,8 +20,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kVersion = "1";
-constexpr int kBusyMilliseconds = 10000;  // `status` reads while the driver writes
+constexpr int kBusyMilliseconds = 10000;  // for somebody who looks at the file with another program
 
+// The file is the driver's alone (EXCLUSIVE), so that SQLite shares no memory through a file beside
+// it: that fails on network disks, and would need write access of readers. They take a copy.
+constexpr const char* kAlone = "PRAGMA locking_mode=EXCLUSIVE";
 // A transaction is on the disk when it is over (synchronous=FULL), but for those of run_unsynced().
 constexpr const char* kSettle =
     "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; "
@@ -35,6 +39,15 @@ constexpr const char* kTables = R"(
 )";
 
 fs::path file_in(const fs::path& folder) { return folder / "journal.sqlite"; }
+
+fs::path existing_file_in(const fs::path& folder) {
+  if (!fs::is_directory(folder)) fail(ErrorKind::io, "there is no folder {}", folder.string());
+  fs::path file = file_in(folder);
+  if (!fs::exists(file)) {
+    fail(ErrorKind::io, "{} is no run: it has no journal.sqlite", folder.string());
+  }
+  return file;
+}
 
 class Statement {
  public:
@@ -102,6 +115,7 @@ Journal::Journal(const fs::path& file, int flags) : file_(file.string()) {
     fail(ErrorKind::io, "cannot open the journal {}: {}", file_, sqlite3_errstr(code));
   }
   sqlite3_busy_timeout(database, kBusyMilliseconds);
+  execute(database, kAlone, file_);
 }
 
 Journal Journal::create(const fs::path& folder, const std::string& settings,
@@ -127,27 +141,35 @@ Journal Journal::create(const fs::path& folder, const std::string& settings,
 }
 
 Journal Journal::open(const fs::path& folder) {
-  Journal journal = open_to_read(folder);
+  const fs::path file = existing_file_in(folder);
+  Journal journal(file, SQLITE_OPEN_READWRITE);
+  if (sqlite3_db_readonly(journal.database_.get(), nullptr) == 1) {
+    fail(ErrorKind::io, "cannot write the journal {}; check its owner and permissions",
+         journal.file_);
+  }
+  journal.check(folder);
   execute(journal.database_.get(), kSettle, journal.file_);
   return journal;
 }
 
 Journal Journal::open_to_read(const fs::path& folder) {
-  const fs::path file = file_in(folder);
-  if (!fs::is_directory(folder)) fail(ErrorKind::io, "there is no folder {}", folder.string());
-  if (!fs::exists(file)) {
-    fail(ErrorKind::io, "{} is no run: it has no journal.sqlite", folder.string());
-  }
-  Journal journal(file, SQLITE_OPEN_READWRITE);
-  const auto version = journal.rows("SELECT name FROM sqlite_master WHERE name = 'facts'");
-  if (version.empty()) {
+  const fs::path file = existing_file_in(folder);
+  const JournalCopy copy(file);
+  Journal journal(copy.file(), SQLITE_OPEN_READWRITE);
+  journal.file_ = file.string();
+  execute(journal.database_.get(), "PRAGMA synchronous=OFF", journal.file_);
+  journal.check(folder);
+  return journal;  // with the copy open; its names go now, and nothing is left should we be killed
+}
+
+void Journal::check(const fs::path& folder) const {
+  if (rows("SELECT name FROM sqlite_master WHERE name = 'facts'").empty()) {
     fail(ErrorKind::input, "{} was not planned to its end; start the batch anew", folder.string());
   }
-  const auto found = journal.rows("SELECT value FROM facts WHERE name = 'version'");
+  const auto found = rows("SELECT value FROM facts WHERE name = 'version'");
   if (found.empty() || found[0][0] != kVersion) {
-    fail(ErrorKind::input, "the journal {} is of another version", journal.file_);
+    fail(ErrorKind::input, "the journal {} is of another version", file_);
   }
-  return journal;
 }
 
 void Journal::run(const char* sql, const std::vector<std::string>& texts,

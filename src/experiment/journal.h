@@ -45,7 +45,7 @@ class Journal {
                         const std::vector<JournalEntry>& queue);
   // Throws Error{io} where there is none, Error{input} where it is of another version.
   static Journal open(const std::filesystem::path& folder);
-  // For looking at a run that somebody else drives.
+  // For looking at a run, whoever drives it: as it is now, in a copy. Needs the right to read.
   static Journal open_to_read(const std::filesystem::path& folder);
 
   std::string settings() const;
@@ -71,6 +71,7 @@ class Journal {
     void operator()(sqlite3* database) const;
   };
   Journal(const std::filesystem::path& file, int flags);
+  void check(const std::filesystem::path& folder) const;
   void run(const char* sql, const std::vector<std::string>& texts,
            const std::vector<int64_t>& numbers) const;
   void run_unsynced(const char* sql, const std::vector<std::string>& texts,

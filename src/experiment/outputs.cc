@@ -4,15 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
-#include "base/error.h"
 #include "experiment/energy_outputs.h"
 #include "experiment/retry.h"
+#include "io/write_whole.h"
+#include "memory/host.h"
 
 namespace plimsoll::experiment {
 namespace {
@@ -164,14 +163,31 @@ std::string experiment_json(const Experiment& experiment, const ExperimentResult
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-void write_whole(const fs::path& file, const std::string& text) {
-  const fs::path unfinished = file.string() + ".partial";
-  {
-    std::ofstream stream(unfinished, std::ios::binary);
-    stream << text << std::flush;
-    if (!stream) fail_errno("write", unfinished.string(), errno);
+std::vector<fs::path> wrong_outputs(const RunRecords& run, Mend mend) {
+  std::vector<fs::path> wrong;
+  const auto check = [&](const fs::path& file, const std::string& text) {
+    if (memory::read_text(file) == text) return;
+    wrong.push_back(file);
+    if (mend == Mend::no) return;
+    fs::create_directories(file.parent_path());
+    io::write_whole(file, text);
+  };
+  Summary summary(run.queue, run.catalog);
+  auto attempt = run.attempts.begin();
+  for (size_t i = 0; i < run.entries.size(); ++i) {
+    const JournalEntry& entry = run.entries[i];
+    std::vector<AttemptResult> attempts;
+    for (; attempt != run.attempts.end() && attempt->experiment == entry.number; ++attempt) {
+      if (!attempt->result.empty()) attempts.push_back(attempt_of(attempt->result));
+    }
+    if (entry.result.empty()) continue;
+    const ExperimentResult result = result_of(entry.result);
+    summary.set(run.queue[i], result);
+    check(run.folder / run.queue[i].folder / "experiment.json",
+          experiment_json(run.queue[i], result, attempts));
   }
-  fs::rename(unfinished, file);
+  check(run.folder / "summary.csv", summary.text());
+  return wrong;
 }
 
 void give_to_caller(const fs::path& folder) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "experiment/catalog.h"
+#include "experiment/journal.h"
 #include "experiment/queue.h"
 #include "experiment/record.h"
 #include "experiment/table.h"
@@ -42,8 +43,19 @@ class Summary {
 std::string experiment_json(const Experiment& experiment, const ExperimentResult& result,
                             const std::vector<AttemptResult>& attempts);
 
-// Throws Error where it cannot be written. Not synced: the journal is, and makes it again.
-void write_whole(const std::filesystem::path& file, const std::string& text);
+// A run as its journal tells it.
+struct RunRecords {
+  std::filesystem::path folder;
+  const Catalog& catalog;
+  const std::vector<Experiment>& queue;
+  const std::vector<JournalEntry>& entries;  // as many
+  const std::vector<JournalAttempt>& attempts;
+};
+
+// The files of finished experiments, and the table, that are missing, empty or not what the journal
+// says, as after a loss of power; `mend` makes each of them again.
+enum class Mend { yes, no };
+std::vector<std::filesystem::path> wrong_outputs(const RunRecords& run, Mend mend);
 
 // Under sudo, what we made belongs to who called it. Does nothing otherwise.
 void give_to_caller(const std::filesystem::path& folder);

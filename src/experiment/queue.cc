@@ -3,26 +3,38 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <map>
+#include <span>
 #include <tuple>
 #include <utility>
 
 #include "experiment/draw.h"
+#include "io/checksum.h"
 
 namespace plimsoll::experiment {
 namespace {
 
 constexpr uint64_t kMostExperiments = 1'000'000;  // each takes a kilobyte
+constexpr size_t kMostNameBytes = 200;  // of 255, with room for the number and more
 
-std::string file_name(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(),
-      [](char c) {
-        return c == '/' || c == ' ' || std::iscntrl(static_cast<unsigned char>(c)) != 0;
-      },
-      '_');
-  return text;
+// A name that every file system takes, no shell takes for an option, and `ls` shows.
+std::string file_name(const std::string& text) {
+  std::string name = text;
+  const auto is_bad = [](char c) {
+    return c == '/' || c == ' ' || static_cast<unsigned char>(c) < ' ' || c == 0x7f;
+  };
+  std::replace_if(name.begin(), name.end(), is_bad, '_');
+  if (name.starts_with('-') || name.starts_with('.')) name.front() = '_';
+  if (name.size() <= kMostNameBytes) return name;
+  io::Checksum checksum;
+  checksum.update(std::as_bytes(std::span(text)));
+  const std::string ending = "_" + checksum.hex();
+  size_t end = kMostNameBytes - ending.size();
+  const auto within_a_character = [&] {
+    return (static_cast<unsigned char>(name[end]) & 0xc0) == 0x80;
+  };
+  while (within_a_character()) --end;
+  return name.substr(0, end) + ending;
 }
 
 Values fixed_values(const Training& training, const Repository& repository) {
@@ -116,9 +128,10 @@ class QueueMaker {
           .model = entry.background->model,
           .values = fixed_values(*entry.background, *catalog_.find(entry.background->repository))};
     }
-    made.folder = fmt::format("{}_{}_{:03}{}", file_name(made.training.repository),
-                              file_name(made.training.model), made.number,
-                              made.background ? "_parallel" : "");
+    made.folder =
+        fmt::format("{}_{:03}{}",
+                    file_name(fmt::format("{}_{}", made.training.repository, made.training.model)),
+                    made.number, made.background ? "_parallel" : "");
     queue_.push_back(std::move(made));
   }
 

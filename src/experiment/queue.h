@@ -20,7 +20,7 @@ struct Load {
 struct Experiment {
   size_t number = 0;   // from 1
   std::string id;      // unique across runs: "run_20261115_081500__examples_mnist_001"
-  std::string folder;  // within the run's: "examples_mnist_001"
+  std::string folder;  // within the run's: "examples_mnist_001"; a long name is cut
   std::string mode;    // "mutation" or "default"
   Load training;
   std::optional<Load> background;

@@ -39,9 +39,11 @@ constexpr std::array kRules = {
     Rule{"hung", Hope::once},
     Rule{"missing_dependency", Hope::none},
     Rule{"disk_full", Hope::none},
+    Rule{"not_admitted", Hope::again},
+    Rule{"not_supervised", Hope::none},
     Rule{"not_started", Hope::none},
     Rule{kUnmet, Hope::none},
-    Rule{kNotAdmitted, Hope::again},
+    Rule{kNoResult, Hope::none},
     Rule{kBackground, Hope::none},
 };
 

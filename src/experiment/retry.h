@@ -13,7 +13,7 @@ namespace plimsoll::experiment {
 
 // Causes of our own, besides those of diagnosis::Cause.
 constexpr std::string_view kUnmet = "expectation_unmet";        // ended well, without what it owes
-constexpr std::string_view kNotAdmitted = "not_admitted";       // the gate stayed shut
+constexpr std::string_view kNoResult = "no_result";             // ended, and nobody knows how
 constexpr std::string_view kBackground = "background_invalid";  // the load beside it was none
 // Of an attempt of which nobody saw the end; not among cause_names(): it decides nothing.
 constexpr std::string_view kDriverEnded = "driver_ended";

@@ -15,9 +15,11 @@
 #include <cstring>
 #include <thread>
 
+#include "base/error.h"
 #include "base/json.h"
 #include "base/lines.h"
 #include "base/small_file.h"
+#include "experiment/retry.h"
 #include "process/launch.h"
 #include "process/proc_stat.h"
 #include "process/process_ref.h"
@@ -31,6 +33,7 @@ using std::chrono::milliseconds;
 
 constexpr const char* kSelf = "/proc/self/exe";
 constexpr const char* kResultFile = "result.json";
+constexpr const char* kLogFile = "training.log";
 constexpr int kCannotStart = 125;
 constexpr milliseconds kLeftoverGrace{20000};  // longer than exec's own
 constexpr milliseconds kKillGrace{30000};      // for the kernel to let go of what was killed
@@ -58,7 +61,7 @@ struct Launch {
   static std::vector<std::string> changes(const ChildOptions& options) {
     std::vector<std::string> all;
     for (const auto& [name, value] : options.terms.environment)
-      all.push_back(fmt::format("{}={}", name, value));
+      all.push_back(fmt::format("{}{}={}", kCommandVariable, name, value));
     all.push_back(fmt::format("{}={}", kBatchVariable, options.run_folder.string()));
     return all;
   }
@@ -125,7 +128,7 @@ std::string last_words(const fs::path& log) {
     words += (words.empty() ? "" : "\n") + std::string(line);
     if (words.size() > kMostWords) words.erase(0, words.size() - kMostWords);
   });
-  return words.empty() ? "it did not start" : words;
+  return words;
 }
 
 // `end` is changed by a result that can be read whole, and by no other.
@@ -134,12 +137,13 @@ void read_result(const fs::path& file, ChildEnd& end) {
   end = from_json<Json>(text, file.string(), [](const Json& json) {
     const Json& verdict = json.at("verdict");
     ChildEnd read;
-    read.has_result = true;
     read.exit_code = whole_in<int>(json, "exit_code");
     read.cause = verdict.at("cause");
     read.headline = verdict.at("headline");
     read.evidence = verdict.at("evidence");
     read.next_step = verdict.at("next_step");
+    read.ran = json.contains("seconds");
+    if (!read.ran) return read;
     read.seconds = json.at("seconds");
     read.cpu_seconds = json.at("cpu_seconds");
     const Json& memory = json.at("memory");
@@ -150,11 +154,50 @@ void read_result(const fs::path& file, ChildEnd& end) {
   });
 }
 
+// Of an exec that left no result: its command was not started, or what it was is not known.
+ChildEnd without_result(const fs::path& output_folder, int wait_status) {
+  ChildEnd end;
+  end.exit_code = WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+  const std::string said = last_words(output_folder / "exec.log");
+  if (WIFSIGNALED(wait_status)) {
+    end.cause = "killed";
+    end.headline = fmt::format("plimsoll exec was killed by signal {}", WTERMSIG(wait_status));
+    end.evidence = said;
+    return end;
+  }
+  const bool started = fs::exists(output_folder / kLogFile);
+  end.cause = started ? kNoResult : std::string_view("not_supervised");
+  end.headline = fmt::format(
+      "{}: {}",
+      started ? fmt::format("exit code {}, and how it ended could not be written", end.exit_code)
+              : "not started",
+      said.empty() ? "plimsoll exec has not said why" : said);
+  end.evidence = fmt::format("plimsoll exec ended with exit code {} and left no {}", end.exit_code,
+                             kResultFile);
+  end.next_step = started ? "df -h: a full disk is the likeliest cause"
+                          : "remove what the message names; plimsoll doctor says what works here";
+  return end;
+}
+
 }  // namespace
+
+std::vector<std::string> take_command_environment() {
+  std::vector<std::string> changes;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    if (text.starts_with(kCommandVariable))
+      changes.emplace_back(text.substr(kCommandVariable.size()));
+  }
+  for (const std::string& change : changes) {
+    const std::string name = change.substr(0, change.find('='));
+    unsetenv((std::string(kCommandVariable) + name).c_str());
+  }
+  return changes;
+}
 
 std::vector<std::string> exec_words(const ChildOptions& options) {
   std::vector<std::string> words = {"plimsoll", "exec",
-                                    "--log",    (options.output_folder / "training.log").string(),
+                                    "--log",    (options.output_folder / kLogFile).string(),
                                     "--result", (options.output_folder / kResultFile).string(),
                                     "--grace",  fmt::format("{}s", options.grace_seconds)};
   const auto add = [&](const char* flag, std::string value) {
@@ -207,12 +250,10 @@ void SupervisedChild::ask_to_end() const {
 ChildEnd SupervisedChild::end() const {
   ChildEnd end;
   const int status = wait_status_.value_or(0);
-  end.exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   try {
     read_result(output_folder_ / kResultFile, end);
   } catch (const Error&) {  // there is none, or exec was killed while it wrote it
-    end.cause = WIFSIGNALED(status) ? "killed" : "not_started";
-    end.headline = last_words(output_folder_ / "exec.log");
+    return without_result(output_folder_, status);
   }
   return end;
 }

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/fd.h"
@@ -17,6 +18,10 @@ namespace plimsoll::experiment {
 
 // Every process of a run has this in its environment; its value is the run's folder.
 constexpr const char* kBatchVariable = "PLIMSOLL_BATCH";
+
+// A variable NAME that is the command's, and not exec's own (LD_PRELOAD, PATH, XDG_STATE_HOME), is
+// handed to exec under this name before its own. In the environment, for others see a command line.
+constexpr std::string_view kCommandVariable = "PLIMSOLL_SET_";
 
 struct ChildOptions {
   std::vector<std::string> command;
@@ -31,7 +36,7 @@ struct ChildOptions {
 
 // What exec says about the end; where it left no result, `exit_code` is its own.
 struct ChildEnd {
-  bool has_result = false;
+  bool ran = false;  // the command was started, and its end is known
   int exit_code = 0;
   std::string cause;
   std::string headline;
@@ -65,6 +70,10 @@ class SupervisedChild {
   Fd pidfd_;
   std::optional<int> wait_status_;
 };
+
+// On exec's side: takes those variables out of its environment; as "NAME=value". To be called
+// while it has one thread.
+std::vector<std::string> take_command_environment();
 
 // The words of that exec, without the program itself.
 std::vector<std::string> exec_words(const ChildOptions& options);

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/nearest.h"
 #include "experiment/retry.h"
@@ -63,8 +64,14 @@ std::optional<Shrink> read_shrink(const JsonNode& node, ObjectReader& parent) {
 }
 
 void read_environment(const JsonNode& node, ObjectReader& parent, Terms& terms) {
+  // By these plimsoll finds the processes of a run again.
+  constexpr std::array<std::string_view, 2> kOwn = {"PLIMSOLL_RUN", "PLIMSOLL_BATCH"};
   for (const JsonMember& member : node.members) {
-    if (member.value.is(Kind::text)) {
+    if (member.key.empty() || member.key.find('=') != std::string::npos) {
+      parent.error(member.line, fmt::format("env: '{}' is no name of a variable", member.key));
+    } else if (std::find(kOwn.begin(), kOwn.end(), member.key) != kOwn.end()) {
+      parent.error(member.line, fmt::format("env: {} is plimsoll's own; leave it out", member.key));
+    } else if (member.value.is(Kind::text)) {
       terms.environment[member.key] = member.value.text;
     } else if (member.value.is(Kind::number)) {
       terms.environment[member.key] = text_of(member.value.number);

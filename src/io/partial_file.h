@@ -10,8 +10,13 @@
 
 namespace plimsoll::io {
 
-// Ended without commit(), it is removed, and what had the name before is as it was. One writer for
-// a name at a time.
+// Whether a file must survive a loss of power. A file that can be made again need not: it saves two
+// waits for the disk.
+enum class Sync { yes, no };
+
+// Ended without commit(), it is removed, and what had the name before is as it was. The unfinished
+// file is locked: a second writer of the name takes NAME.2.partial, and what a killed one left is
+// written over. The last one to commit() wins.
 class PartialFile {
  public:
   explicit PartialFile(std::filesystem::path target);
@@ -23,9 +28,11 @@ class PartialFile {
   void append(std::span<const std::byte> bytes);
 
   // Syncs the file, gives it its name and syncs the folder.
-  void commit();
+  void commit(Sync sync = Sync::yes);
 
  private:
+  bool open(const std::filesystem::path& path);
+
   std::filesystem::path target_;
   OpenFile file_;
   uint64_t size_bytes_ = 0;  // appended so far

@@ -3,16 +3,17 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <fstream>
 #include <string_view>
 #include <system_error>
 
+#include "base/error.h"
 #include "base/json.h"
 #include "base/small_file.h"
 #include "io/disk.h"
+#include "io/write_whole.h"
 
 namespace plimsoll::plan {
 namespace {
@@ -118,19 +119,13 @@ bool save_machine(const fs::path& cache_file, const std::string& key, const Mach
   const json root = {{"version", kVersion}, {"machines", std::move(entries)}};
   std::error_code error;
   fs::create_directories(cache_file.parent_path(), error);
-  // Under a name of its own and then renamed: another run may be saving, too.
-  fs::path partial = cache_file;
-  partial += fmt::format(".{}", ::getpid());
-  std::ofstream file(partial, std::ios::binary);
-  file << root.dump(2, ' ', false, json::error_handler_t::replace) << "\n";
-  file.close();
-  bool saved = file.good();
-  if (saved) {
-    fs::rename(partial, cache_file, error);
-    saved = !error;
+  try {
+    io::write_whole(cache_file, root.dump(2, ' ', false, json::error_handler_t::replace) + "\n",
+                    io::Sync::no);
+    return true;
+  } catch (const Error&) {
+    return false;
   }
-  if (!saved) fs::remove(partial, error);
-  return saved;
 }
 
 Machine known_machine(const fs::path& file, unsigned threads, bool again, memory::Ledger& ledger) {

@@ -36,7 +36,8 @@ void become_command(const Launch& launch, int go_fd, int failure_fd) {
   const auto words = pointers(launch.command);
   const auto variables = pointers(launch.environment);
   sigprocmask(SIG_SETMASK, &launch.signal_mask, nullptr);
-  execvpe(words.front(), words.data(), variables.data());
+  environ = const_cast<char**>(variables.data());  // the command is found by its own PATH, too
+  execvp(words.front(), words.data());
   const int error = errno;
   [[maybe_unused]] const ssize_t ignored = write(failure_fd, &error, sizeof error);
   _exit(127);

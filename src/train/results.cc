@@ -9,7 +9,8 @@
 #include <span>
 
 #include "io/checksum.h"
-#include "io/partial_file.h"
+#include "io/write_whole.h"
+#include "memory/host.h"
 
 namespace plimsoll::train {
 namespace {
@@ -103,17 +104,25 @@ void write_memory_log(const fs::path& file, std::span<const memory::MemorySample
     text += fmt::format("{:.1f},{},{},{},{}\n", sample.seconds, sample.ledger_bytes,
                         sample.resident_bytes, plan.peak_bytes, plan.limit_bytes);
   }
-  io::PartialFile out(file);
-  out.append(std::as_bytes(std::span(text)));
-  out.commit();
+  io::write_whole(file, text);
 }
 
 void write_results(const fs::path& save_dir, const Results& results) {
   const std::string text =
       to_json(results).dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
-  io::PartialFile file(save_dir / "results.json");
-  file.append(std::as_bytes(std::span(text)));
-  file.commit();
+  io::write_whole(save_dir / "results.json", text);
+}
+
+bool has_results(const fs::path& save_dir, uint64_t epochs, uint64_t best_epoch) {
+  const auto text = memory::read_text(save_dir / "results.json");
+  const auto json = nlohmann::json::parse(text.value_or(""), nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) return false;
+  const auto is = [&](const char* key, const nlohmann::json& value) {
+    return json.value(key, nlohmann::json()) == value;
+  };
+  const bool ended =
+      is("status", name(Status::finished)) || is("status", name(Status::early_stopped));
+  return ended && is("epochs_run", epochs) && is("best_epoch", best_epoch);
 }
 
 std::string store_checksum(const graph::Store& store) {

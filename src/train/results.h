@@ -71,6 +71,10 @@ nlohmann::ordered_json to_json(const Results& results);
 // Replaces save_dir/results.json, whole or not at all.
 void write_results(const std::filesystem::path& save_dir, const Results& results);
 
+// Whether save_dir has the results of a training that ended after so many epochs, the best one
+// being `best_epoch`.
+bool has_results(const std::filesystem::path& save_dir, uint64_t epochs, uint64_t best_epoch);
+
 // Memory over the time of a run as CSV: seconds, bytes lent, bytes resident, the plan's peak and
 // the limit. Whole or not at all.
 void write_memory_log(const std::filesystem::path& file,

@@ -66,6 +66,12 @@ Trainer::Trainer(const TrainJob& job, const Setting& setting)
 
 int Trainer::run() {
   if (job_.resume) resume();
+  if (job_.resume && finished() &&
+      has_results(job_.save_dir, position_.series.size(), position_.best_epoch)) {
+    fmt::print("nothing left to do; {} stays as it is\n",
+               (job_.save_dir / "results.json").string());
+    return 0;
+  }
   epoch_start_ = Clock::now();
   try {
     while (!finished()) {

@@ -95,6 +95,14 @@ run plimsoll exec --result result.json -- true
 expect 0
 [ ! -s output ] || fail "a good end is not quiet"
 grep -q '"cause": "success"' result.json || fail "no verdict in $(cat result.json)"
+# Refused: the result and explain --last say that it was not started, and why.
+mkdir folder
+run plimsoll exec --log folder --result result.json -- touch ran
+expect 125 "folder"
+grep -q '"cause": "not_supervised"' result.json && grep -q '"exit_code": 125' result.json || fail "no verdict in $(cat result.json)"
+[ ! -e ran ] || fail "it was started"
+run plimsoll explain --last
+expect 0 "touch ran" "not started: " "try: "
 if [ ! -e /dev/nvidiactl ]; then
   run plimsoll exec --gpu 0 -- true
   expect 125 NVIDIA

@@ -101,10 +101,18 @@ for signal in TERM:15 INT:2 USR1:10; do
 done
 
 # A finished run has nothing left to do, and asking for it breaks nothing.
+cp -r gcn_TERM gcn_before
 run plimsoll train a.plim --resume gcn_TERM --quiet
-expect 0 "10 epochs and 0 batches"
+expect 0 "10 epochs and 0 batches" "nothing left to do"
 ! grep -q "^Epoch" output || fail "it went on"
-ends_like gcn gcn_TERM
+diff -r gcn_before gcn_TERM >output || fail "a resume without anything to do has changed files"
+# Results that are missing or cut are made again.
+for damage in "rm gcn_TERM/results.json" "truncate -s 0 gcn_TERM/results.json" "truncate -s 200 gcn_TERM/results.json"; do
+  $damage
+  run plimsoll train a.plim --resume gcn_TERM --quiet
+  expect 0 "10 epochs and 0 batches" "best      epoch"
+  ends_like gcn gcn_TERM
+done
 
 # More epochs go on from the end, as if they had been asked for at once.
 run timeout 60 "$PLIMSOLL" train a.plim $gcn --epochs 11 --quiet --save-dir gcn_11

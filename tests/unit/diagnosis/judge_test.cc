@@ -235,6 +235,12 @@ TEST(Judge, TellsAMissingCommandFromOneThatMayNotRun) {
   EXPECT_EQ(verdict.headline, "not started: command not found: pythn");
   expect_cause(Cause::not_started, ended(NotStarted{EACCES, "./train.sh"}));
   expect_cause(Cause::not_started, ended(NotStarted{ENOEXEC, "./train.sh"}));
+  for (const Cause cause : {Cause::not_admitted, Cause::not_supervised}) {
+    const Verdict refused = judge_refusal(cause, "GPU 0 is full");
+    EXPECT_EQ(refused.cause, cause);
+    EXPECT_NE(refused.headline.find("GPU 0 is full"), std::string::npos);
+    EXPECT_NE(refused.next_step, "");
+  }
   expect_cause(Cause::missing_dependency, ended(Exited{127}));
   expect_cause(Cause::missing_dependency, ended(Exited{126}));
 }

@@ -120,6 +120,41 @@ TEST_F(Queue, HasIdsThatAreUniqueAcrossRunsAndFoldersAsScriptsReadThem) {
   EXPECT_EQ(queue[1].background->values.find("width")->number, 2);
 }
 
+// The folder of the first experiment of `model` in the repository `repo`.
+std::string folder_of_model(const std::string& repo, const std::string& model) {
+  Catalog catalog;
+  catalog.repositories.push_back({.name = repo, .models = {model}});
+  Settings settings;
+  settings.entries.push_back(
+      {.foreground = {.repository = repo, .model = model, .mutation = false}, .runs = 1});
+  Problems problems;
+  const auto queue = make_queue(settings, catalog, {}, 42, problems);
+  EXPECT_EQ(queue.at(0).training.model, model);
+  return queue.at(0).folder;
+}
+
+TEST(FolderName, FitsAndStaysOneFolderWhateverTheModelIsCalled) {
+  EXPECT_EQ(folder_of_model("re po", "a/b"), "re_po_a_b_001");
+  EXPECT_EQ(folder_of_model("..", "../up"), "_._.._up_001");
+  EXPECT_EQ(folder_of_model("-rf", "x\ny\x1b[31m\x7f"), "_rf_x_y_[31m__001");
+  EXPECT_EQ(folder_of_model("größe", "模型"), "größe_模型_001");
+  const std::string longest(255 - std::string("r__001_parallel").size(), 'm');
+  for (const std::string& model :
+       {std::string(300, 'm'), std::string(5000, 'm'), longest, std::string(400, '/')}) {
+    EXPECT_LE(folder_of_model("r", model).size(), 220);
+  }
+  EXPECT_NE(folder_of_model("r", std::string(300, 'm')),
+            folder_of_model("r", std::string(301, 'm')));
+  EXPECT_EQ(folder_of_model("r", std::string(190, 'm')), "r_" + std::string(190, 'm') + "_001");
+  std::string wide;
+  for (int i = 0; i < 200; ++i) wide += "模";
+  for (const std::string before : {"", "a", "aa"}) {
+    const std::string folder = folder_of_model("r", before + wide);
+    const auto cut = folder.find("_", 2);
+    EXPECT_EQ((cut - 2 - before.size()) % 3, 0) << "a character was cut in two: " << folder;
+  }
+}
+
 TEST_F(Queue, HistoryIsComparedAsNumbers) {
   const auto queue = make(R"({"use_deduplication": true, "experiments": [
     {"repo": "plain", "model": "default", "runs_per_config": 2}]})",

@@ -174,7 +174,10 @@ TEST(Retry, FollowsTheCause) {
   EXPECT_EQ(move_after("missing_dependency"), Retry::Move::stop);
   EXPECT_EQ(move_after("failed"), Retry::Move::stop);
   EXPECT_EQ(move_after("gpu_memory_own"), Retry::Move::stop);
-  EXPECT_EQ(move_after("something new"), Retry::Move::stop);
+  EXPECT_EQ(move_after("not_admitted", 2, 2), Retry::Move::same);
+  for (const char* cause : {"not_supervised", "not_started", "no_result", "something new"}) {
+    EXPECT_EQ(move_after(cause), Retry::Move::stop) << cause;
+  }
 }
 
 TEST(Retry, ItsOwnMemoryIsRetriedSmallerWhereShrinkSaysHow) {

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "base/units.h"
@@ -102,6 +103,48 @@ TEST_F(PartialFileTest, DoesNotWriteThroughALinkThatHasItsPartialName) {
   fs::create_symlink(folder_ / "victim", path_.string() + ".partial");
   expect_error(ErrorKind::io, {"model.pt.partial"}, [&] { const PartialFile file(path_); });
   EXPECT_EQ(read_file(folder_ / "victim"), "precious");
+}
+
+TEST_F(PartialFileTest, HasANameOfItsOwnBesideAnotherWriters) {
+  PartialFile first(path_);
+  first.append(bytes_of("first"));
+  PartialFile second(path_);
+  second.append(bytes_of("second"));
+  EXPECT_EQ(names_in(folder_.path()),
+            (std::vector<std::string>{"model.pt.2.partial", "model.pt.partial"}));
+  second.commit();
+  EXPECT_EQ(read_file(path_), "second");
+  first.commit();
+  EXPECT_EQ(read_file(path_), "first");
+  EXPECT_EQ(names_in(folder_.path()), std::vector<std::string>{"model.pt"});
+}
+
+TEST_F(PartialFileTest, OfManyWritersAtOnceIsOneOfTheirs) {
+  constexpr int kWriters = 4;
+  constexpr int kTimes = 50;
+  std::vector<std::thread> writers;
+  for (int writer = 0; writer < kWriters; ++writer) {
+    writers.emplace_back([&, writer] {
+      const std::string text(10'000, static_cast<char>('a' + writer));
+      for (int i = 0; i < kTimes; ++i) {
+        PartialFile file(path_);
+        file.append(bytes_of(text));
+        file.commit(Sync::no);
+      }
+    });
+  }
+  for (std::thread& writer : writers) writer.join();
+  const std::string text = read_file(path_);
+  EXPECT_EQ(text, std::string(10'000, text.at(0)));
+  EXPECT_EQ(names_in(folder_.path()), std::vector<std::string>{"model.pt"});
+}
+
+TEST_F(PartialFileTest, MayHaveTheLongestName) {
+  const std::string name(255, 'n');
+  PartialFile file(folder_ / name);
+  file.append(bytes_of("long"));
+  file.commit();
+  EXPECT_EQ(names_in(folder_.path()), std::vector<std::string>{name});
 }
 
 // The folder of a name without one is the current folder.

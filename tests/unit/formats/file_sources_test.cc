@@ -233,13 +233,17 @@ TEST(OgbSource, SaysWhatItLookedForInAFolderOfNoLayout) {
   });
   expect_error(ErrorKind::io, {"no folder"}, [&] { open_ogb({folder.path() / "missing", ""}); });
   write_file(folder / "file", "");
-  expect_error(ErrorKind::io, {"is a file"}, [&] { open_ogb({folder.path() / "file", ""}); });
+  expect_error(ErrorKind::input, {"is not the folder of an OGB data set, but a file of no format"},
+               [&] {
+                 open_ogb({folder.path() / "file", ""});
+               });
 }
 
-TEST(OgbSource, HintsAtTheRightFolder) {
+TEST(OgbSource, NamesTheCommandForTheRightFolder) {
   const TempFolder folder;
   write_zip(folder / "papers/raw/data.npz", ogb_members());
-  const std::string hint = "did you mean " + (folder.path() / "papers").string() + "?";
+  const std::string hint =
+      "plimsoll import ogb " + (folder.path() / "papers").string() + " --out papers.plim";
   expect_error(ErrorKind::input, {hint}, [&] { open_ogb({folder.path(), ""}); });
   expect_error(ErrorKind::input, {hint}, [&] { open_ogb({folder.path() / "papers/raw/", ""}); });
 }
@@ -249,9 +253,11 @@ TEST(OgbSource, DoesNotLoseTheSplitsOfARawFolderOfNpyFiles) {
   write_file(folder / "raw/edge_index.npy", edge_index_npy());
   write_file(folder / "raw/node_feat.npy", node_feat_npy());
   write_split(folder, "split/time");
-  expect_error(ErrorKind::input, {"did you mean " + folder.path().string() + "?"}, [&] {
-    open_ogb({folder.path() / "raw", ""});
-  });
+  expect_error(ErrorKind::input,
+               {"the raw/ folder", "plimsoll import ogb " + folder.path().string() + " --out "},
+               [&] {
+                 open_ogb({folder.path() / "raw", ""});
+               });
 }
 
 TEST(OgbSource, RefusesCountsOfNodesThatDisagree) {
@@ -322,14 +328,16 @@ TEST(OgbSource, RefusesGraphsWithoutFeatures) {
   expect_error(ErrorKind::input, {"no node-feat.csv.gz"}, [&] { open_ogb({csv.path(), ""}); });
   const TempFolder npy_files;
   write_file(npy_files / "raw/edge_index.npy", edge_index_npy());
-  expect_error(ErrorKind::io, {"node_feat.npy"}, [&] { open_ogb({npy_files.path(), ""}); });
+  expect_error(ErrorKind::input, {"no array of features (node_feat or x)", "edge_index.npy"}, [&] {
+    open_ogb({npy_files.path(), ""});
+  });
 }
 
 // Opens an npz of these members.
-std::unique_ptr<Source> npz_of(const TempFolder& folder, const std::vector<ZipMember>& members,
-                               int method = ZIP_CM_DEFLATE) {
-  write_zip(folder / "graph.npz", members, method);
-  return open_npz(folder.path() / "graph.npz");
+std::unique_ptr<FileSource> npz_of(const TempFolder& folder, const std::vector<ZipMember>& members,
+                                   const ReadingOptions& reading = {}) {
+  write_zip(folder / "graph.npz", members);
+  return open_npz(folder.path() / "graph.npz", reading);
 }
 
 void expect_npz_refused(const std::vector<ZipMember>& members,
@@ -348,8 +356,9 @@ TEST(NpzSource, ReadsAllItsParts) {
                         {"train_idx.npy", npy<int32_t>("<i4", {2}, {0, 3})},
                         {valid, npy<int32_t>("<i4", {1}, {1})},
                         {"test_idx.npy", npy<int64_t>("<i8", {1, 1}, {4})},
-                        {"whatever.txt", "ignored"}});
+                        {"whatever.txt", "not read"}});
     expect_the_graph(*source);
+    EXPECT_EQ(source->not_read().unknown, (std::vector<std::string>{"whatever.txt"}));
     EXPECT_TRUE(source->shape().has_labels);
     EXPECT_EQ(splits_of(*source), kSplitNodes);
   }
@@ -365,19 +374,20 @@ TEST(NpzSource, ReadsEdgesAndFeaturesAlone) {
 }
 
 TEST(NpzSource, ListsTheMembersWhereOneIsMissing) {
-  expect_npz_refused({{"edge_index.npy", edge_index_npy()}, {"x.npy", "x"}},
-                     {"graph.npz has no array node_feat", "edge_index.npy, x.npy"});
+  expect_npz_refused({{"edge_index.npy", edge_index_npy()}, {"feat.npy", "x"}},
+                     {"graph.npz has no array of features (node_feat or x)", "edge_index, feat"});
   expect_npz_refused({{"node_feat.npy", node_feat_npy()}},
-                     {"graph.npz has no array edge_index", "node_feat.npy"});
+                     {"graph.npz has no array of edges (edge_index)", "node_feat"});
 }
 
 TEST(NpzSource, RefusesWrongShapes) {
   const ZipMember edges = {"edge_index.npy", edge_index_npy()};
   const ZipMember features = {"node_feat.npy", node_feat_npy()};
   expect_npz_refused(
-      {{"edge_index.npy", npy<int64_t>("<i8", {3, 2}, {0, 1, 1, 2, 2, 3})}, features},
-      {"edge_index.npy is int64 of shape (3, 2), (2, edges) is expected",
-       "np.ascontiguousarray(a.T)"});
+      {{"edge_index.npy", npy<int64_t>("<i8", {3, 3}, {0, 1, 1, 2, 2, 3, 0, 0, 0})}, features},
+      {"edge_index.npy is int64 of shape (3, 3); (2, edges) is expected", "(edges, 2)"});
+  expect_npz_refused({edges, {"node_feat.npy", npy_around(npy_dict("<f4", {5, 1U << 25}), "")}},
+                     {"node_feat.npy is float32 of shape (5, 33554432)", "at most 16777216"});
   expect_npz_refused({{"edge_index.npy", npy<int64_t>("<i8", {3}, {0, 1, 1})}, features},
                      {"edge_index.npy is int64 of shape (3,)"});
   expect_npz_refused({edges, {"node_feat.npy", npy<float>("<f4", {3}, {0, 1, 1})}},
@@ -459,6 +469,238 @@ TEST(NpzSource, ReadsFeaturesOfOtherTypes) {
   expect_the_graph(*source);
 }
 
+std::string bools(const std::vector<uint8_t>& values) {
+  return npy<uint8_t>("|b1", {values.size()}, values);
+}
+
+// As PyG names them.
+std::vector<ZipMember> pyg_members() {
+  return {{"edge_index.npy", edge_index_npy()},
+          {"x.npy", node_feat_npy()},
+          {"y.npy", npy<int64_t>("<i8", {5}, {0, 1, -1, 1, 0})},
+          {"num_nodes.npy", npy<int64_t>("<i8", {}, {5})},
+          {"train_mask.npy", bools({1, 0, 0, 1, 0})},
+          {"val_mask.npy", npy<uint8_t>("|u1", {5, 1}, {0, 1, 0, 0, 0})},
+          {"test_mask.npy", bools({0, 0, 0, 0, 1})}};
+}
+
+std::map<Split, std::vector<uint32_t>> masked_nodes(Source& source) {
+  std::map<Split, std::vector<uint32_t>> nodes;
+  source.read_splits([&](Split split, uint64_t row, uint32_t node) {
+    EXPECT_EQ(row, node);
+    nodes[split].push_back(node);
+  });
+  return nodes;
+}
+
+TEST(NpzSource, ReadsTheNamesAndMasksOfPyg) {
+  const TempFolder folder;
+  const auto source = npz_of(folder, pyg_members());
+  expect_the_graph(*source);
+  EXPECT_EQ(masked_nodes(*source), kSplitNodes);
+  EXPECT_EQ(source->place(Part::train, 3),
+            (folder / "graph.npz").string() + ", member train_mask.npy, row 3");
+  EXPECT_TRUE(source->not_read().unknown.empty());
+}
+
+TEST(NpzSource, SaysWhatItReadsAsWhat) {
+  const TempFolder folder;
+  const auto source = npz_of(folder, pyg_members());
+  std::vector<std::string> lines;
+  for (const auto& [as, what] : source->readings()) lines.push_back(as + " from " + what);
+  EXPECT_EQ(lines, (std::vector<std::string>{
+                       "edges from edge_index (int64, 2 x 6)", "features from x (float32, 5 x 3)",
+                       "labels from y (int64, 5)", "train from train_mask (bool, 5)",
+                       "valid from val_mask (uint8, 5 x 1)", "test from test_mask (bool, 5)"}));
+}
+
+TEST(NpzSource, ReadsEdgesInEitherOrder) {
+  const std::vector<int64_t> halves = {0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 2};
+  const std::vector<int64_t> pairs = {0, 1, 1, 2, 2, 3, 3, 4, 4, 0, 0, 2};
+  const auto array = [](const std::vector<uint64_t>& shape, bool fortran,
+                        const std::vector<int64_t>& values) {
+    return npy_around(npy_dict("<i8", shape, fortran),
+                      {reinterpret_cast<const char*>(values.data()), values.size() * 8});
+  };
+  for (const std::string& edges : {array({2, 6}, false, halves), array({6, 2}, false, pairs),
+                                   array({2, 6}, true, pairs), array({6, 2}, true, halves)}) {
+    const TempFolder folder;
+    const auto source =
+        npz_of(folder, {{"edge_index.npy", edges}, {"node_feat.npy", node_feat_npy()}});
+    expect_the_graph(*source);
+  }
+}
+
+TEST(NpzSource, NamesThePlaceOfAnEdgeInEitherOrder) {
+  const TempFolder folder;
+  const auto rows =
+      npz_of(folder, {{"edge_index.npy", npy<int64_t>("<i8", {3, 2}, {0, 1, 2, 9, 0, 1})},
+                      {"node_feat.npy", node_feat_npy()}});
+  EXPECT_EQ(rows->place(Part::edges, 2),
+            (folder / "graph.npz").string() + ", member edge_index.npy, row 2");
+  expect_error(ErrorKind::input, {"edge_index.npy at [1, 1]: id 9"}, [&] { edges_of(*rows); });
+  const std::vector<int64_t> values = {0, 1, 2, 9, 0, 1};
+  const TempFolder other;
+  const auto fortran = npz_of(
+      other, {{"edge_index.npy",
+               npy_around(npy_dict("<i8", {2, 3}, true),
+                          {reinterpret_cast<const char*>(values.data()), values.size() * 8})},
+              {"node_feat.npy", node_feat_npy()}});
+  expect_error(ErrorKind::input, {"edge_index.npy at [1, 1]: id 9"}, [&] { edges_of(*fortran); });
+}
+
+TEST(NpzSource, TakesTwoEdgesAsPygDoesAndSaysSo) {
+  const TempFolder folder;
+  const auto source = npz_of(folder, {{"edge_index.npy", npy<int64_t>("<i8", {2, 2}, {0, 1, 2, 3})},
+                                      {"node_feat.npy", node_feat_npy()}});
+  EXPECT_EQ(edges_of(*source), (std::vector<Edge>{{0, 2}, {1, 3}}));
+  EXPECT_NE(source->readings().at(0).what.find("read as PyG does"), std::string::npos);
+}
+
+std::vector<ZipMember> with(std::vector<ZipMember> members, const ZipMember& more) {
+  members.push_back(more);
+  return members;
+}
+
+TEST(NpzSource, RefusesValuesOfEdgesUnlessTheyAreIgnored) {
+  for (const std::string name : {"edge_weight", "edge_attr", "edge_feat", "edge-feat"}) {
+    const auto members =
+        with(pyg_members(), {name + ".npy", npy<float>("<f4", {6}, {1, 2, 3, 4, 5, 6})});
+    expect_npz_refused(members, {"member " + name + ".npy belongs to the edges",
+                                 "graph.npz --ignore " + name + " --out NAME.plim"});
+    const TempFolder folder;
+    const auto source = npz_of(folder, members, {.ignore = {name}});
+    expect_the_graph(*source);
+    EXPECT_EQ(source->not_read().ignored, (std::vector<std::string>{name}));
+    EXPECT_TRUE(source->not_read().unknown.empty());
+  }
+}
+
+TEST(NpzSource, NamesWhatItDoesNotRead) {
+  const TempFolder folder;
+  const auto source =
+      npz_of(folder, with(pyg_members(), {"stopping_mask.npy", bools({0, 0, 0, 0, 0})}));
+  EXPECT_EQ(source->not_read().unknown, (std::vector<std::string>{"stopping_mask"}));
+}
+
+TEST(NpzSource, RefusesTwoNamesOfOneThing) {
+  const auto both = with(pyg_members(), {"node_feat.npy", node_feat_npy()});
+  expect_npz_refused(both, {"member x.npy and", "member node_feat.npy are two names of the same",
+                            "--ignore node_feat"});
+  const TempFolder folder;
+  expect_the_graph(*npz_of(folder, both, {.ignore = {"x"}}));
+  expect_npz_refused(with(pyg_members(), {"train_idx.npy", npy<int64_t>("<i8", {1}, {0})}),
+                     {"member train_mask.npy and", "train_idx.npy"});
+}
+
+TEST(NpzSource, RefusesToIgnoreWhatIsNotThere) {
+  const TempFolder folder;
+  expect_error(ErrorKind::usage, {"--ignore edge_wieght", "graph.npz"},
+               [&] { npz_of(folder, pyg_members(), {.ignore = {"edge_wieght"}}); });
+}
+
+TEST(NpzSource, RefusesMasksThatAreNone) {
+  const auto refuse = [](const std::string& mask, const std::vector<std::string>& parts) {
+    const TempFolder folder;
+    expect_error(ErrorKind::input, parts, [&] {
+      splits_of(*npz_of(folder, {{"edge_index.npy", edge_index_npy()},
+                                 {"x.npy", node_feat_npy()},
+                                 {"train_mask.npy", mask}}));
+    });
+  };
+  refuse(bools({1, 0, 1}), {"train_mask.npy is bool of shape (3,)", "each of the 5 nodes"});
+  refuse(npy<float>("<f4", {5}, {0, 1, 0, 1, 0}), {"train_mask.npy is float32", "a mask is bool"});
+  refuse(npy<uint8_t>("|u1", {5}, {0, 2, 0, 0, 0}), {"train_mask.npy at [1]: 2;", "0 and 1"});
+  refuse(npy<int64_t>("<i8", {2}, {0, 3}), {"train_mask.npy is int64 of shape (2,)", "train_idx"});
+}
+
+TEST(NpzSource, ReadsOneColumnOfSeveralSplits) {
+  const std::vector<uint8_t> rows = {1, 0, 1, 0, 0, 1, 1, 1, 0, 1};     // 5 nodes, 2 splits
+  const std::vector<uint8_t> columns = {1, 1, 0, 1, 0, 0, 0, 1, 1, 1};  // the same by column
+  const std::string_view by_column(reinterpret_cast<const char*>(columns.data()), columns.size());
+  for (const std::string& mask :
+       {npy<uint8_t>("|b1", {5, 2}, rows), npy_around(npy_dict("|b1", {5, 2}, true), by_column)}) {
+    std::vector<ZipMember> members = pyg_members();
+    members.at(4).bytes = mask;
+    members.resize(5);
+    expect_npz_refused(
+        members, {"train_mask.npy holds 2 splits side by side", "--mask-column", "from 0 to 1"});
+    const TempFolder folder;
+    using Nodes = std::map<Split, std::vector<uint32_t>>;
+    EXPECT_EQ(masked_nodes(*npz_of(folder, members, {.ignore = {}, .mask_column = 0})),
+              (Nodes{{Split::train, {0, 1, 3}}}));
+    EXPECT_EQ(masked_nodes(*npz_of(folder, members, {.ignore = {}, .mask_column = 1})),
+              (Nodes{{Split::train, {2, 3, 4}}}));
+    expect_error(ErrorKind::usage, {"from 0 to 1"},
+                 [&] { npz_of(folder, members, {.ignore = {}, .mask_column = 2}); });
+  }
+  const TempFolder folder;
+  expect_error(ErrorKind::usage, {"--mask-column 0", "no mask of several columns"},
+               [&] { npz_of(folder, pyg_members(), {.ignore = {}, .mask_column = 0}); });
+}
+
+TEST(NpzSource, TakesBoolsNamedIdxForAMask) {
+  const TempFolder folder;
+  const auto source = npz_of(folder, {{"edge_index.npy", edge_index_npy()},
+                                      {"x.npy", node_feat_npy()},
+                                      {"train_idx.npy", bools({1, 0, 0, 1, 0})}});
+  EXPECT_EQ(masked_nodes(*source).at(Split::train), (std::vector<uint32_t>{0, 3}));
+}
+
+TEST(OgbSource, NamesWhatItDoesNotRead) {
+  const TempFolder csv;
+  write_ogb_csv(csv);
+  write_split(csv, "split/time");
+  write_file(csv / "raw/node_year.csv.gz", gzipped("1\n"));
+  write_file(csv / "split/time/split_dict.pt", "");
+  EXPECT_EQ(open_ogb({csv.path(), ""})->not_read().unknown,
+            (std::vector<std::string>{"node_year.csv.gz", "split_dict.pt"}));
+
+  const TempFolder npz;
+  write_ogb_npz(npz, with(ogb_members(), {"node_year.npy", count_npy(1)}));
+  write_file(npz / "raw/notes.txt", "");
+  EXPECT_EQ(open_ogb({npz.path(), ""})->not_read().unknown,
+            (std::vector<std::string>{"node_year", "notes.txt"}));
+}
+
+TEST(OgbSource, RefusesFeaturesOfEdgesUnlessTheyAreIgnored) {
+  const TempFolder csv;
+  write_ogb_csv(csv);
+  write_file(csv / "raw/edge-feat.csv.gz", gzipped("1\n"));
+  expect_error(ErrorKind::input,
+               {"raw/edge-feat.csv.gz belongs to the edges", "plimsoll import ogb",
+                "--ignore edge-feat.csv.gz"},
+               [&] {
+                 open_ogb({csv.path(), ""});
+               });
+  for (const std::string name : {"edge-feat.csv.gz", "edge-feat", "edge_feat"}) {
+    const auto source = open_ogb({.folder = csv.path(), .split_name = "", .reading = {{name}, {}}});
+    EXPECT_EQ(source->not_read().ignored, (std::vector<std::string>{"edge-feat.csv.gz"}));
+    expect_the_graph(*source);
+  }
+}
+
+TEST(OgbSource, ReadsLabelsAndSplitsThatLieInDataNpz) {
+  const TempFolder folder;
+  auto members = with(ogb_members(), {"node_label.npy", node_label_npy()});
+  members = with(members, {"train_mask.npy", bools({1, 0, 0, 1, 0})});
+  write_zip(folder / "raw/data.npz", members);
+  const auto source = open_ogb({folder.path(), ""});
+  EXPECT_TRUE(source->shape().has_labels);
+  EXPECT_EQ(masked_nodes(*source).at(Split::train), (std::vector<uint32_t>{0, 3}));
+  write_split(folder, "split/time");
+  expect_error(ErrorKind::input, {"split/time holds splits, and so does", "train_mask"}, [&] {
+    open_ogb({folder.path(), ""});
+  });
+}
+
+TEST(OgbSource, ReadsASplitThatLiesInTheSplitFolderItself) {
+  const TempFolder folder;
+  write_ogb_csv(folder);
+  write_split(folder, "split");
+  EXPECT_EQ(splits_of(*open_ogb({folder.path(), ""})), kSplitNodes);
+}
+
 std::string fortran_features() {
   std::string data;
   for (size_t column = 0; column < 3; ++column) {
@@ -534,15 +776,62 @@ TEST(CsvSource, ReadsEdgesAndFeaturesAlone) {
   EXPECT_TRUE(splits_of(*source).empty());
 }
 
-TEST(CsvSource, PassesOverAHeaderOfTheEdgesAndCountsItAsALine) {
+TEST(CsvSource, PassesOverHeadersAndCountsThemAsLines) {
   const TempFolder folder;
-  const auto source = csv_of(folder, {.edges = "src,dst\n" + kEdgesCsv});
-  EXPECT_EQ(source->place(Part::edges, 0), (folder / "edges.csv").string() + ", line 2");
+  const CsvFiles files = {.edges = "src,dst\n" + kEdgesCsv,
+                          .features = "a,b,c\n" + kFeaturesCsv,
+                          .labels = "label\n" + kLabelsCsv};
+  csv_of(folder, files);
+  write_file(folder / "split/train.csv", "node_id\n0\n3\n");
+  write_file(folder / "split/valid.csv.gz", gzipped("id\n1\n"));
+  const auto source = open_csv({folder / "edges.csv", folder / "features.csv",
+                                folder / "labels.csv", folder.path() / "split"});
+  const std::string root = folder.path().string();
+  EXPECT_EQ(source->place(Part::edges, 0), root + "/edges.csv, line 2");
+  EXPECT_EQ(source->place(Part::features, 0), root + "/features.csv, line 2");
+  EXPECT_EQ(source->place(Part::labels, 0), root + "/labels.csv, line 2");
+  EXPECT_EQ(source->place(Part::valid, 0), root + "/split/valid.csv.gz, line 2");
+  EXPECT_EQ(source->readings().at(1).what, "features.csv (header: a,b,c)");
   expect_the_graph(*source);
+  EXPECT_EQ(splits_of(*source), kSplitNodes);
+
   const TempFolder bad;
-  const auto bad_source = csv_of(bad, {.edges = "src,dst\n0,1\n0,9\n"});
+  const auto bad_source =
+      csv_of(bad, {.edges = "src,dst\n0,1\n0,9\n", .features = "a,b\n1,2\n3,x\n5,6\n7,8\n9,0\n"});
   expect_error(ErrorKind::input, {"edges.csv, line 3, field 2: id 9"},
                [&] { edges_of(*bad_source); });
+  expect_error(ErrorKind::input, {"features.csv, line 3, field 2: 'x'"},
+               [&] { features_of(*bad_source); });
+}
+
+TEST(OgbSource, PassesOverHeadersOfCsvFiles) {
+  const TempFolder folder;
+  write_file(folder / "raw/edge.csv.gz", gzipped("src,dst\n" + kEdgesCsv));
+  write_file(folder / "raw/node-feat.csv.gz", gzipped("a,b,c\n" + kFeaturesCsv));
+  write_file(folder / "raw/node-label.csv.gz", gzipped("label\n" + kLabelsCsv));
+  write_file(folder / "raw/num-node-list.csv.gz", gzipped("nodes\n5\n"));
+  const auto source = open_ogb({folder.path(), ""});
+  expect_the_graph(*source);
+}
+
+void expect_csv_refused(const CsvFiles& files, const std::vector<std::string>& parts) {
+  const TempFolder folder;
+  expect_error(ErrorKind::input, parts, [&] { csv_of(folder, files); });
+}
+
+TEST(CsvSource, RefusesColumnsThatAHeaderSaysAreOthers) {
+  expect_csv_refused({.edges = "src,dst,weight\n0,1,0.5\n"},
+                     {"edges.csv, line 2 has 3 columns (src,dst,weight)", "cut -d, -f1,2"});
+  expect_csv_refused({.edges = "0,1,0.5\n"}, {"edges.csv, line 1 has 3 columns, but"});
+  expect_csv_refused({.edges = "target,source\n0,1\n"},
+                     {"edges.csv, line 1", "'target,source' names the destination first"});
+  expect_csv_refused({.features = "node_id,a\n"
+                                  "0,1\n1,1\n2,1\n3,1\n4,1\n"},
+                     {"features.csv, line 1", "first column is 'node_id'", "cut -d, -f2-"});
+  expect_csv_refused({.labels = "Node_ID,label\n0,1\n"},
+                     {"labels.csv, line 1", "first column is 'Node_ID'"});
+  expect_csv_refused({.features = "0,1,2\r\n" + kFeaturesCsv},
+                     {"features.csv, line 1 counts from 0 to 2", "pandas", "0.0"});
 }
 
 TEST(CsvSource, RefusesFeaturesAndLabelsOfDifferentLength) {

@@ -11,6 +11,7 @@
 #include "batch/first_layer.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "cli/open_store.h"
 #include "cli/planning.h"
 #include "cli/running.h"
 #include "cli/train_module.h"
@@ -91,13 +92,14 @@ uint64_t row_bytes(train::Output output, const graph::Store& store, const recipe
 
 void predict(const Options& options) {
   check_files(options);
-  const graph::Store store = graph::open(options.store);
+  const graph::Store store = open_store(options.store);
   const train::SplitName split = parse_split(options.split);
   const uint64_t nodes = count_nodes(store, split);
   const memory::Limit limit = training_limit(options.running);
   const train::Module& module = load_train_module();
   const recipe::Recipe recipe = module.read_recipe(options.checkpoint);
   batch::check_first_layer(store, recipe);
+  verify_if_asked(store, options.running);
   const plan::Plan plan =
       plan_prediction(store, recipe, options.running.run,
                       {limit.bytes, nodes * row_bytes(output_of(options), store, recipe)});

@@ -7,6 +7,8 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "cli/arguments.h"
+#include "cli/open_store.h"
+#include "memory/limit.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -51,6 +53,8 @@ void add_device_options(CLI::App& command, train::RunOptions& run) {
 void add_running_options(CLI::App& command, RunningOptions& options) {
   add_device_options(command, options.run);
   add_training_memory(command, options.memory_bytes);
+  command.add_flag("--verify", options.verify,
+                   "first read every file of the store and compare its checksum");
   add_quiet(command, options.run.quiet);
 }
 
@@ -74,6 +78,13 @@ void say(const RunningOptions& options, const std::string& topic, const std::str
   if (options.run.quiet) return;
   fmt::print("  {:<9} {}\n", topic, text);
   std::fflush(stdout);  // before the bars that follow on stderr
+}
+
+void verify_if_asked(const graph::Store& store, const RunningOptions& options) {
+  if (!options.verify) return;
+  memory::Ledger ledger(memory::choose_limit(options.memory_bytes, memory::detect_limit()).bytes);
+  Progress progress(Progress::detect(options.run.quiet));
+  say(options, "verified", verify_store(store, ledger, progress));
 }
 
 std::string describe(const graph::Store& store) {

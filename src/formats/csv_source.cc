@@ -1,11 +1,15 @@
 #include "formats/csv_parts.h"
 #include "formats/file_source.h"
 #include "formats/file_sources.h"
+#include "formats/recognise.h"
 #include "formats/split_folder.h"
 
 namespace plimsoll::formats {
 
 std::unique_ptr<FileSource> open_csv(const CsvOptions& options) {
+  check_is_text(options.edges);
+  check_is_text(options.features);
+  if (options.labels) check_is_text(*options.labels);
   const StatedCount nodes =
       count_csv_lines(options.labels.value_or(options.features), options.progress);
   check_node_count(nodes);

@@ -211,9 +211,16 @@ std::string recognise(const fs::path& path) {
 
 void check_is_npz(const fs::path& file) {
   if (!is_there(file)) fail(ErrorKind::io, "there is no file {}", file.string());
-  const bool by_name = ends_with_one_of(file, {".pt", ".pth", ".npy", ".csv", ".csv.gz"});
-  if (!is_folder(file) && !by_name) return;
+  const bool other = ends_with_one_of(file, {".pt", ".pth", ".npy", ".csv", ".csv.gz"});
+  if (!is_folder(file) && !other) return;
   fail(ErrorKind::input, "{} is not a NumPy archive, but {}", file.string(), recognise(file));
+}
+
+void check_is_text(const fs::path& file) {
+  if (!is_there(file)) fail(ErrorKind::io, "there is no file {}", file.string());
+  const bool other = ends_with_one_of(file, {".pt", ".pth", ".npy", ".npz"});
+  if (!is_folder(file) && !other) return;
+  fail(ErrorKind::input, "{} is not a text file, but {}", file.string(), recognise(file));
 }
 
 }  // namespace plimsoll::formats

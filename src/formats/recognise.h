@@ -18,8 +18,9 @@ std::filesystem::path data_set_of_raw(const std::filesystem::path& folder);
 // exists. What cannot be looked into is passed over: this is for a message.
 std::string recognise(const std::filesystem::path& path);
 
-// Throws Error{input} that says what `file` is where it is a folder or a store, Error{io} where it
-// is missing.
+// Throw Error{input} that says what `file` is where it is a folder or has the name of another
+// format, Error{io} where it is missing.
 void check_is_npz(const std::filesystem::path& file);
+void check_is_text(const std::filesystem::path& file);
 
 }  // namespace plimsoll::formats

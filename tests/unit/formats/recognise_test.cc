@@ -98,6 +98,12 @@ TEST_F(Recognise, IsWhatImportsSayOfAWrongPath) {
   expect_error(ErrorKind::input, {"is not a NumPy archive", "plimsoll import ogb"},
                [&] { open_npz(folder_ / "arxiv"); });
   expect_error(ErrorKind::io, {"there is no file"}, [&] { open_npz(folder_ / "nowhere.npz"); });
+  expect_error(ErrorKind::input, {"arxiv is not a text file", "plimsoll import ogb"}, [&] {
+    open_csv({folder_ / "arxiv", folder_ / "arxiv", {}, {}});
+  });
+  expect_error(ErrorKind::input, {"g.npz is not a text file", "plimsoll import npz"}, [&] {
+    open_csv({folder_ / "g.npz", folder_ / "g.npz", {}, {}});
+  });
 }
 
 }  // namespace

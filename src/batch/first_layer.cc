@@ -1,7 +1,9 @@
 #include "batch/first_layer.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <fstream>
 
 #include "base/error.h"
 #include "base/half.h"
@@ -51,11 +53,22 @@ void check_memory(const memory::Ledger& ledger, unsigned workers) {
       format_bytes_up(needed - free_bytes));
 }
 
-// Appends values as rows of a store.
+// The id that the node at `position` has in the source.
+uint32_t original_id(const graph::Store& store, uint64_t position) {
+  std::ifstream ids(store.file("ids.u32"), std::ios::binary);
+  uint32_t id = 0;
+  ids.seekg(static_cast<std::streamoff>(position * sizeof id));
+  ids.read(reinterpret_cast<char*>(&id), sizeof id);
+  return id;
+}
+
+// Appends values as rows of a store, in the order of positions.
 class RowWriter {
  public:
-  RowWriter(io::FileWriter& file, const graph::Meta& meta, memory::Ledger& ledger)
+  RowWriter(io::FileWriter& file, const graph::Store& store, const graph::Meta& meta,
+            memory::Ledger& ledger)
       : file_(file),
+        store_(store),
         half_(meta.feature_type == graph::FeatureType::f16),
         row_(ledger, "rows written", meta.row_bytes) {
     std::memset(row_.data(), 0, meta.row_bytes);
@@ -66,11 +79,16 @@ class RowWriter {
       const size_t used = put({sums.data + i * sums.columns, sums.columns}, 0);
       if (own.data != nullptr) put({own.data + i * own.columns, own.columns}, used);
       file_.append(row_.span());
+      ++position_;
     }
   }
 
  private:
   size_t put(std::span<const float> values, size_t begin) {
+    const float limit = half_ ? kHalfOverflow : INFINITY;
+    bool all_fit = true;
+    for (const float value : values) all_fit &= std::fabs(value) < limit;
+    if (!all_fit) refuse(values, limit);
     std::byte* to = row_.data() + begin;
     if (!half_) {
       std::memcpy(to, values.data(), values.size_bytes());
@@ -80,15 +98,31 @@ class RowWriter {
     return begin + values.size() * sizeof(uint16_t);
   }
 
+  [[noreturn]] void refuse(std::span<const float> values, float limit) const {
+    const auto bad = std::find_if(values.begin(), values.end(),
+                                  [&](float value) { return !(std::fabs(value) < limit); });
+    fail(ErrorKind::input, "{}, node {}: the sum of its neighbours' column {} is {}, {}",
+         store_.folder().string(), original_id(store_, position_), bad - values.begin(), *bad,
+         std::isfinite(*bad) ? "which does not fit f16 (at most 65504); give --feature-type f32"
+                             : "beyond single precision; scale the features down before importing");
+  }
+
   io::FileWriter& file_;
+  const graph::Store& store_;
   bool half_;
   memory::Buffer<std::byte> row_;
+  uint64_t position_ = 0;
 };
 
-graph::Meta meta_of_sums(const graph::Store& store, FirstLayer model) {
+graph::Meta meta_of_sums(const graph::Store& store, const PrecomputeOptions& options) {
   graph::Meta meta = store.meta();
-  meta.first_layer = model;
-  if (model == FirstLayer::sage) meta.feature_columns *= 2;
+  meta.first_layer = options.model;
+  meta.feature_type = options.type.value_or(meta.feature_type);
+  if (options.model == FirstLayer::sage) meta.feature_columns *= 2;
+  if (meta.feature_columns > graph::kMostColumns) {
+    fail(ErrorKind::input, "sage's sums of {} would have {} columns, a store has at most {}",
+         store.folder().string(), meta.feature_columns, graph::kMostColumns);
+  }
   meta.row_bytes = graph::padded_row_bytes(meta.feature_type, meta.feature_columns);
   return meta;
 }
@@ -199,7 +233,7 @@ graph::Meta precompute(const graph::Store& store, const PrecomputeOptions& optio
          options.out.string());
   }
   check_memory(ledger, options.threads);
-  graph::Meta meta = meta_of_sums(store, options.model);
+  graph::Meta meta = meta_of_sums(store, options);
   check_room(meta, options.out);
   graph::StoreWriter writer(options.out, options.replace, ledger);
   const std::string features = store.features_file().filename().string();
@@ -207,7 +241,7 @@ graph::Meta precompute(const graph::Store& store, const PrecomputeOptions& optio
     if (name != features) writer.take_file(name, store.file(name), about);
   }
   progress.start_step("summing neighbours", "nodes", meta.nodes);
-  RowWriter rows(writer.open_file(features), meta, ledger);
+  RowWriter rows(writer.open_file(graph::features_name(meta.feature_type)), store, meta, ledger);
   write_sums(store, options, rows, ledger, progress);
   writer.close_file();
   writer.commit(meta);

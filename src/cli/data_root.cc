@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "formats/file_search.h"
+#include "formats/recognise.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -66,7 +67,8 @@ DataRoot resolve_data_root(const fs::path& root) {
     fail(ErrorKind::io, "--data_root {}: there is no such folder", root.string());
   }
   if (!formats::is_folder(root)) {
-    fail(ErrorKind::usage, "--data_root {} is a file; give the folder of the data", root.string());
+    fail(ErrorKind::usage, "--data_root {} is a file; give the folder of the data: it is {}",
+         root.string(), formats::recognise(root));
   }
   if (is_store(root)) return {root, {}};
   const auto stores = children(
@@ -87,8 +89,8 @@ DataRoot resolve_data_root(const fs::path& root) {
   const auto others = children(root, [](const fs::path&) { return true; });
   fail(ErrorKind::input,
        "--data_root {} holds no store (NAME.plim) and no OGB data set (a folder with raw/), only "
-       "{}; give the folder that ogb downloaded to, or make a store with plimsoll import",
-       root.string(), others.empty() ? "no folders" : list(others));
+       "{}; give the folder that ogb downloaded to, or make a store with plimsoll import: it is {}",
+       root.string(), others.empty() ? "no folders" : list(others), formats::recognise(root));
 }
 
 }  // namespace plimsoll::cli

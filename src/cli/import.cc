@@ -2,14 +2,19 @@
 #include "cli/import.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "base/progress.h"
 #include "base/units.h"
+#include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/help.h"
 #include "cli/making.h"
@@ -19,7 +24,7 @@ namespace plimsoll::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using ingest::Source;
+using formats::FileSource;
 
 struct ImportOptions {
   MakingOptions making;
@@ -51,9 +56,38 @@ std::string describe(graph::Direction direction, const DirectionFlags& flags, bo
          "\n            directed, they teach far less; --directed keeps the edges as they are)";
 }
 
+// What of the input has no part in the store, at most kShown of each: "edge_attr, node_year".
+std::string list(const std::vector<std::string>& names) {
+  constexpr size_t kShown = 20;
+  const auto shown = static_cast<ptrdiff_t>(std::min(names.size(), kShown));
+  return fmt::format(
+      "{}{}", fmt::join(names.begin(), names.begin() + shown, ", "),
+      names.size() > kShown ? fmt::format(" and {} more", names.size() - kShown) : "");
+}
+
+void say_readings(const Making& making, const FileSource& source) {
+  for (const formats::Reading& reading : source.readings()) {
+    making.say(reading.as, "from " + reading.what);
+  }
+  const formats::NotRead& not_read = source.not_read();
+  if (!not_read.ignored.empty()) making.say("left out", list(not_read.ignored) + ", by --ignore");
+  if (!not_read.unknown.empty()) {
+    making.say("note", "not read, as nothing here uses it: " + list(not_read.unknown));
+  }
+}
+
+nlohmann::ordered_json to_json(const FileSource& source) {
+  nlohmann::ordered_json read = nlohmann::ordered_json::object();
+  for (const formats::Reading& reading : source.readings()) read[reading.as] = reading.what;
+  return {{"read", read},
+          {"left_out", source.not_read().ignored},
+          {"not_read", source.not_read().unknown}};
+}
+
 // `open` may read for long (csv files are counted), so it comes after the options have been
 // checked.
-void import(const std::string& input, const std::function<std::unique_ptr<Source>(Progress&)>& open,
+void import(const std::string& input,
+            const std::function<std::unique_ptr<FileSource>(Progress&)>& open,
             const ImportOptions& options, bool from_ogb) {
   Making making(options.making);
   const auto source = open(making.progress());
@@ -63,13 +97,30 @@ void import(const std::string& input, const std::function<std::unique_ptr<Source
                               shape.feature_columns, shape.has_labels ? "" : ", no labels"));
   const graph::Direction direction = options.direction.or_else(
       from_ogb ? graph::Direction::undirected : graph::Direction::directed);
-  making.say("edges", describe(direction, options.direction, from_ogb));
-  making.say("features", options.feature_type);
+  say_readings(making, *source);
+  making.say("direction", describe(direction, options.direction, from_ogb));
+  making.say("kept as", options.feature_type);
   const fs::path out = options.making.out;
   const std::string stem = (out.has_filename() ? out : out.parent_path()).stem().string();
-  making.build_store(*source, {.direction = direction,
-                               .features = feature_type(options.feature_type),
-                               .source = {{"name", options.name.empty() ? stem : options.name}}});
+  making.build_store(*source,
+                     {.direction = direction,
+                      .features = feature_type(options.feature_type),
+                      .source = {{"name", options.name.empty() ? stem : options.name}}},
+                     to_json(*source));
+}
+
+void add_reading_options(CLI::App& command, formats::ReadingOptions& reading) {
+  command
+      .add_option("--ignore", reading.ignore,
+                  "leave these arrays or files out, such as edge_weight,edge_attr")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("NAMES");
+  command
+      .add_option("--mask-column", reading.mask_column,
+                  "of masks that hold several splits side by side, which to take, from 0")
+      ->check(whole_number(0, 0xffffffffU))
+      ->type_name("N");
 }
 
 void import_ogb(formats::OgbOptions input, const ImportOptions& options) {
@@ -92,8 +143,11 @@ void add_ogb(CLI::App& import_command) {
       ->type_name("");
   command->add_option("--split", options->input.split_name, "which folder of split/ to take")
       ->type_name("NAME");
+  add_reading_options(*command, options->input.reading);
   add_import_options(*command, "--features,--feature-type", *options);
-  command->footer(R"(Reads raw/data.npz, raw/*.csv.gz or plain .npy files, whichever is there.
+  command->footer(
+      R"(Reads raw/data.npz, raw/*.csv.gz or plain .npy files, whichever is there. Weights and features of
+edges are refused unless --ignore names them; what else is not read is listed.
 
 Examples:
   plimsoll import ogb papers100M-bin/ --out papers.plim --memory 8G
@@ -105,17 +159,26 @@ void add_npz(CLI::App& import_command) {
   CLI::App* command = import_command.add_subcommand("npz", "One NumPy archive");
   struct Options : ImportOptions {
     fs::path file;
+    formats::ReadingOptions reading;
   };
   auto options = std::make_shared<Options>();
   command->add_option("FILE", options->file, "the .npz file")->required()->type_name("");
+  add_reading_options(*command, options->reading);
   add_import_options(*command, "--features,--feature-type", *options);
-  command->footer(R"(Arrays: edge_index (2, E), node_feat (N, F) and, if there, node_label (N,),
-train_idx, valid_idx, test_idx. Edges are kept as listed unless --undirected.
+  command->footer(R"(Arrays, by the names of OGB and PyG:
+  edge_index             (2, edges) or (edges, 2)
+  node_feat or x         (nodes, columns)
+  node_label or y        (nodes,); NaN or -1 = unlabelled
+  train_idx, valid_idx, test_idx      ids; val_idx is valid_idx
+  train_mask, valid_mask, test_mask   one bool a node; val_mask is valid_mask
+Weights and features of edges are refused unless --ignore names them; what else is not read is
+listed. Edges are kept as listed unless --undirected.
 
-Example:
-  plimsoll import npz my.npz --out my.plim --undirected)");
+Examples:
+  plimsoll import npz my.npz --out my.plim --undirected
+  plimsoll import npz cora.npz --ignore edge_attr --out cora.plim)");
   command->callback([options] {
-    const auto open = [&](Progress&) { return formats::open_npz(options->file); };
+    const auto open = [&](Progress&) { return formats::open_npz(options->file, options->reading); };
     import(options->file.string(), open, *options, /*from_ogb=*/false);
   });
 }
@@ -137,7 +200,8 @@ void add_csv(CLI::App& import_command) {
   command->add_option("--split-dir", options->input.split_dir, "holds {train,valid,test}.csv[.gz]")
       ->type_name("FOLDER");
   add_import_options(*command, "--feature-type", *options);
-  command->footer(R"(Nodes are numbered from 0 in the order of their lines.
+  command->footer(
+      R"(Nodes are numbered from 0 in the order of their lines. A header of names is passed over.
 
 Example:
   plimsoll import csv --edges e.csv.gz --features x.csv.gz --labels y.csv --split-dir split/ \

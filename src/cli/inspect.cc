@@ -17,6 +17,7 @@
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/help.h"
+#include "cli/open_store.h"
 #include "cli/print.h"
 #include "graph/store.h"
 #include "graph/summary.h"
@@ -262,18 +263,6 @@ ordered_json to_json(const graph::Store& store, const graph::Summary& summary, b
           {"hotness", hotness}};
 }
 
-// "all 9 files match their checksums (0.4 GiB in 0.3 s)"
-std::string verify_files(const graph::Store& store, memory::Ledger& ledger, Progress& progress) {
-  const auto start = Clock::now();
-  uint64_t bytes = 0;
-  for (const auto& [file, about] : store.meta().files) bytes += about.bytes;
-  progress.start_step("checking the files", "bytes", bytes);
-  graph::verify(store, ledger, [&](uint64_t count) { progress.add(count); });
-  progress.finish_step();
-  return fmt::format("all {} files match their checksums ({} in {})", store.meta().files.size(),
-                     format_bytes(bytes), format_seconds(seconds_since(start)));
-}
-
 graph::Summary read_summary(const graph::Store& store, memory::Ledger& ledger, Progress& progress) {
   progress.start_step("reading the graph", "bytes", graph::summary_bytes(store));
   auto summary = graph::summarise(store, ledger, [&](uint64_t count) { progress.add(count); });
@@ -283,10 +272,10 @@ graph::Summary read_summary(const graph::Store& store, memory::Ledger& ledger, P
 
 void inspect(const Options& options) {
   const auto start = Clock::now();
-  const graph::Store store = graph::open(options.store);
+  const graph::Store store = open_store(options.store);
   memory::Ledger ledger(memory::choose_limit(options.memory_bytes, memory::detect_limit()).bytes);
   Progress progress(Progress::detect(options.quiet));
-  const std::string verdict = options.verify ? verify_files(store, ledger, progress) : "";
+  const std::string verdict = options.verify ? verify_store(store, ledger, progress) : "";
   const graph::Summary summary = read_summary(store, ledger, progress);
 
   if (options.json) {

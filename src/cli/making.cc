@@ -118,7 +118,8 @@ void Making::say(const std::string& topic, const std::string& text) const {
   headline(fmt::format("  {:<9} {}", topic, text));
 }
 
-void Making::build_store(ingest::Source& source, ingest::BuildOptions build) {
+void Making::build_store(ingest::Source& source, ingest::BuildOptions build,
+                         const nlohmann::ordered_json& details) {
   build.out = options_.out;
   build.replace = options_.force;
   build.order = node_order(options_.order);
@@ -145,13 +146,15 @@ void Making::build_store(ingest::Source& source, ingest::BuildOptions build) {
   if (meta.split_sizes == std::array<uint64_t, 3>{}) {
     say("note", "no splits: expected visits are not known, and there is nothing to train on");
   }
+  nlohmann::ordered_json all = {{"nodes", meta.nodes},
+                                {"edges", meta.edges},
+                                {"direction", name(meta.direction)},
+                                {"self_loops_dropped", result.dropped.self_loops},
+                                {"duplicates_dropped", result.dropped.duplicates},
+                                {"values_vanished_in_f16", result.vanished_values}};
+  all.update(details);
   summarize(fmt::format("{} nodes, {} edges", format_count(meta.nodes), format_count(meta.edges)),
-            {{"nodes", meta.nodes},
-             {"edges", meta.edges},
-             {"direction", name(meta.direction)},
-             {"self_loops_dropped", result.dropped.self_loops},
-             {"duplicates_dropped", result.dropped.duplicates},
-             {"values_vanished_in_f16", result.vanished_values}});
+            std::move(all));
 }
 
 void Making::summarize(const std::string& what, nlohmann::ordered_json details) {
@@ -167,7 +170,8 @@ void Making::summarize(const std::string& what, nlohmann::ordered_json details) 
     details["ledger_peak_bytes"] = ledger_.peak_bytes();
     details["memory_limit_bytes"] = limit_.bytes;
     details["memory_limit_from"] = limit_.winner;
-    fmt::print("{}\n", details.dump(2));
+    using Json = nlohmann::ordered_json;
+    fmt::print("{}\n", details.dump(2, ' ', false, Json::error_handler_t::replace));
     return;
   }
   headline(fmt::format("wrote {}: {}, {} in {}; peak memory {} of {}", options_.out.string(), what,

@@ -13,6 +13,7 @@
 #include "base/units.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "cli/open_store.h"
 #include "cli/planning.h"
 #include "cli/train_options.h"
 #include "memory/automatic_limit.h"
@@ -190,7 +191,7 @@ void plan(const CLI::App& command, Options& options) {
   if (several && options.fastest) {
     fail(ErrorKind::usage, "--fastest takes one --memory and one --fanout");
   }
-  const graph::Store store = graph::open(options.train.store);
+  const graph::Store store = open_store(options.train.store);
   for (const recipe::Recipe& recipe : asked) check_trainable(store, recipe);
   Planner planner(store, options.train.running.run, options.calibrate);
   if (options.fastest) {

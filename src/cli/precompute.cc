@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/units.h"
@@ -10,6 +11,7 @@
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/making.h"
+#include "cli/open_store.h"
 #include "graph/store.h"
 #include "plan/plan.h"
 
@@ -19,11 +21,13 @@ namespace {
 struct Options {
   std::string store;
   std::string model = "sage";
+  std::string type;  // empty: as in the store
+  bool verify = false;
   MakingOptions making;
 };
 
 void precompute(const Options& options) {
-  const graph::Store store = graph::open(options.store);
+  const graph::Store store = open_store(options.store);
   Making making(options.making);
   const memory::Lease headroom =
       making.ledger().lease("headroom", plan::headroom_bytes(making.limit().bytes));
@@ -31,9 +35,13 @@ void precompute(const Options& options) {
                               options.store, options.model, format_count(store.meta().nodes),
                               format_count(store.meta().edges)));
   making.say("memory", describe(making.limit()));
+  if (options.verify) {
+    making.say("verified", verify_store(store, making.ledger(), making.progress()));
+  }
   const graph::Meta meta = batch::precompute(
       store,
       {.model = options.model == "gcn" ? graph::FirstLayer::gcn : graph::FirstLayer::sage,
+       .type = options.type.empty() ? std::nullopt : std::optional(feature_type(options.type)),
        .out = options.making.out,
        .replace = options.making.force,
        .threads = options.making.threads},
@@ -44,6 +52,7 @@ void precompute(const Options& options) {
       {{"nodes", meta.nodes},
        {"edges", meta.edges},
        {"first_layer", name(meta.first_layer)},
+       {"feature_type", name(meta.feature_type)},
        {"row_bytes", meta.row_bytes}});
 }
 
@@ -57,6 +66,13 @@ void add_precompute(CLI::App& app) {
   command->add_option("--model", options->model, "whose first layer")
       ->check(CLI::IsMember({"gcn", "sage"}))
       ->capture_default_str();
+  command
+      ->add_option("--feature-type", options->type,
+                   "how the sums are kept: f16 or f32, which holds sums beyond 65504")
+      ->check(CLI::IsMember({"f16", "f32"}))
+      ->default_str("as in STORE");
+  command->add_flag("--verify", options->verify,
+                    "first read every file of the store and compare its checksum");
   add_store_options(*command, options->making);
   command->footer(
       R"(The new store shares every file but the features with the old one, where both are on one disk.

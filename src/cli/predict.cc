@@ -11,6 +11,7 @@
 #include "batch/first_layer.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "cli/open_store.h"
 #include "cli/planning.h"
 #include "cli/running.h"
 #include "cli/train_module.h"
@@ -88,7 +89,7 @@ uint64_t output_bytes(const Options& options, const graph::Store& store, uint64_
 
 void predict(const Options& options) {
   check_files(options);
-  const graph::Store store = graph::open(options.store);
+  const graph::Store store = open_store(options.store);
   const train::SplitName split = parse_split(options.split);
   const uint64_t nodes = count_nodes(store, split);
   const memory::Limit limit = training_limit(options.running);
@@ -96,6 +97,7 @@ void predict(const Options& options) {
   recipe::Recipe recipe = module.read_recipe(options.checkpoint);
   recipe.evaluation = options.evaluation.value_or(recipe.evaluation);
   batch::check_first_layer(store, recipe);
+  verify_if_asked(store, options.running);
   const plan::Plan plan =
       plan_prediction(store, recipe, options.running.run,
                       {limit.bytes, output_bytes(options, store, nodes, recipe)});

@@ -7,7 +7,9 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "cli/arguments.h"
+#include "cli/open_store.h"
 #include "cli/print.h"
+#include "memory/limit.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -52,6 +54,8 @@ void add_device_options(CLI::App& command, train::RunOptions& run) {
 void add_running_options(CLI::App& command, RunningOptions& options) {
   add_device_options(command, options.run);
   add_training_memory(command, options.memory_bytes);
+  command.add_flag("--verify", options.verify,
+                   "first read every file of the store and compare its checksum");
   add_quiet(command, options.run.quiet);
 }
 
@@ -75,6 +79,13 @@ void say(const RunningOptions& options, const std::string& topic, const std::str
   if (options.run.quiet) return;
   print("  {:<9} {}\n", topic, text);
   std::fflush(stdout);  // before the bars that follow on stderr
+}
+
+void verify_if_asked(const graph::Store& store, const RunningOptions& options) {
+  if (!options.verify) return;
+  memory::Ledger ledger(memory::choose_limit(options.memory_bytes, memory::detect_limit()).bytes);
+  Progress progress(Progress::detect(options.run.quiet));
+  say(options, "verified", verify_store(store, ledger, progress));
 }
 
 std::string describe(const graph::Store& store) {

@@ -16,6 +16,7 @@ namespace plimsoll::cli {
 struct RunningOptions {
   train::RunOptions run;
   std::optional<uint64_t> memory_bytes;
+  bool verify = false;
 };
 void add_running_options(CLI::App& command, RunningOptions& options);
 // The part of it that says what to compute with: --device, --workers, --threads.
@@ -26,6 +27,9 @@ void check_writable(const char* option, const std::filesystem::path& file, bool 
 
 // A line of the opening: "  model     gcn, 2 layers, hidden 256"; nothing when quiet.
 void say(const RunningOptions& options, const std::string& topic, const std::string& text);
+
+// --verify: Error{store} where a file of the store is not what meta.json says.
+void verify_if_asked(const graph::Store& store, const RunningOptions& options);
 
 // "cora.plim: 2,708 nodes, 10,556 edges, 1,433 features, 7 classes"
 std::string describe(const graph::Store& store);

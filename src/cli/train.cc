@@ -13,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/data_root.h"
 #include "cli/import.h"
+#include "cli/open_store.h"
 #include "cli/planning.h"
 #include "cli/print.h"
 #include "cli/save_folder.h"
@@ -67,7 +68,7 @@ void train(const CLI::App& command, TrainOptions& options) {
   if (!options.memory_log.empty())
     check_writable("--memory-log", options.memory_log, /*force=*/true);
   find_store(options);
-  const graph::Store store = graph::open(options.store);
+  const graph::Store store = open_store(options.store);
   const memory::Limit limit = training_limit(options.running);
   check_train_library();
   const bool resuming = !options.resume.empty();
@@ -77,6 +78,7 @@ void train(const CLI::App& command, TrainOptions& options) {
     check_for_model(options.recipe, options.given);
   }
   check_trainable(store, options.recipe);
+  verify_if_asked(store, options.running);
   const plan::Plan plan = plan_training(store, options.recipe, options.running.run, limit.bytes);
   SaveFolder save_folder(options.save_dir);
   const train::Module& module = load_train_module();

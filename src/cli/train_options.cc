@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/shell_word.h"
 #include "cli/arguments.h"
 
 namespace plimsoll::cli {
@@ -214,14 +215,6 @@ void check_folders(const CLI::App& command, TrainOptions& options) {
   options.save_dir = options.resume;
 }
 
-// For a POSIX shell.
-std::string quote(const std::string& word) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=/.,:@%";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
-  return "'" + CLI::detail::find_and_replace(word, "'", "'\\''") + "'";
-}
-
 }  // namespace
 
 void add_recipe_options(CLI::App& command, TrainOptions& options) {
@@ -278,7 +271,7 @@ void check_for_model(const Recipe& recipe, const std::set<std::string>& given) {
 
 std::string training_command(const CLI::App& command, const TrainOptions& options,
                              const std::string& memory) {
-  std::string text = "plimsoll train " + quote(options.store.string());
+  std::string text = "plimsoll train " + shell_word(options.store.string());
   const auto value_of = [&](const RecipeOption& one) -> std::string {
     const std::string_view field = one.field;
     if (field == "fanout") return recipe::format_fanout(options.recipe.fanout);
@@ -288,25 +281,27 @@ std::string training_command(const CLI::App& command, const TrainOptions& option
   for (const RecipeOption& one : kRecipeOptions) {
     if (!options.given.contains(one.field)) continue;
     text += fmt::format(" {}", one.option);
-    if (one.field != std::string_view("batch_norm")) text += " " + quote(value_of(one));
+    if (one.field != std::string_view("batch_norm")) text += " " + shell_word(value_of(one));
   }
   for (const char* name : {"--device", "--threads", "--look-ahead"}) {
     const auto values = command.get_option(name)->results();
-    if (!values.empty()) text += fmt::format(" {} {}", name, quote(values.back()));
+    if (!values.empty()) text += fmt::format(" {} {}", name, shell_word(values.back()));
   }
   const unsigned workers = options.running.run.workers;
   if (workers > 0) text += fmt::format(" --workers {}", workers);
-  return text + (memory.empty() ? "" : " --memory " + quote(memory));
+  return text + (memory.empty() ? "" : " --memory " + shell_word(memory));
 }
 
 std::string continuing_command(const CLI::App& command, const TrainOptions& options) {
-  std::string text = fmt::format("plimsoll train {} --resume {}", quote(options.store.string()),
-                                 quote(options.save_dir.string()));
+  std::string text =
+      fmt::format("plimsoll train {} --resume {}", shell_word(options.store.string()),
+                  shell_word(options.save_dir.string()));
   for (const char* name : {"--save-every", "--checkpoint-minutes", "--device", "--workers",
                            "--look-ahead", "--threads", "--memory"}) {
     const auto values = command.get_option(name)->results();
-    if (!values.empty()) text += fmt::format(" {} {}", name, quote(values.back()));
+    if (!values.empty()) text += fmt::format(" {} {}", name, shell_word(values.back()));
   }
+  if (options.running.verify) text += " --verify";
   return text + (options.running.run.quiet ? " --quiet" : "");
 }
 

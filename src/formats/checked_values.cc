@@ -1,12 +1,8 @@
 #include "formats/checked_values.h"
 
 #include <cmath>
-#include <limits>
 
 namespace plimsoll::formats {
-namespace {
-constexpr int32_t kMaxLabel = std::numeric_limits<int32_t>::max();
-}  // namespace
 
 std::optional<int32_t> label_of(int64_t number) {
   if (number < kUnlabelled || number > kMaxLabel) return std::nullopt;
@@ -14,7 +10,7 @@ std::optional<int32_t> label_of(int64_t number) {
 }
 
 std::optional<int32_t> label_of(uint64_t number) {
-  if (number > uint64_t{kMaxLabel}) return std::nullopt;
+  if (number > static_cast<uint64_t>(kMaxLabel)) return std::nullopt;
   return static_cast<int32_t>(number);
 }
 

@@ -7,10 +7,12 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "graph/meta.h"
 
 namespace plimsoll::formats {
 
 constexpr int32_t kUnlabelled = -1;
+constexpr int32_t kMaxLabel = graph::kMostClasses - 1;
 
 template <typename Integer>
 [[noreturn]] void fail_id(std::string_view place, Integer id, uint64_t nodes) {
@@ -24,8 +26,8 @@ template <typename Integer>
 template <typename Number>
 [[noreturn]] void fail_label(std::string_view place, Number label) {
   fail(ErrorKind::input,
-       "{}: label {}; labels are whole numbers from 0 to 2147483647, unlabelled is -1 or NaN",
-       place, label);
+       "{}: label {}; labels are whole numbers from 0 to {}, unlabelled is -1 or NaN", place, label,
+       kMaxLabel);
 }
 
 // Nothing for a number that is no label.

@@ -72,18 +72,27 @@ std::errc parse_float(std::string_view field, float& value) {
   return std::errc();
 }
 
-// Of words, not of numbers gone wrong: a header is passed over, a damaged line must not be.
-bool is_header(std::string_view line) {
+std::string_view unquoted(std::string_view field) {
+  const bool in_quotes = field.size() >= 2 && field.front() == '"' && field.back() == '"';
+  return in_quotes ? trimmed(field.substr(1, field.size() - 2)) : field;
+}
+
+// The names that a line gives to its columns. None unless it is of words alone: a header is passed
+// over, a line of numbers gone wrong must not be.
+std::vector<std::string> header_names(std::string_view line) {
   constexpr std::string_view kNumberStarts = "0123456789+-.";
+  std::vector<std::string> names;
   Fields fields(line);
   while (const auto field = fields.next()) {
+    const std::string_view word = unquoted(*field);
     double number = 0;
-    if (field->empty() || kNumberStarts.find(field->front()) != std::string_view::npos ||
-        parse_whole(*field, number) == std::errc()) {
-      return false;
+    if (word.empty() || kNumberStarts.find(word.front()) != std::string_view::npos ||
+        parse_whole(word, number) == std::errc()) {
+      return {};
     }
+    names.emplace_back(word);
   }
-  return true;
+  return names;
 }
 
 struct Place {
@@ -112,8 +121,14 @@ struct Place {
          "{}: {} is not a whole number; write it without sign, point and exponent", place.words(),
          quoted(field));
   }
+  if (place.line.number == 1 && parse_whole(unquoted(field), number) != std::errc()) {
+    fail(ErrorKind::input,
+         "{}: {} is not a number; line 1, {}, looks like a header, which is passed over only where "
+         "every column has a name that is no number; remove the line",
+         place.words(), quoted(field), quoted(trimmed(place.line.text)));
+  }
   fail(ErrorKind::input, "{}: {} is not a number{}", place.words(), quoted(field),
-       place.line.number == 1 ? "; a header line must be removed" : "");
+       field.starts_with('"') ? "; write numbers without quotes" : "");
 }
 
 // Hands each of the `expected` fields to parse(field, place), which returns how it went.
@@ -134,19 +149,17 @@ void parse_fields(const std::string& file, const CsvLine& line, size_t expected,
 
 }  // namespace
 
-CsvReader::CsvReader(std::unique_ptr<ByteStream> stream, CsvHeader header)
+CsvReader::CsvReader(std::unique_ptr<ByteStream> stream)
     : stream_(std::move(stream)), buffer_(kBufferBytes) {
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   refill();
   if (std::string_view(buffer_.data(), end_).starts_with(kByteOrderMark)) {
     begin_ = kByteOrderMark.size();
   }
-  if (header == CsvHeader::none) return;
   pending_ = next();
-  if (pending_ && is_header(pending_->text)) {
-    first_line_ = 2;
-    pending_.reset();
-  }
+  if (!pending_) return;
+  header_ = header_names(pending_->text);
+  if (!header_.empty()) pending_.reset();
 }
 
 std::optional<CsvLine> CsvReader::next() {

@@ -1,7 +1,7 @@
-// Lines of comma-separated numbers, streamed. A file may use CRLF, spaces around fields, a byte
-// order mark, and end with or without a newline or with blank lines; a blank line before other
-// lines is an error. Whatever the bytes hold, the outcome is numbers or Error{input} with file and
-// line.
+// Lines of comma-separated numbers, streamed. A file may start with a header, a line of nothing but
+// words, which is passed over. It may use CRLF, spaces around fields, a byte order mark, and end
+// with or without a newline or with blank lines; a blank line before other lines is an error.
+// Whatever the bytes hold, the outcome is numbers or Error{input} with file and line.
 #pragma once
 
 #include <cstddef>
@@ -22,15 +22,10 @@ struct CsvLine {
   uint64_t number = 0;  // from 1
 };
 
-enum class CsvHeader {
-  none,
-  allowed,  // a first line of nothing but words is passed over
-};
-
 // One thread at a time.
 class CsvReader {
  public:
-  explicit CsvReader(std::unique_ptr<ByteStream> stream, CsvHeader header = CsvHeader::none);
+  explicit CsvReader(std::unique_ptr<ByteStream> stream);
   CsvReader(const CsvReader&) = delete;
   CsvReader& operator=(const CsvReader&) = delete;
 
@@ -42,7 +37,9 @@ class CsvReader {
   const std::string& name() const { return stream_->name(); }
   uint64_t file_position() const { return stream_->file_position(); }
   // Of the first line behind the header: 1 or 2.
-  uint64_t first_line() const { return first_line_; }
+  uint64_t first_line() const { return header_.empty() ? 1 : 2; }
+  // The names of the columns, without blanks and quotes; none where there is no header.
+  const std::vector<std::string>& header() const { return header_; }
 
  private:
   std::optional<CsvLine> next_line();
@@ -53,8 +50,8 @@ class CsvReader {
   size_t begin_ = 0;          // what is not yet handed out lies in [begin_, end_)
   size_t end_ = 0;
   uint64_t line_number_ = 0;
-  uint64_t first_line_ = 1;
-  std::optional<CsvLine> pending_;  // the first line, looked at and found to be none of a header
+  std::vector<std::string> header_;
+  std::optional<CsvLine> pending_;  // the first line, looked at and found to be no header
 };
 
 size_t count_fields(std::string_view line);

@@ -1,6 +1,10 @@
 #include "formats/csv_parts.h"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -41,35 +45,119 @@ void check_end(CsvReader& reader, uint64_t rows_read, const StatedCount& stated)
   if (beyond > 0) fail_row_count(reader.name(), rows_read + beyond, stated);
 }
 
+// "edges.csv (header: src,dst)"
+std::string describe_file(const std::filesystem::path& file,
+                          const std::vector<std::string>& header) {
+  const std::string name = file.filename().string();
+  if (header.empty()) return name;
+  constexpr size_t kShown = 6;
+  const size_t shown = std::min(header.size(), kShown);
+  return fmt::format("{} (header: {}{})", name,
+                     fmt::join(header.begin(), header.begin() + static_cast<ptrdiff_t>(shown), ","),
+                     shown < header.size() ? ",..." : "");
+}
+
+// What is known of a file before its values are read.
+struct CsvHead {
+  std::vector<std::string> header;
+  std::string first_line;  // behind the header; empty where there is none
+  uint64_t first_number = 1;
+
+  size_t columns() const { return first_line.empty() ? 0 : count_fields(first_line); }
+};
+
+CsvHead read_head(const std::filesystem::path& file) {
+  CsvReader reader(open_text(file));
+  CsvHead head = {reader.header(), "", reader.first_line()};
+  if (const auto line = reader.next()) head.first_line = line->text;
+  return head;
+}
+
+bool is_one_of(std::string name, std::initializer_list<std::string_view> names) {
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+void check_edge_columns(const std::filesystem::path& file, const CsvHead& head) {
+  if (head.columns() > 2) {
+    fail(ErrorKind::input,
+         "{} has {} columns{}, but an edge is source,destination; weights and other values of "
+         "edges are not used, leave them out: cut -d, -f1,2",
+         line_words(file, head.first_number), head.columns(),
+         head.header.empty() ? "" : fmt::format(" ({})", fmt::join(head.header, ",")));
+  }
+  const bool reversed = head.header.size() == 2 &&
+                        is_one_of(head.header[0], {"dst", "dest", "destination", "target", "to"});
+  if (reversed) {
+    fail(ErrorKind::input,
+         "{}: the header '{}' names the destination first, but an edge is source,destination; "
+         "swap the columns, or remove the header if its names are wrong",
+         line_words(file, 1), fmt::join(head.header, ","));
+  }
+}
+
+// Rows are nodes in their order: a column of ids would be taken for a feature.
+void check_row_columns(const std::filesystem::path& file, const CsvHead& head) {
+  const bool has_ids =
+      head.header.size() > 1 &&
+      is_one_of(head.header[0], {"id", "node", "node_id", "nodeid", "node_idx", "index", "idx"});
+  if (has_ids) {
+    fail(ErrorKind::input,
+         "{}: by the header, the first column is '{}'; lines are nodes in ascending order from 0 "
+         "and have no column of ids: sort the lines by it, then leave it out: cut -d, -f2-",
+         line_words(file, 1), head.header[0]);
+  }
+}
+
+// pandas names columns 0,1,2,... where nobody names them, which reads as values.
+void check_not_counted(const std::filesystem::path& file, const CsvHead& head) {
+  constexpr size_t kFewest = 3;
+  std::string counted = "0";
+  for (size_t i = 1; i < head.columns(); ++i) counted += fmt::format(",{}", i);
+  std::string line = head.first_line;
+  if (line.ends_with('\r')) line.pop_back();
+  if (!head.header.empty() || head.columns() < kFewest || line != counted) return;
+  fail(ErrorKind::input,
+       "{} counts from 0 to {}: it looks like the header that pandas writes for columns without "
+       "names; remove the line (header=False), or write its first value as 0.0 if it is a node's",
+       line_words(file, 1), head.columns() - 1);
+}
+
 class CsvEdges final : public EdgeReader {
  public:
-  explicit CsvEdges(const CsvEdgesOptions& options)
-      : options_(options), reader_(open_text(options.file), options.header) {}
-
-  uint64_t count() const override { return options_.edges.count; }
-  std::string place(uint64_t row) const override {
-    return line_words(options_.file, reader_.first_line() + row);
+  CsvEdges(std::filesystem::path file, uint64_t nodes, StatedCount edges)
+      : file_(std::move(file)), nodes_(nodes), edges_(std::move(edges)), reader_(open_text(file_)) {
+    check_edge_columns(file_, read_head(file_));
   }
+
+  uint64_t count() const override { return edges_.count; }
+  std::string place(uint64_t row) const override {
+    return line_words(file_, reader_.first_line() + row);
+  }
+  std::string describe() const override { return describe_file(file_, reader_.header()); }
 
   size_t next(std::span<uint32_t> sources, std::span<uint32_t> destinations) override {
     const std::lock_guard lock(mutex_);
     size_t count = 0;
     while (count < sources.size()) {
-      const auto line = next_stated_line(reader_, next_edge_, options_.edges);
+      const auto line = next_stated_line(reader_, next_edge_, edges_);
       if (!line) break;
       ++next_edge_;  // even if it turns out bad: other threads must not miss it at the end
       std::array<uint32_t, 2> ends = {};
-      parse_ids(reader_.name(), *line, ends, options_.nodes);
+      parse_ids(reader_.name(), *line, ends, nodes_);
       sources[count] = ends[0];
       destinations[count] = ends[1];
       ++count;
-      check_end(reader_, next_edge_, options_.edges);
+      check_end(reader_, next_edge_, edges_);
     }
     return count;
   }
 
  private:
-  const CsvEdgesOptions options_;
+  const std::filesystem::path file_;
+  const uint64_t nodes_;
+  const StatedCount edges_;
   std::mutex mutex_;  // guards what follows, but for the reader's constant facts
   CsvReader reader_;
   uint64_t next_edge_ = 0;
@@ -79,21 +167,30 @@ class CsvFeatures final : public FeatureReader {
  public:
   CsvFeatures(std::filesystem::path file, StatedCount nodes)
       : file_(std::move(file)), nodes_(std::move(nodes)), reader_(open_text(file_)) {
-    CsvReader first_reader(open_text(file_));
-    const auto line = first_reader.next();
-    if (!line) fail(ErrorKind::input, "{} is empty, one row a node is expected", file_.string());
-    columns_ = static_cast<uint32_t>(count_fields(line->text));
+    const CsvHead head = read_head(file_);
+    columns_ = static_cast<uint32_t>(head.columns());
+    if (columns_ == 0) {
+      fail(ErrorKind::input, "{} is empty, one row a node is expected", file_.string());
+    }
+    check_row_columns(file_, head);
+    check_not_counted(file_, head);
+    // A header that is none explains a line too many: it is said before the lines are counted.
+    std::vector<float> values(columns_);
+    parse_features(file_.string(), {head.first_line, head.first_number}, values);
   }
 
   uint32_t columns() const override { return columns_; }
-  std::string place(uint64_t row) const override { return line_words(file_, row + 1); }
+  std::string place(uint64_t row) const override {
+    return line_words(file_, reader_.first_line() + row);
+  }
+  std::string describe() const override { return describe_file(file_, reader_.header()); }
 
   Source::Rows next(std::span<float> values) override {
     const TakenLines taken = take(values.size() / columns_);
     size_t begin = 0;
     for (size_t i = 0; i < taken.ends.size(); ++i) {
       const auto text = std::string_view(taken.text).substr(begin, taken.ends[i] - begin);
-      parse_features(reader_.name(), {text, taken.first_row + i + 1},
+      parse_features(reader_.name(), {text, reader_.first_line() + taken.first_row + i},
                      values.subspan(i * columns_, columns_));
       begin = taken.ends[i];
     }
@@ -125,7 +222,7 @@ class CsvFeatures final : public FeatureReader {
   const std::filesystem::path file_;
   const StatedCount nodes_;
   uint32_t columns_ = 0;
-  std::mutex mutex_;  // guards what follows, but for the reader's name
+  std::mutex mutex_;  // guards what follows, but for the reader's constant facts
   CsvReader reader_;
   uint64_t next_row_ = 0;
 };
@@ -133,11 +230,14 @@ class CsvFeatures final : public FeatureReader {
 class CsvLabels final : public LabelReader {
  public:
   CsvLabels(std::filesystem::path file, StatedCount nodes)
-      : file_(std::move(file)), nodes_(std::move(nodes)) {
-    open_regular_file(file_);
+      : file_(std::move(file)), nodes_(std::move(nodes)), head_(read_head(file_)) {
+    check_row_columns(file_, head_);
   }
 
-  std::string place(uint64_t row) const override { return line_words(file_, row + 1); }
+  std::string place(uint64_t row) const override {
+    return line_words(file_, head_.first_number + row);
+  }
+  std::string describe() const override { return describe_file(file_, head_.header); }
 
   void read(const Source::LabelSink& sink) const override {
     CsvReader reader(open_text(file_));
@@ -157,15 +257,18 @@ class CsvLabels final : public LabelReader {
  private:
   const std::filesystem::path file_;
   const StatedCount nodes_;
+  const CsvHead head_;
 };
 
 class CsvIds final : public IdListReader {
  public:
-  CsvIds(std::filesystem::path file, uint64_t nodes) : file_(std::move(file)), nodes_(nodes) {
-    open_regular_file(file_);
-  }
+  CsvIds(std::filesystem::path file, uint64_t nodes)
+      : file_(std::move(file)), nodes_(nodes), head_(read_head(file_)) {}
 
-  std::string place(uint64_t row) const override { return line_words(file_, row + 1); }
+  std::string place(uint64_t row) const override {
+    return line_words(file_, head_.first_number + row);
+  }
+  std::string describe() const override { return describe_file(file_, head_.header); }
 
   void read(const Sink& sink) const override {
     CsvReader reader(open_text(file_));
@@ -180,14 +283,14 @@ class CsvIds final : public IdListReader {
  private:
   const std::filesystem::path file_;
   const uint64_t nodes_;
+  const CsvHead head_;
 };
 
 }  // namespace
 
-StatedCount count_csv_lines(const std::filesystem::path& file, Progress* progress,
-                            CsvHeader header) {
+StatedCount count_csv_lines(const std::filesystem::path& file, Progress* progress) {
   constexpr uint64_t kLinesPerStep = 4096;
-  CsvReader reader(open_text(file), header);
+  CsvReader reader(open_text(file));
   if (progress != nullptr) {
     progress->start_step("counting lines", "bytes", std::filesystem::file_size(file));
   }
@@ -216,8 +319,9 @@ StatedCount read_csv_count(const std::filesystem::path& file) {
   return {count, file.string()};
 }
 
-std::unique_ptr<EdgeReader> open_csv_edges(const CsvEdgesOptions& options) {
-  return std::make_unique<CsvEdges>(options);
+std::unique_ptr<EdgeReader> open_csv_edges(const std::filesystem::path& file, uint64_t nodes,
+                                           StatedCount edges) {
+  return std::make_unique<CsvEdges>(file, nodes, std::move(edges));
 }
 
 std::unique_ptr<FeatureReader> open_csv_features(const std::filesystem::path& file,

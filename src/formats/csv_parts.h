@@ -1,4 +1,5 @@
-// Edges, features, labels and node lists from csv files, plain or gzip.
+// Edges, features, labels and node lists from csv files, plain or gzip. A header is passed over;
+// one that says that the columns are others than those expected is Error{input}.
 #pragma once
 
 #include <cstdint>
@@ -11,22 +12,15 @@
 
 namespace plimsoll::formats {
 
-// Reads the file once and parses nothing.
-// `progress` may be missing.
-StatedCount count_csv_lines(const std::filesystem::path& file, Progress* progress,
-                            CsvHeader header = CsvHeader::none);
+// Reads the file once, parses nothing and leaves a header out. `progress` may be missing.
+StatedCount count_csv_lines(const std::filesystem::path& file, Progress* progress);
 
 // A file of one line, one count, as OGB's num-node-list.
 StatedCount read_csv_count(const std::filesystem::path& file);
 
 // "source,destination" a line; as many lines as stated.
-struct CsvEdgesOptions {
-  std::filesystem::path file;
-  CsvHeader header = CsvHeader::none;
-  uint64_t nodes = 0;
-  StatedCount edges;
-};
-std::unique_ptr<EdgeReader> open_csv_edges(const CsvEdgesOptions& options);
+std::unique_ptr<EdgeReader> open_csv_edges(const std::filesystem::path& file, uint64_t nodes,
+                                           StatedCount edges);
 
 // One node a line, as many fields as the first line has. A call of next() takes up to 1 MiB of text
 // and so may return fewer rows than fit.

@@ -32,17 +32,23 @@ std::optional<fs::path> find_file(const fs::path& folder, std::string_view stem,
   return std::nullopt;
 }
 
-std::vector<std::string> list_folders(const fs::path& folder) {
+std::vector<std::string> list_entries(const fs::path& folder) {
   std::vector<std::string> names;
   if (!is_folder(folder)) return names;
   std::error_code error;
   fs::directory_iterator entry(folder, error);
   while (!error && entry != fs::directory_iterator()) {
-    if (is_folder(entry->path())) names.push_back(entry->path().filename().string());
+    names.push_back(entry->path().filename().string());
     entry.increment(error);
   }
   if (error) fail_errno("list", folder.string(), error.value());
   std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::vector<std::string> list_folders(const fs::path& folder) {
+  std::vector<std::string> names = list_entries(folder);
+  std::erase_if(names, [&](const std::string& name) { return !is_folder(folder / name); });
   return names;
 }
 

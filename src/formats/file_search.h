@@ -19,7 +19,8 @@ std::optional<std::filesystem::path> find_file(const std::filesystem::path& fold
                                                std::string_view stem,
                                                std::span<const std::string_view> endings);
 
-// The names of the folders in `folder`, sorted; none where it is missing.
+// The names of all that is in `folder`, or of its folders, sorted; none where it is missing.
+std::vector<std::string> list_entries(const std::filesystem::path& folder);
 std::vector<std::string> list_folders(const std::filesystem::path& folder);
 
 }  // namespace plimsoll::formats

@@ -44,6 +44,17 @@ std::string FileSource::place(Part part, uint64_t row) const {
   return reader->place(row);
 }
 
+std::vector<Reading> FileSource::readings() const {
+  std::vector<Reading> readings = {{"edges", parts_.edges->describe()},
+                                   {"features", parts_.features->describe()}};
+  if (parts_.labels) readings.push_back({"labels", parts_.labels->describe()});
+  for (const Split split : kSplits) {
+    const auto& list = parts_.splits.at(static_cast<size_t>(split));
+    if (list) readings.push_back({std::string(name(split)), list->describe()});
+  }
+  return readings;
+}
+
 const GraphPart* FileSource::part_of_graph(Part part) const {
   switch (part) {
     case Part::edges:

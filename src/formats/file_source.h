@@ -3,8 +3,11 @@
 
 #include <array>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "formats/graph_parts.h"
+#include "formats/input_items.h"
 #include "formats/source.h"
 
 namespace plimsoll::formats {
@@ -16,6 +19,13 @@ struct GraphParts {
   std::unique_ptr<LabelReader> labels;  // may be missing
   std::array<std::unique_ptr<IdListReader>, 3>
       splits;  // in the order of Split; each may be missing
+  NotRead not_read;
+};
+
+// What is read as what: "features", "x (float32, 2708 x 1433)".
+struct Reading {
+  std::string as;
+  std::string what;
 };
 
 class FileSource final : public Source {
@@ -31,6 +41,9 @@ class FileSource final : public Source {
   void read_labels(const LabelSink& sink) override;
   void read_splits(const SplitSink& sink) override;
   std::string place(Part part, uint64_t row) const override;
+
+  std::vector<Reading> readings() const;
+  const NotRead& not_read() const { return parts_.not_read; }
 
  private:
   const GraphPart* part_of_graph(Part part) const;

@@ -6,32 +6,41 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/progress.h"
-#include "formats/source.h"
+#include "formats/file_source.h"
 
 namespace plimsoll::formats {
+
+// What the user says of an input that may hold more than a store does.
+struct ReadingOptions {
+  std::vector<std::string> ignore;      // arrays or files to leave out
+  std::optional<uint64_t> mask_column;  // of masks that hold several splits, which
+};
 
 struct OgbOptions {
   std::filesystem::path folder;  // holds raw/ and split/, as papers100M-bin/
   std::string split_name;        // a folder of split/; empty: the only one
   Progress* progress = nullptr;  // told where opening has to count lines
+  ReadingOptions reading = {};
 };
 // Reads raw/data.npz, or raw/*.csv.gz (or .csv), or *.npy in raw/ or in the folder itself.
-std::unique_ptr<Source> open_ogb(const OgbOptions& options);
+std::unique_ptr<FileSource> open_ogb(const OgbOptions& options);
 
-// One npz with edge_index (2, E) and node_feat (N, F); and, if it has them, node_label (N,) and
-// train_idx, valid_idx (or val_idx) and test_idx. Its other members are ignored.
-std::unique_ptr<Source> open_npz(const std::filesystem::path& file);
+// One npz with the arrays that array_graph.h names.
+std::unique_ptr<FileSource> open_npz(const std::filesystem::path& file,
+                                     const ReadingOptions& reading = {});
 
-// Each file plain or gzip. There are as many nodes as lines of labels, or else of features.
+// Each file plain or gzip, with or without a header. There are as many nodes as lines of labels, or
+// else of features.
 struct CsvOptions {
-  std::filesystem::path edges;                     // "source,destination"; may start with a header
+  std::filesystem::path edges;                     // "source,destination"
   std::filesystem::path features;                  // one node a line
   std::optional<std::filesystem::path> labels;     // one node a line
   std::optional<std::filesystem::path> split_dir;  // holds {train,valid,test}.csv or .csv.gz
   Progress* progress = nullptr;                    // told while lines are counted
 };
-std::unique_ptr<Source> open_csv(const CsvOptions& options);
+std::unique_ptr<FileSource> open_csv(const CsvOptions& options);
 
 }  // namespace plimsoll::formats

@@ -21,6 +21,8 @@ class GraphPart {
 
   // "papers/raw/data.npz, member node_feat.npy, row 12"; rows count from 0, lines from 1.
   virtual std::string place(uint64_t row) const = 0;
+  // What is read, for the user: "x (float32, 2708 x 1433)", "labels.csv (header: label)".
+  virtual std::string describe() const = 0;
 };
 
 // As Source::next_edges; any number of threads.

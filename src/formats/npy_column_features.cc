@@ -25,6 +25,10 @@ std::string NpyColumnFeatures::place(uint64_t row) const {
   return fmt::format("{}, row {}", location_.words(), row);
 }
 
+std::string NpyColumnFeatures::describe() const {
+  return location_.describe(parse_npy_header(*open_npy(location_)));
+}
+
 Source::Rows NpyColumnFeatures::next(std::span<float> values) {
   const std::lock_guard lock(mutex_);
   const uint64_t first = next_row_;

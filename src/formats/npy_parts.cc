@@ -1,18 +1,19 @@
 #include "formats/npy_parts.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <mutex>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
-#include "base/interrupt.h"
 #include "base/units.h"
 #include "formats/npy_column_features.h"
 #include "formats/npy_reader.h"
 #include "formats/zip_stream.h"
+#include "graph/meta.h"
 
 namespace plimsoll::formats {
 namespace {
@@ -30,6 +31,7 @@ class NpyFeatures final : public FeatureReader {
 
   uint32_t columns() const override { return static_cast<uint32_t>(shape_.columns); }
   std::string place(uint64_t row) const override { return row_words(location_, row); }
+  std::string describe() const override { return location_.describe(reader_.header()); }
 
   Source::Rows next(std::span<float> values) override {
     const std::lock_guard lock(mutex_);
@@ -48,72 +50,6 @@ class NpyFeatures final : public FeatureReader {
   uint64_t next_row_ = 0;
 };
 
-// Two readers over the same array: one from the first source, one from the first destination. Each
-// has a lock; a thread holds the first until it has the second, so pairs stay pairs, and while one
-// thread inflates destinations another inflates the sources that follow.
-class NpyEdges final : public EdgeReader {
- public:
-  NpyEdges(NpyLocation location, uint64_t nodes)
-      : location_(std::move(location)),
-        nodes_(nodes),
-        sources_(open_npy(location_)),
-        destinations_(open_npy(location_)) {
-    const auto& shape = sources_.header().shape;
-    if (shape.size() != 2 || shape[0] != 2) {
-      fail(ErrorKind::input,
-           "{} is {}, (2, edges) is expected: all sources, then all destinations{}",
-           location_.words(), describe(sources_.header()),
-           shape.size() == 2 && shape[1] == 2 ? "; save np.ascontiguousarray(a.T)" : "");
-    }
-    count_ = shape[1];
-  }
-
-  uint64_t count() const override { return count_; }
-  std::string place(uint64_t row) const override {
-    return fmt::format("{}, column {}", location_.words(), row);
-  }
-
-  uint64_t bytes_before_edges() const override {
-    return count_ * item_bytes(sources_.header().dtype);
-  }
-
-  // In a zip this inflates half of the member.
-  void skip_to_edges(const Source::OnBytes& on_bytes) override {
-    constexpr uint64_t kSkipValues = 1 << 20;
-    for (uint64_t skipped = 0; skipped < count_;) {
-      throw_if_interrupted();
-      const uint64_t step = std::min(kSkipValues, count_ - skipped);
-      destinations_.skip(step);
-      skipped += step;
-      on_bytes(step * item_bytes(sources_.header().dtype));
-    }
-    at_destinations_ = true;
-  }
-
-  size_t next(std::span<uint32_t> sources, std::span<uint32_t> destinations) override {
-    std::unique_lock sources_lock(sources_mutex_);
-    if (!at_destinations_) skip_to_edges([](uint64_t) {});
-    const size_t count = std::min<uint64_t>(sources.size(), count_ - next_edge_);
-    next_edge_ += count;  // even if reading fails: other threads must not miss them at the end
-    sources_.read_ids(sources.first(count), nodes_);
-    const std::lock_guard destinations_lock(destinations_mutex_);
-    sources_lock.unlock();
-    destinations_.read_ids(destinations.first(count), nodes_);
-    return count;
-  }
-
- private:
-  const NpyLocation location_;
-  const uint64_t nodes_;
-  uint64_t count_ = 0;
-  std::mutex sources_mutex_;  // guards sources_, next_edge_ and at_destinations_
-  NpyReader sources_;
-  uint64_t next_edge_ = 0;
-  bool at_destinations_ = false;
-  std::mutex destinations_mutex_;
-  NpyReader destinations_;
-};
-
 // Throws unless the array is a vector or a matrix of one column.
 uint64_t vector_length(const NpyReader& reader, std::string_view expected) {
   const auto& shape = reader.header().shape;
@@ -126,6 +62,7 @@ class NpyLabels final : public LabelReader {
  public:
   NpyLabels(NpyLocation location, StatedCount nodes) : location_(std::move(location)) {
     const NpyReader reader(open_npy(location_));
+    header_ = reader.header();
     const uint64_t rows = vector_length(reader, "one label a node, shape (nodes,) or (nodes, 1),");
     if (rows != nodes.count) {
       fail(ErrorKind::input,
@@ -135,6 +72,7 @@ class NpyLabels final : public LabelReader {
   }
 
   std::string place(uint64_t row) const override { return row_words(location_, row); }
+  std::string describe() const override { return location_.describe(header_); }
 
   void read(const Source::LabelSink& sink) const override {
     NpyReader reader(open_npy(location_));
@@ -144,16 +82,19 @@ class NpyLabels final : public LabelReader {
 
  private:
   const NpyLocation location_;
+  NpyHeader header_;
 };
 
 class NpyIds final : public IdListReader {
  public:
   NpyIds(NpyLocation location, uint64_t nodes) : location_(std::move(location)), nodes_(nodes) {
     const NpyReader reader(open_npy(location_));
+    header_ = reader.header();
     vector_length(reader, "a list of node ids, shape (n,),");
   }
 
   std::string place(uint64_t row) const override { return row_words(location_, row); }
+  std::string describe() const override { return location_.describe(header_); }
 
   void read(const Sink& sink) const override {
     NpyReader reader(open_npy(location_));
@@ -167,23 +108,38 @@ class NpyIds final : public IdListReader {
  private:
   const NpyLocation location_;
   const uint64_t nodes_;
+  NpyHeader header_;
 };
 
 NpyHeader matrix_header(const NpyLocation& location) {
   NpyHeader header = parse_npy_header(*open_npy(location));
-  if (header.shape.size() != 2 || header.shape[1] == 0 ||
-      header.shape[1] > std::numeric_limits<uint32_t>::max()) {
+  if (header.shape.size() != 2 || header.shape[1] == 0) {
     fail(ErrorKind::input,
          "{} is {}, one row of features a node is expected, shape (nodes, features)",
          location.words(), describe(header));
   }
+  if (header.shape[1] > graph::kMostColumns) {
+    fail(ErrorKind::input, "{} is {}; a store has at most {} columns of features", location.words(),
+         describe(header), graph::kMostColumns);
+  }
   return header;
+}
+
+size_t ending_size(std::string_view member) {
+  constexpr std::string_view kEnding = ".npy";
+  return member.ends_with(kEnding) ? kEnding.size() : 0;
 }
 
 }  // namespace
 
 std::string NpyLocation::words() const {
   return member.empty() ? file.string() : fmt::format("{}, member {}", file.string(), member);
+}
+
+std::string NpyLocation::describe(const NpyHeader& header) const {
+  const std::string name = member.empty() ? file.filename().string()
+                                          : member.substr(0, member.size() - ending_size(member));
+  return fmt::format("{} ({}, {})", name, numpy_name(header.dtype), fmt::join(header.shape, " x "));
 }
 
 std::unique_ptr<ByteStream> open_npy(const NpyLocation& location) {
@@ -203,10 +159,6 @@ std::unique_ptr<FeatureReader> open_npy_features(const NpyLocation& location) {
     return std::make_unique<NpyColumnFeatures>(location, shape);
   }
   return std::make_unique<NpyFeatures>(location, shape);
-}
-
-std::unique_ptr<EdgeReader> open_npy_edges(const NpyLocation& location, uint64_t nodes) {
-  return std::make_unique<NpyEdges>(location, nodes);
 }
 
 std::unique_ptr<LabelReader> open_npy_labels(const NpyLocation& location, StatedCount nodes) {

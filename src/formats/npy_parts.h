@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "formats/byte_stream.h"
 #include "formats/graph_parts.h"
+#include "formats/npy.h"
 
 namespace plimsoll::formats {
 
@@ -16,7 +18,8 @@ struct NpyLocation {
   std::filesystem::path file;
   std::string member;  // empty: the file is the array
 
-  std::string words() const;
+  std::string words() const;                            // for messages
+  std::string describe(const NpyHeader& header) const;  // "x (float32, 2708 x 1433)"
 };
 
 std::unique_ptr<ByteStream> open_npy(const NpyLocation& location);
@@ -32,7 +35,8 @@ MatrixShape npy_matrix_shape(const NpyLocation& location);
 // to be turned in pieces.
 std::unique_ptr<FeatureReader> open_npy_features(const NpyLocation& location);
 
-// Shape (2, E), integers: all sources, then all destinations.
+// Integers of shape (2, E), all sources and then all destinations, or (E, 2), in row or column
+// order. Of (2, 2) the rows are sources and destinations.
 std::unique_ptr<EdgeReader> open_npy_edges(const NpyLocation& location, uint64_t nodes);
 
 // Shape (N,) or (N, 1).
@@ -40,6 +44,11 @@ std::unique_ptr<LabelReader> open_npy_labels(const NpyLocation& location, Stated
 
 // Shape (n,) or (n, 1), integers.
 std::unique_ptr<IdListReader> open_npy_ids(const NpyLocation& location, uint64_t nodes);
+
+// Shape (nodes,) or (nodes, 1), bool or integers that are 0 or 1; or (nodes, splits), of which
+// `column` is read.
+std::unique_ptr<IdListReader> open_npy_mask(const NpyLocation& location, const StatedCount& nodes,
+                                            std::optional<uint64_t> column);
 
 // A list of one count, as OGB's num_nodes_list.
 StatedCount read_npy_count(const NpyLocation& location);

@@ -176,6 +176,20 @@ size_t NpyReader::read_counts(std::span<uint64_t> counts) {
                      });
 }
 
+size_t NpyReader::read_flags(std::span<uint8_t> flags) {
+  return read_blocks(
+      flags.size(), [&]<typename T>(T, const std::byte* raw, size_t first, size_t count) {
+        if constexpr (std::integral<T>) {
+          for (size_t i = 0; i < count; ++i) {
+            const T value = load<T>(raw, i);
+            if (value != T{0} && value != T{1})
+              fail(ErrorKind::input, "{}: {}; a mask has 0 and 1", place_of(i), value);
+            flags[first + i] = static_cast<uint8_t>(value);
+          }
+        }
+      });
+}
+
 void NpyReader::skip(uint64_t values) {
   const uint64_t bytes = values * item_bytes(header_.dtype);
   if (stream_->skip(bytes) != bytes) fail_early_end();
@@ -225,10 +239,12 @@ void NpyReader::fail_early_end() const {
 
 std::string NpyReader::place_of(size_t offset) const {
   uint64_t rest = next_value_ + offset;
-  std::vector<uint64_t> index(header_.shape.size());
-  for (size_t i = index.size(); i-- > 0;) {
-    index[i] = rest % header_.shape[i];
-    rest /= header_.shape[i];
+  const size_t rank = header_.shape.size();
+  std::vector<uint64_t> index(rank);
+  for (size_t i = 0; i < rank; ++i) {  // from the extent that changes fastest
+    const size_t extent = header_.fortran_order ? i : rank - 1 - i;
+    index[extent] = rest % header_.shape[extent];
+    rest /= header_.shape[extent];
   }
   return fmt::format("{} at [{}]", name(), fmt::join(index, ", "));
 }

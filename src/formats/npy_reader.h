@@ -36,6 +36,8 @@ class NpyReader {
   size_t read_labels(std::span<int32_t> labels);
   // Integers from 0 on.
   size_t read_counts(std::span<uint64_t> counts);
+  // Of a mask: bool, or integers that are 0 or 1.
+  size_t read_flags(std::span<uint8_t> flags);
 
   // At most values_left(). The values are passed over unread.
   void skip(uint64_t values);

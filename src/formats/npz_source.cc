@@ -1,29 +1,20 @@
-#include <array>
-
+#include "base/shell_word.h"
+#include "formats/array_graph.h"
 #include "formats/file_source.h"
 #include "formats/file_sources.h"
-#include "formats/npz_members.h"
+#include "formats/recognise.h"
 
 namespace plimsoll::formats {
 
-std::unique_ptr<Source> open_npz(const std::filesystem::path& file) {
-  const NpzMembers members(file);
-  const NpyLocation edges = members.require("edge_index");
-  const NpyLocation features = members.require("node_feat");
-  const StatedCount nodes = {npy_matrix_shape(features).rows, features.words()};
-  check_node_count(nodes);
-
-  GraphParts parts;
-  parts.nodes = nodes.count;
-  parts.edges = open_npy_edges(edges, nodes.count);
-  parts.features = open_npy_features(features);
-  if (const auto labels = members.find("node_label"))
-    parts.labels = open_npy_labels(*labels, nodes);
-  for (const Split split : kSplits) {
-    auto ids = members.find(std::string(name(split)) + "_idx");
-    if (!ids && split == Split::valid) ids = members.find("val_idx");
-    if (ids) parts.splits.at(static_cast<size_t>(split)) = open_npy_ids(*ids, nodes.count);
-  }
+std::unique_ptr<FileSource> open_npz(const std::filesystem::path& file,
+                                     const ReadingOptions& reading) {
+  check_is_npz(file);
+  Ignored ignored(reading.ignore);
+  InputItems arrays("plimsoll import npz " + shell_word(file.string()), ignored);
+  arrays.add_archive(file);
+  GraphParts parts = open_array_graph(arrays, file.string(), reading.mask_column);
+  parts.not_read = arrays.rest();
+  ignored.check_all_met(file.string());
   return std::make_unique<FileSource>(std::move(parts));
 }
 

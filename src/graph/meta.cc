@@ -12,8 +12,6 @@ using nlohmann::json;
 
 constexpr std::string_view kFormatName = "plimsoll store";
 constexpr uint64_t kSectorBytes = 512;
-constexpr uint64_t kMostNodes = std::numeric_limits<uint32_t>::max();
-constexpr uint64_t kMostColumns = uint64_t{1} << 24;
 constexpr uint64_t kMostEdges = uint64_t{1} << 58;
 
 // Reads fields of one file and says which one is missing or of the wrong kind.
@@ -33,6 +31,12 @@ class FieldReader {
       refuse(key, fmt::format("is {}, a whole number up to {} expected", value.dump(), most));
     }
     return value.get<uint64_t>();
+  }
+  // Of something that the work divides by.
+  uint64_t number_above_0(const char* key, uint64_t most) const {
+    const uint64_t value = number(key, most);
+    if (value == 0) refuse(key, "is 0, at least 1 expected");
+    return value;
   }
   std::string text(const char* key) const {
     const json& value = at(key);
@@ -86,6 +90,7 @@ std::string_view name(FirstLayer first_layer) {
   return "none";
 }
 uint64_t value_bytes(FeatureType type) { return type == FeatureType::f16 ? 2 : 4; }
+std::string features_name(FeatureType type) { return fmt::format("features.{}", name(type)); }
 
 uint64_t padded_row_bytes(FeatureType type, uint64_t columns) {
   const uint64_t bytes = columns * value_bytes(type);
@@ -97,7 +102,7 @@ std::map<std::string, uint64_t> expected_files(const Meta& meta) {
   return {
       {"offsets.u64", (meta.nodes + 1) * 8},
       {"neighbors.u32", meta.edges * 4},
-      {fmt::format("features.{}", name(meta.feature_type)), meta.nodes * meta.row_bytes},
+      {features_name(meta.feature_type), meta.nodes * meta.row_bytes},
       {"labels.i32", meta.nodes * 4},
       {"split.train.u32", meta.split_sizes[0] * 4},
       {"split.valid.u32", meta.split_sizes[1] * 4},
@@ -151,13 +156,13 @@ Meta parse_meta(std::string_view text, std::string_view path) {
   }
   Meta meta;
   meta.source = fields.at("source");
-  meta.nodes = fields.number("nodes", kMostNodes);
+  meta.nodes = fields.number_above_0("nodes", kMostNodes);
   meta.edges = fields.number("edges", kMostEdges);
   meta.direction = fields.choice("direction", {Direction::undirected, Direction::directed});
-  meta.classes = fields.number("classes", std::numeric_limits<int32_t>::max());
+  meta.classes = fields.number("classes", kMostClasses);
   meta.labelled = fields.number("labelled", meta.nodes);
   const FieldReader features(fields.at("features"), path);
-  meta.feature_columns = features.number("columns", kMostColumns);
+  meta.feature_columns = features.number_above_0("columns", kMostColumns);
   meta.feature_type = features.choice("type", {FeatureType::f16, FeatureType::f32});
   meta.row_bytes = features.number("row_bytes", kMostColumns * 8);
   if (meta.row_bytes < meta.feature_columns * value_bytes(meta.feature_type)) {

@@ -12,6 +12,11 @@ namespace plimsoll::graph {
 
 constexpr int kStoreVersion = 1;
 
+// What a store can say of itself; a graph beyond that is refused before it becomes one.
+constexpr uint64_t kMostNodes = 0xffffffff;
+constexpr uint64_t kMostColumns = uint64_t{1} << 24;
+constexpr uint64_t kMostClasses = 0x7fffffff;
+
 enum class FeatureType { f16, f32 };
 enum class Direction { undirected, directed };
 enum class Order { visits, degree, original };
@@ -24,6 +29,7 @@ std::string_view name(Direction direction);
 std::string_view name(Order order);
 std::string_view name(FirstLayer first_layer);
 uint64_t value_bytes(FeatureType type);
+std::string features_name(FeatureType type);  // "features.f16"
 
 // Bytes from one feature row to the next: the values, padded so that a row never straddles more
 // disk sectors than it must (a power of two up to a 512-byte sector, whole sectors beyond).

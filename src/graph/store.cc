@@ -11,9 +11,7 @@ namespace plimsoll::graph {
 
 namespace fs = std::filesystem;
 
-fs::path Store::features_file() const {
-  return file(fmt::format("features.{}", name(meta_.feature_type)));
-}
+fs::path Store::features_file() const { return file(features_name(meta_.feature_type)); }
 
 uint64_t Store::size_bytes() const {
   uint64_t sum = meta_bytes_;

@@ -45,6 +45,7 @@ void StoreWriter::commit(Meta meta) {
     }
   }
   const std::string text = to_text(meta);
+  parse_meta(text, (folder_.path() / "meta.json").string());  // what nobody can open gets no name
   io::FileWriter writer(ledger_, folder_.path() / "meta.json");
   writer.append(std::as_bytes(std::span(text)));
   writer.finish();

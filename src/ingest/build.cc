@@ -44,7 +44,21 @@ memory::Buffer<uint8_t> read_roles(Source& source, const BuildContext& context) 
 struct LabelCounts {
   uint64_t classes = 0;
   uint64_t labelled = 0;
+  uint64_t last_class_node = 0;  // a node of the last class
 };
+
+// A model has a column for every class: labels that are somebody's ids would make one too large
+// for any machine.
+void check_classes(const Source& source, const LabelCounts& counts) {
+  constexpr uint64_t kFewClasses = 65536;
+  const bool known = source.shape().classes > 0;
+  if (known || counts.classes <= std::max(kFewClasses, counts.labelled)) return;
+  fail(ErrorKind::input,
+       "{}: label {} makes {} classes, but only {} nodes have a label; number the classes from 0 "
+       "without gaps, as np.unique(labels, return_inverse=True) does",
+       source.place(Part::labels, counts.last_class_node), counts.classes - 1,
+       format_count(counts.classes), format_count(counts.labelled));
+}
 
 // Reads all labels once before the long work, so that a bad one costs seconds, not an hour.
 LabelCounts check_labels(Source& source, std::span<const uint8_t> roles,
@@ -58,7 +72,10 @@ LabelCounts check_labels(Source& source, std::span<const uint8_t> roles,
     for (const int32_t label : labels) {
       if (label >= 0) {
         ++counts.labelled;
-        counts.classes = std::max(counts.classes, static_cast<uint64_t>(label) + 1);
+        if (static_cast<uint64_t>(label) >= counts.classes) {
+          counts.classes = static_cast<uint64_t>(label) + 1;
+          counts.last_class_node = node;
+        }
       } else if (roles[node] != 0) {
         fail(ErrorKind::input, "{}: node {} is in the {} split but has no label",
              source.place(Part::labels, node), node, name(kSplits.at(roles[node] - 1U)));
@@ -70,6 +87,7 @@ LabelCounts check_labels(Source& source, std::span<const uint8_t> roles,
   if (node != source.shape().nodes) {
     fail(ErrorKind::internal, "the source gave {} labels for {} nodes", node, source.shape().nodes);
   }
+  check_classes(source, counts);
   return counts;
 }
 
@@ -163,6 +181,10 @@ io::TempPlace check_room(const BuildShape& shape, const BuildOptions& options,
 BuildResult build(Source& source, const BuildOptions& options, memory::Ledger& ledger,
                   Progress& progress) {
   const Shape& shape = source.shape();
+  if (shape.nodes == 0 || shape.feature_columns == 0) {
+    fail(ErrorKind::input, "the graph has {} nodes and {} columns of features; a store has both",
+         shape.nodes, shape.feature_columns);
+  }
   const bool rows_on_demand = source.has_random_rows();
   const io::TempPlace temp =
       check_room(build_shape(shape, options.direction, options.features, rows_on_demand), options,

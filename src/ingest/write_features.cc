@@ -70,8 +70,6 @@ class RowEncoder {
   uint64_t columns_;
 };
 
-std::string file_name(FeatureType type) { return fmt::format("features.{}", name(type)); }
-
 uint64_t rows_per_block(uint64_t columns) {
   return std::max<uint64_t>(1, kValuesPerBlock / columns);
 }
@@ -84,7 +82,7 @@ uint64_t write_rows_on_demand(const Source& source, std::span<const uint32_t> id
   const uint64_t row_bytes = graph::padded_row_bytes(type, columns);
   const uint64_t block_rows = rows_per_block(columns);
   const RowEncoder encoder(source, type);
-  io::FileWriter& file = writer.open_file(file_name(type));
+  io::FileWriter& file = writer.open_file(graph::features_name(type));
   std::atomic<uint64_t> vanished = 0;
   context.progress.start_step("writing features", "rows", ids.size());
   struct Block {
@@ -166,7 +164,7 @@ uint64_t write_rows_permuted(Source& source, std::span<const uint32_t> positions
          nodes);
   }
 
-  io::FileWriter& file = writer.open_file(file_name(type));
+  io::FileWriter& file = writer.open_file(graph::features_name(type));
   context.progress.start_step("writing features", "rows", nodes);
   struct Workspace {
     memory::Buffer<std::byte> rows;

@@ -61,3 +61,13 @@ write_splits("csv", "split")
 
 np.savez_compressed(path("tiny.npz"), edge_index=edge_index, node_feat=FEATURES, node_label=LABELS,
                     **{f"{split}_idx": np.array(ids) for split, ids in SPLITS.items()})
+
+# The names of PyG, with masks; edges as a list of pairs, and as numpy saves a transposed array.
+masks = {f"{name}_mask": np.isin(np.arange(6), SPLITS[split])
+         for name, split in (("train", "train"), ("val", "valid"), ("test", "test"))}
+pyg = {"x": FEATURES, "y": np.where(np.isnan(LABELS), -1, LABELS).astype(np.int64), "num_nodes": np.array(6), **masks}
+np.savez_compressed(path("pyg.npz"), edge_index=edge_index, **pyg)
+np.savez_compressed(path("pyg_pairs.npz"), edge_index=np.array(EDGES), **pyg)
+np.savez_compressed(path("pyg_transposed.npz"), edge_index=np.array(EDGES).T, **pyg)
+np.savez_compressed(path("pyg_weighted.npz"), edge_index=edge_index, edge_weight=np.ones(len(EDGES), dtype=np.float32),
+                    stopping_mask=masks["val_mask"], **pyg)

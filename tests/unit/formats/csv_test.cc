@@ -14,8 +14,8 @@ std::unique_ptr<ByteStream> stream_of(const std::string& text) {
   return open_memory(std::as_bytes(std::span(text)), "a.csv");
 }
 
-std::vector<std::string> lines_of(const std::string& text, CsvHeader header = CsvHeader::none) {
-  CsvReader reader(stream_of(text), header);
+std::vector<std::string> lines_of(const std::string& text) {
+  CsvReader reader(stream_of(text));
   std::vector<std::string> lines;
   while (const auto line = reader.next()) {
     EXPECT_EQ(line->number, reader.first_line() + lines.size());
@@ -67,21 +67,25 @@ TEST(Csv, RefusesAnEmptyLineBeforeOthers) {
                [] { lines_of("0,1\n\n\n2,3\n"); });
 }
 
-TEST(Csv, PassesOverAHeaderOnlyWhereAllowed) {
-  EXPECT_EQ(lines_of("src,dst\n0,1\n", CsvHeader::allowed), (Lines{"0,1"}));
-  EXPECT_EQ(lines_of("\"src\", \"dst\"\n0,1\n", CsvHeader::allowed), (Lines{"0,1"}));
-  EXPECT_EQ(lines_of("src,dst\n0,1\n", CsvHeader::none), (Lines{"src,dst", "0,1"}));
+TEST(Csv, PassesOverAHeaderAndKeepsItsNames) {
+  EXPECT_EQ(lines_of("src,dst\n0,1\n"), (Lines{"0,1"}));
+  EXPECT_EQ(lines_of("\"src\", \"dst\"\r\n0,1\n"), (Lines{"0,1"}));
+  EXPECT_EQ(lines_of("\xef\xbb\xbflabel\n7\n"), (Lines{"7"}));
+  EXPECT_EQ(CsvReader(stream_of("\"src\", dst \n0,1\n")).header(), (Lines{"src", "dst"}));
+  EXPECT_TRUE(CsvReader(stream_of("0,1\n")).header().empty());
+  EXPECT_TRUE(lines_of("label\n").empty());
 }
 
 TEST(Csv, TakesADamagedFirstLineForNoHeader) {
-  for (const std::string first : {"0,1", "0,abc", "nan,nan", "1 2", "-x,y", "a,,b", "1x,2x"}) {
-    EXPECT_EQ(lines_of(first + "\n0,1\n", CsvHeader::allowed), (Lines{first, "0,1"}));
+  for (const std::string first :
+       {"0,1", "0,abc", "nan,nan", "1 2", "-x,y", "a,,b", "1x,2x", "\"0\",\"1\"", ",a,b"}) {
+    EXPECT_EQ(lines_of(first + "\n0,1\n"), (Lines{first, "0,1"}));
   }
 }
 
-TEST(Csv, CountsLines) {
+TEST(Csv, CountsLinesBehindTheHeader) {
   EXPECT_EQ(CsvReader(stream_of("1\nx\n3")).count_rest(), 3U);
-  EXPECT_EQ(CsvReader(stream_of("a\n1\n2\n\n"), CsvHeader::allowed).count_rest(), 2U);
+  EXPECT_EQ(CsvReader(stream_of("a\n1\n2\n\n")).count_rest(), 2U);
 }
 
 std::vector<float> features_of(const std::string& text, size_t columns) {
@@ -128,6 +132,19 @@ TEST(Csv, NamesTheFieldThatIsNoNumber) {
                [] { features_of(std::string(1000, 'x'), 1); });
 }
 
+TEST(Csv, SaysThatAFirstLineLooksLikeAHeader) {
+  const auto refuse = [](const std::string& text, const std::vector<std::string>& parts) {
+    std::vector<float> values(count_fields(text));
+    expect_error(ErrorKind::input, parts, [&] { parse_features("a.csv", {text, 1}, values); });
+  };
+  refuse("node,0,1\r", {"a.csv, line 1, field 1: 'node' is not a number",
+                        "'node,0,1', looks like a "
+                        "header",
+                        "remove the line"});
+  refuse(",f0,f1", {"line 1, field 1: '' is not a number", "',f0,f1', looks like a header"});
+  refuse("\"1\",\"2\"", {"field 1: '\"1\"' is not a number; write numbers without quotes"});
+}
+
 std::vector<uint32_t> ids_of(const std::string& text, size_t count = 2) {
   std::vector<uint32_t> ids(count);
   parse_ids("a.csv", {text, 4}, ids, 5);
@@ -154,7 +171,7 @@ TEST(Csv, ParsesLabels) {
   EXPECT_EQ(parse_label("a.csv", {"nan", 1}), -1);
   EXPECT_EQ(parse_label("a.csv", {"NaN\r", 1}), -1);
   EXPECT_EQ(parse_label("a.csv", {"-1", 1}), -1);
-  EXPECT_EQ(parse_label("a.csv", {"2147483647", 1}), 2147483647);
+  EXPECT_EQ(parse_label("a.csv", {"2147483646", 1}), 2147483646);
 }
 
 TEST(Csv, RefusesNumbersThatAreNoLabels) {
@@ -165,7 +182,7 @@ TEST(Csv, RefusesNumbersThatAreNoLabels) {
   };
   refuse("-2", "label -2;");
   refuse("1.5", "label 1.5;");
-  refuse("2147483648", "label 2147483648");
+  refuse("2147483647", "label 2147483647; labels are whole numbers from 0 to 2147483646");
   refuse("x", "'x' is not a number");
   refuse("1,2", "2 fields, 1 expected");
 }

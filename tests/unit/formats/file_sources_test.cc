@@ -5,126 +5,15 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <limits>
-#include <map>
 #include <mutex>
 #include <set>
 #include <thread>
 
 #include "formats/npy_column_features.h"
-#include "formats/test_files.h"
+#include "formats/small_graph.h"
 
 namespace plimsoll::formats {
 namespace {
-
-using Edge = std::pair<uint32_t, uint32_t>;
-
-// Everything a source gives, read in pieces that do not divide it evenly.
-struct Contents {
-  std::vector<Edge> edges;
-  std::vector<float> features;
-  std::vector<int32_t> labels;
-  std::map<Split, std::vector<uint32_t>> splits;
-};
-
-std::vector<Edge> edges_of(Source& source, size_t piece = 2) {
-  std::vector<Edge> edges;
-  std::vector<uint32_t> sources(piece);
-  std::vector<uint32_t> destinations(piece);
-  while (const size_t count = source.next_edges(sources, destinations)) {
-    for (size_t i = 0; i < count; ++i) edges.emplace_back(sources[i], destinations[i]);
-  }
-  return edges;
-}
-
-std::vector<float> features_of(Source& source, size_t piece_rows = 2) {
-  const size_t columns = source.shape().feature_columns;
-  std::vector<float> features;
-  std::vector<float> piece(piece_rows * columns + columns / 2);
-  for (;;) {
-    const auto rows = source.next_rows(piece);
-    EXPECT_EQ(rows.first_node * columns, features.size());
-    if (rows.count == 0) return features;
-    features.insert(features.end(), piece.begin(),
-                    piece.begin() + static_cast<ptrdiff_t>(rows.count * columns));
-  }
-}
-
-std::vector<int32_t> labels_of(Source& source) {
-  std::vector<int32_t> labels;
-  source.read_labels([&](std::span<const int32_t> piece) {
-    labels.insert(labels.end(), piece.begin(), piece.end());
-  });
-  return labels;
-}
-
-std::map<Split, std::vector<uint32_t>> splits_of(Source& source) {
-  std::map<Split, std::vector<uint32_t>> splits;
-  source.read_splits([&](Split split, uint64_t row, uint32_t node) {
-    EXPECT_EQ(row, splits[split].size());
-    splits[split].push_back(node);
-  });
-  return splits;
-}
-
-// One graph in every format: 5 nodes, 6 edges, 3 features, 2 classes and one node without a label.
-const std::vector<Edge> kEdges = {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 0}, {0, 2}};
-const std::vector<float> kFeatures = {0,  0.5, 1,    10, 10.5, 11,   20, 20.5,
-                                      21, 30,  30.5, 31, 40,   40.5, 41};
-const std::vector<int32_t> kLabels = {0, 1, -1, 1, 0};
-const std::map<Split, std::vector<uint32_t>> kSplitNodes = {
-    {Split::train, {0, 3}}, {Split::valid, {1}}, {Split::test, {4}}};
-
-void expect_the_graph(Source& source) {
-  EXPECT_EQ(source.shape().nodes, 5U);
-  EXPECT_EQ(source.shape().edges, 6U);
-  EXPECT_EQ(source.shape().feature_columns, 3U);
-  EXPECT_EQ(edges_of(source, 4), kEdges);
-  EXPECT_EQ(features_of(source), kFeatures);
-  if (!source.shape().has_labels) return;
-  EXPECT_EQ(labels_of(source), kLabels);
-  EXPECT_EQ(labels_of(source), kLabels) << "when read again";
-}
-
-std::string edge_index_npy() {
-  return npy<int64_t>("<i8", {2, 6}, {0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 2});
-}
-std::string node_feat_npy() { return npy<float>("<f4", {5, 3}, kFeatures); }
-std::string node_label_npy() {
-  return npy<float>("<f4", {5, 1}, {0, 1, std::numeric_limits<float>::quiet_NaN(), 1, 0});
-}
-std::string count_npy(int64_t count) { return npy<int64_t>("<i8", {1}, {count}); }
-
-const std::string kEdgesCsv = "0,1\n1,2\n2,3\n3,4\n4,0\n0,2\n";
-const std::string kFeaturesCsv = "0,0.5,1\n10,10.5,11\n20,20.5,21\n30,30.5,31\n40,40.5,41\n";
-const std::string kLabelsCsv = "0\n1\nnan\n1\n0\n";
-
-std::vector<ZipMember> ogb_members() {
-  return {{"edge_index.npy", edge_index_npy()},
-          {"node_feat.npy", node_feat_npy()},
-          {"num_nodes_list.npy", count_npy(5)},
-          {"num_edges_list.npy", count_npy(6)}};
-}
-
-void write_split(const TempFolder& folder, const std::string& name) {
-  write_file(folder / (name + "/train.csv.gz"), gzipped("0\n3\n"));
-  write_file(folder / (name + "/valid.csv"), "1\n");
-  write_file(folder / (name + "/test.npy"), npy<int64_t>("<i8", {1}, {4}));
-}
-
-void write_ogb_npz(const TempFolder& folder, const std::vector<ZipMember>& members = ogb_members(),
-                   int method = ZIP_CM_DEFLATE) {
-  write_zip(folder / "raw/data.npz", members, method);
-  write_zip(folder / "raw/node-label.npz", {{"node_label.npy", node_label_npy()}}, method);
-}
-
-void write_ogb_csv(const TempFolder& folder) {
-  write_file(folder / "raw/edge.csv.gz", gzipped(kEdgesCsv));
-  write_file(folder / "raw/node-feat.csv.gz", gzipped(kFeaturesCsv));
-  write_file(folder / "raw/node-label.csv.gz", gzipped(kLabelsCsv));
-  write_file(folder / "raw/num-node-list.csv.gz", gzipped("5\n"));
-  write_file(folder / "raw/num-edge-list.csv.gz", gzipped("6\n"));
-}
 
 TEST(OgbSource, ReadsNpzFolders) {
   for (const int method : {ZIP_CM_STORE, ZIP_CM_DEFLATE}) {
@@ -233,13 +122,17 @@ TEST(OgbSource, SaysWhatItLookedForInAFolderOfNoLayout) {
   });
   expect_error(ErrorKind::io, {"no folder"}, [&] { open_ogb({folder.path() / "missing", ""}); });
   write_file(folder / "file", "");
-  expect_error(ErrorKind::io, {"is a file"}, [&] { open_ogb({folder.path() / "file", ""}); });
+  expect_error(ErrorKind::input, {"is not the folder of an OGB data set, but a file of no format"},
+               [&] {
+                 open_ogb({folder.path() / "file", ""});
+               });
 }
 
-TEST(OgbSource, HintsAtTheRightFolder) {
+TEST(OgbSource, NamesTheCommandForTheRightFolder) {
   const TempFolder folder;
   write_zip(folder / "papers/raw/data.npz", ogb_members());
-  const std::string hint = "did you mean " + (folder.path() / "papers").string() + "?";
+  const std::string hint =
+      "plimsoll import ogb " + (folder.path() / "papers").string() + " --out papers.plim";
   expect_error(ErrorKind::input, {hint}, [&] { open_ogb({folder.path(), ""}); });
   expect_error(ErrorKind::input, {hint}, [&] { open_ogb({folder.path() / "papers/raw/", ""}); });
 }
@@ -249,9 +142,11 @@ TEST(OgbSource, DoesNotLoseTheSplitsOfARawFolderOfNpyFiles) {
   write_file(folder / "raw/edge_index.npy", edge_index_npy());
   write_file(folder / "raw/node_feat.npy", node_feat_npy());
   write_split(folder, "split/time");
-  expect_error(ErrorKind::input, {"did you mean " + folder.path().string() + "?"}, [&] {
-    open_ogb({folder.path() / "raw", ""});
-  });
+  expect_error(ErrorKind::input,
+               {"the raw/ folder", "plimsoll import ogb " + folder.path().string() + " --out "},
+               [&] {
+                 open_ogb({folder.path() / "raw", ""});
+               });
 }
 
 TEST(OgbSource, RefusesCountsOfNodesThatDisagree) {
@@ -322,20 +217,9 @@ TEST(OgbSource, RefusesGraphsWithoutFeatures) {
   expect_error(ErrorKind::input, {"no node-feat.csv.gz"}, [&] { open_ogb({csv.path(), ""}); });
   const TempFolder npy_files;
   write_file(npy_files / "raw/edge_index.npy", edge_index_npy());
-  expect_error(ErrorKind::io, {"node_feat.npy"}, [&] { open_ogb({npy_files.path(), ""}); });
-}
-
-// Opens an npz of these members.
-std::unique_ptr<Source> npz_of(const TempFolder& folder, const std::vector<ZipMember>& members,
-                               int method = ZIP_CM_DEFLATE) {
-  write_zip(folder / "graph.npz", members, method);
-  return open_npz(folder.path() / "graph.npz");
-}
-
-void expect_npz_refused(const std::vector<ZipMember>& members,
-                        const std::vector<std::string>& parts) {
-  const TempFolder folder;
-  expect_error(ErrorKind::input, parts, [&] { npz_of(folder, members); });
+  expect_error(ErrorKind::input, {"no array of features (node_feat or x)", "edge_index.npy"}, [&] {
+    open_ogb({npy_files.path(), ""});
+  });
 }
 
 TEST(NpzSource, ReadsAllItsParts) {
@@ -348,8 +232,9 @@ TEST(NpzSource, ReadsAllItsParts) {
                         {"train_idx.npy", npy<int32_t>("<i4", {2}, {0, 3})},
                         {valid, npy<int32_t>("<i4", {1}, {1})},
                         {"test_idx.npy", npy<int64_t>("<i8", {1, 1}, {4})},
-                        {"whatever.txt", "ignored"}});
+                        {"whatever.txt", "not read"}});
     expect_the_graph(*source);
+    EXPECT_EQ(source->not_read().unknown, (std::vector<std::string>{"whatever.txt"}));
     EXPECT_TRUE(source->shape().has_labels);
     EXPECT_EQ(splits_of(*source), kSplitNodes);
   }
@@ -365,19 +250,20 @@ TEST(NpzSource, ReadsEdgesAndFeaturesAlone) {
 }
 
 TEST(NpzSource, ListsTheMembersWhereOneIsMissing) {
-  expect_npz_refused({{"edge_index.npy", edge_index_npy()}, {"x.npy", "x"}},
-                     {"graph.npz has no array node_feat", "edge_index.npy, x.npy"});
+  expect_npz_refused({{"edge_index.npy", edge_index_npy()}, {"feat.npy", "x"}},
+                     {"graph.npz has no array of features (node_feat or x)", "edge_index, feat"});
   expect_npz_refused({{"node_feat.npy", node_feat_npy()}},
-                     {"graph.npz has no array edge_index", "node_feat.npy"});
+                     {"graph.npz has no array of edges (edge_index)", "node_feat"});
 }
 
 TEST(NpzSource, RefusesWrongShapes) {
   const ZipMember edges = {"edge_index.npy", edge_index_npy()};
   const ZipMember features = {"node_feat.npy", node_feat_npy()};
   expect_npz_refused(
-      {{"edge_index.npy", npy<int64_t>("<i8", {3, 2}, {0, 1, 1, 2, 2, 3})}, features},
-      {"edge_index.npy is int64 of shape (3, 2), (2, edges) is expected",
-       "np.ascontiguousarray(a.T)"});
+      {{"edge_index.npy", npy<int64_t>("<i8", {3, 3}, {0, 1, 1, 2, 2, 3, 0, 0, 0})}, features},
+      {"edge_index.npy is int64 of shape (3, 3); (2, edges) is expected", "(edges, 2)"});
+  expect_npz_refused({edges, {"node_feat.npy", npy_around(npy_dict("<f4", {5, 1U << 25}), "")}},
+                     {"node_feat.npy is float32 of shape (5, 33554432)", "at most 16777216"});
   expect_npz_refused({{"edge_index.npy", npy<int64_t>("<i8", {3}, {0, 1, 1})}, features},
                      {"edge_index.npy is int64 of shape (3,)"});
   expect_npz_refused({edges, {"node_feat.npy", npy<float>("<f4", {3}, {0, 1, 1})}},
@@ -534,15 +420,62 @@ TEST(CsvSource, ReadsEdgesAndFeaturesAlone) {
   EXPECT_TRUE(splits_of(*source).empty());
 }
 
-TEST(CsvSource, PassesOverAHeaderOfTheEdgesAndCountsItAsALine) {
+TEST(CsvSource, PassesOverHeadersAndCountsThemAsLines) {
   const TempFolder folder;
-  const auto source = csv_of(folder, {.edges = "src,dst\n" + kEdgesCsv});
-  EXPECT_EQ(source->place(Part::edges, 0), (folder / "edges.csv").string() + ", line 2");
+  const CsvFiles files = {.edges = "src,dst\n" + kEdgesCsv,
+                          .features = "a,b,c\n" + kFeaturesCsv,
+                          .labels = "label\n" + kLabelsCsv};
+  csv_of(folder, files);
+  write_file(folder / "split/train.csv", "node_id\n0\n3\n");
+  write_file(folder / "split/valid.csv.gz", gzipped("id\n1\n"));
+  const auto source = open_csv({folder / "edges.csv", folder / "features.csv",
+                                folder / "labels.csv", folder.path() / "split"});
+  const std::string root = folder.path().string();
+  EXPECT_EQ(source->place(Part::edges, 0), root + "/edges.csv, line 2");
+  EXPECT_EQ(source->place(Part::features, 0), root + "/features.csv, line 2");
+  EXPECT_EQ(source->place(Part::labels, 0), root + "/labels.csv, line 2");
+  EXPECT_EQ(source->place(Part::valid, 0), root + "/split/valid.csv.gz, line 2");
+  EXPECT_EQ(source->readings().at(1).what, "features.csv (header: a,b,c)");
   expect_the_graph(*source);
+  EXPECT_EQ(splits_of(*source), kSplitNodes);
+
   const TempFolder bad;
-  const auto bad_source = csv_of(bad, {.edges = "src,dst\n0,1\n0,9\n"});
+  const auto bad_source =
+      csv_of(bad, {.edges = "src,dst\n0,1\n0,9\n", .features = "a,b\n1,2\n3,x\n5,6\n7,8\n9,0\n"});
   expect_error(ErrorKind::input, {"edges.csv, line 3, field 2: id 9"},
                [&] { edges_of(*bad_source); });
+  expect_error(ErrorKind::input, {"features.csv, line 3, field 2: 'x'"},
+               [&] { features_of(*bad_source); });
+}
+
+TEST(OgbSource, PassesOverHeadersOfCsvFiles) {
+  const TempFolder folder;
+  write_file(folder / "raw/edge.csv.gz", gzipped("src,dst\n" + kEdgesCsv));
+  write_file(folder / "raw/node-feat.csv.gz", gzipped("a,b,c\n" + kFeaturesCsv));
+  write_file(folder / "raw/node-label.csv.gz", gzipped("label\n" + kLabelsCsv));
+  write_file(folder / "raw/num-node-list.csv.gz", gzipped("nodes\n5\n"));
+  const auto source = open_ogb({folder.path(), ""});
+  expect_the_graph(*source);
+}
+
+void expect_csv_refused(const CsvFiles& files, const std::vector<std::string>& parts) {
+  const TempFolder folder;
+  expect_error(ErrorKind::input, parts, [&] { csv_of(folder, files); });
+}
+
+TEST(CsvSource, RefusesColumnsThatAHeaderSaysAreOthers) {
+  expect_csv_refused({.edges = "src,dst,weight\n0,1,0.5\n"},
+                     {"edges.csv, line 2 has 3 columns (src,dst,weight)", "cut -d, -f1,2"});
+  expect_csv_refused({.edges = "0,1,0.5\n"}, {"edges.csv, line 1 has 3 columns, but"});
+  expect_csv_refused({.edges = "target,source\n0,1\n"},
+                     {"edges.csv, line 1", "'target,source' names the destination first"});
+  expect_csv_refused({.features = "node_id,a\n"
+                                  "0,1\n1,1\n2,1\n3,1\n4,1\n"},
+                     {"features.csv, line 1", "first column is 'node_id'", "cut -d, -f2-"});
+  expect_csv_refused({.labels = "Node_ID,label\n0,1\n"},
+                     {"labels.csv, line 1", "first column is 'Node_ID'"});
+  expect_csv_refused({.features = "0,1,2\r\n" + kFeaturesCsv},
+                     {"features.csv, line 1 counts from 0 to 2", "pandas", "0.0"});
 }
 
 TEST(CsvSource, RefusesFeaturesAndLabelsOfDifferentLength) {

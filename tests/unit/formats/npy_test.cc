@@ -212,8 +212,8 @@ TEST(NpyReader, ReadsLabelsAndTakesNanAndMinusOneAsUnlabelled) {
   EXPECT_EQ(labels_of(npy<float>("<f4", {3, 1}, {3, nan, 171})),
             (std::vector<int32_t>{3, -1, 171}));
   EXPECT_EQ(labels_of(npy<uint16_t>("<f2", {2}, {0x4200, 0x7e00})), (std::vector<int32_t>{3, -1}));
-  EXPECT_EQ(labels_of(npy<int64_t>("<i8", {3}, {3, -1, 2147483647})),
-            (std::vector<int32_t>{3, -1, 2147483647}));
+  EXPECT_EQ(labels_of(npy<int64_t>("<i8", {3}, {3, -1, 2147483646})),
+            (std::vector<int32_t>{3, -1, 2147483646}));
   EXPECT_EQ(labels_of(npy<uint8_t>("|u1", {2}, {3, 255})), (std::vector<int32_t>{3, 255}));
 }
 

@@ -91,6 +91,11 @@ TEST(Meta, RefusesMoreNodesThanAnIdCanCount) {
   EXPECT_THAT(refusal_of("/nodes", uint64_t{1} << 32), HasSubstr("4294967296"));
 }
 
+TEST(Meta, RefusesToCountNothing) {
+  EXPECT_THAT(refusal_of("/nodes", 0), HasSubstr("\"nodes\" is 0"));
+  EXPECT_THAT(refusal_of("/features/columns", 0), HasSubstr("\"columns\" is 0"));
+}
+
 TEST(Meta, RefusesMoreLabelledNodesThanNodes) {
   EXPECT_THAT(refusal_of("/labelled", 5), HasSubstr("\"labelled\" is 5"));
 }

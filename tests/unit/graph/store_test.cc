@@ -110,6 +110,15 @@ TEST_F(StoreTest, FindsOneFlippedBitInAnyFile) {
   }
 }
 
+TEST_F(StoreTest, WriterGivesNoNameToWhatCannotBeOpened) {
+  const TinyGraph graph;
+  Meta meta = meta_of(graph);
+  meta.classes = kMostClasses + 1;
+  EXPECT_THAT(refusal_of([&] { write_store(temp_.path() / "other", graph, meta); }),
+              HasSubstr("\"classes\" is 2147483648"));
+  EXPECT_FALSE(fs::exists(temp_.path() / "other"));
+}
+
 TEST_F(StoreTest, WriterRefusesAFileThatContradictsTheShape) {
   const TinyGraph graph;
   Meta meta = meta_of(graph);

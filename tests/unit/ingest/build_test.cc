@@ -281,6 +281,27 @@ TEST_F(Build, RefusesAnUnlabelledNodeInASplit) {
                "labels, row 1: node 1 is in the valid split but has no label");
 }
 
+TEST_F(Build, RefusesMoreClassesThanLabelsCanTellApart) {
+  MemoryGraph graph = random_graph(100, 300, 12);
+  graph.labels[8] = 2'147'483'646;
+  EXPECT_STREQ(refusal(graph).what(),
+               "labels, row 8: label 2147483646 makes 2,147,483,647 classes, but only 75 nodes "
+               "have a label; number the classes from 0 without gaps, as np.unique(labels, "
+               "return_inverse=True) does");
+  graph.labels[8] = 65'536;
+  EXPECT_EQ(refusal(graph).kind(), ErrorKind::input);
+  graph.labels[8] = 65'535;
+  EXPECT_EQ(build_store(graph, {}).meta.classes, 65'536U);
+}
+
+TEST_F(Build, RefusesAGraphWithoutNodesOrColumns) {
+  MemoryGraph graph{.nodes = 10, .columns = 0, .edges = {{1, 2}}};
+  EXPECT_STREQ(refusal(graph).what(),
+               "the graph has 10 nodes and 0 columns of features; a store has both");
+  graph = {.nodes = 0, .columns = 3};
+  EXPECT_EQ(refusal(graph).kind(), ErrorKind::input);
+}
+
 TEST_F(Build, RefusesAGraphOfSelfLoops) {
   MemoryGraph graph{.nodes = 10, .columns = 1, .edges = {{1, 1}, {2, 2}}};
   EXPECT_EQ(refusal(graph).kind(), ErrorKind::input);

@@ -1,0 +1,11 @@
+// Words for commands that a message offers to the user.
+#pragma once
+
+#include <string>
+
+namespace plimsoll {
+
+// The word as a POSIX shell reads it back: in quotes where it needs them.
+std::string shell_word(const std::string& word);
+
+}  // namespace plimsoll

@@ -22,7 +22,7 @@ constexpr double kReturnPatienceSeconds = 10;
 constexpr std::chrono::milliseconds kLeftoverGrace{2000};
 
 gate::Whose classify(const meter::GpuHolder& holder) {
-  for (const process::Orphan& orphan : process::find_orphans()) {
+  for (const process::Orphan& orphan : process::find_leftovers().orphans) {
     if (orphan.process.pid == holder.pid && orphan.process.start_ticks == holder.start_ticks) {
       return gate::Whose::leftover;
     }
@@ -31,8 +31,11 @@ gate::Whose classify(const meter::GpuHolder& holder) {
 }
 
 void end_leftover(const meter::GpuHolder& holder) {
-  const auto process = process::ProcessRef::open(process::ProcessId{
-      .boot = process::boot_id(), .pid = holder.pid, .start_ticks = holder.start_ticks});
+  const auto process =
+      process::ProcessRef::open({.boot = process::boot_id(),
+                                 .pid = holder.pid,
+                                 .start_ticks = holder.start_ticks,
+                                 .pid_namespace = process::pid_namespace()});
   if (!process) return;
   process->signal(SIGTERM);
   if (!process->wait(kLeftoverGrace)) process->signal(SIGKILL);

@@ -21,6 +21,8 @@
 
 namespace plimsoll::process {
 
+constexpr const char* kKeeperName = "run-keeper";  // as /proc and `ps` show it
+
 struct KeeperSetup {
   Launch launch;
   GroupPlan groups;

@@ -50,6 +50,11 @@ Level choose_level(const RunOptions& options) {
   if (!pidfds_work()) {
     fail(ErrorKind::refused, "this kernel has no pidfds; supervising needs Linux 5.3 or later");
   }
+  if (proc_folder().empty()) {
+    fail(ErrorKind::refused,
+         "/proc shows another PID namespace, and this user may not open its own; mount it: mount "
+         "-t proc proc /proc, or unshare --mount-proc");
+  }
   if (!options.level) return strongest_level();
   const std::string obstacle = process::obstacle(*options.level);
   if (obstacle.empty()) return *options.level;
@@ -100,6 +105,7 @@ class Supervisor {
   Clock::time_point began_ = Clock::now();
   Clock::time_point end_ordered_at_;
   double stopped_seconds_ = 0;
+  bool keeps_record_ = false;
   Ending ending_;
 };
 
@@ -138,6 +144,14 @@ void Supervisor::start() {
       (groups_.memory_folder.empty() || groups_.memory_version == memory::CgroupVersion::v1)) {
     options_.say("--memory-high has no effect here: it needs cgroup v2 with the memory controller");
   }
+  const std::string obstacle = obstacle_to_records(state_);
+  keeps_record_ = obstacle.empty();
+  if (!keeps_record_) {
+    options_.say(fmt::format(
+        "no record of this run is kept, so that `plimsoll orphans` may miss what is left of it: "
+        "{}; set XDG_STATE_HOME to a folder of your own",
+        obstacle));
+  }
   const MemoryGroup memory{.version = groups_.memory_version, .folder = groups_.memory_folder};
   keeper_ =
       start_keeper({.launch = {.command = options_.command,
@@ -163,12 +177,14 @@ void Supervisor::start() {
   output_.begin_showing();
 }
 
+// Called by the keeper.
 void Supervisor::write_down() const {
+  if (!keeps_record_) return;
   std::error_code ignored;
   RunRecord record{
       .run = run_,
       .host = host_name(),
-      .supervisor = self_,
+      .keeper = ProcessId::of_this_process(),
       .command = options_.command,
       .folder = std::filesystem::current_path(ignored).string(),
       .started = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch())

@@ -1,9 +1,11 @@
 // plimsoll exec: runs any command as a tree of its own, and returns when nothing of it is alive.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <chrono>
 #include <csignal>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -11,10 +13,12 @@
 #include <optional>
 #include <string>
 #include <system_error>
+#include <thread>
 #include <variant>
 #include <vector>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/units.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
@@ -24,6 +28,8 @@
 #include "diagnosis/verdict.h"
 #include "memory/limit.h"
 #include "process/level.h"
+#include "process/own_stream.h"
+#include "process/proc_stat.h"
 #include "process/supervisor.h"
 
 namespace plimsoll::cli {
@@ -33,6 +39,8 @@ using diagnosis::Evidence;
 using diagnosis::Verdict;
 
 constexpr double kDefaultGraceSeconds = 10;
+constexpr std::chrono::seconds kPipePatience{10};
+constexpr std::chrono::milliseconds kPipePause{50};
 
 struct Options {
   std::vector<std::string> command;
@@ -50,7 +58,9 @@ struct Options {
 };
 
 void say(const std::string& text) {
-  fmt::print(stderr, "plimsoll exec: {}{}", text, text.ends_with('\n') ? "" : "\n");
+  const std::string line =
+      fmt::format("plimsoll exec: {}{}", text, text.ends_with('\n') ? "" : "\n");
+  process::write_patiently(STDERR_FILENO, line);
 }
 
 process::RunOptions run_options(const Options& options, GpuUse& gpus) {
@@ -84,17 +94,31 @@ Evidence supervise(const Options& options) {
   }
 }
 
+// Waits a while for somebody to read, not for ever.
+bool write_pipe(const std::filesystem::path& pipe, const std::string& text) {
+  const auto deadline = std::chrono::steady_clock::now() + kPipePatience;
+  for (;;) {
+    const Fd opened(open(pipe.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+    if (opened) return process::write_patiently(opened.get(), text, kPipePatience);
+    if (errno != ENXIO || std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::sleep_for(kPipePause);
+  }
+}
+
 // Complete or not at all; false where it could not be written. A device, a pipe or a link stays
 // what it is.
 bool write_file(const std::filesystem::path& file, const std::string& text) {
   std::error_code error;
+  if (std::filesystem::is_fifo(file, error)) return write_pipe(file, text);
   const auto there = std::filesystem::symlink_status(file, error).type();
   if (there != std::filesystem::file_type::regular &&
       there != std::filesystem::file_type::not_found) {
     return static_cast<bool>(std::ofstream(file) << text << std::flush);
   }
   error.clear();
-  const std::filesystem::path unfinished = fmt::format("{}.{}", file.string(), getpid());
+  // A pid alone may be another plimsoll's in another PID namespace.
+  const std::filesystem::path unfinished =
+      fmt::format("{}.{}-{}", file.string(), process::pid_namespace(), getpid());
   std::ofstream stream(unfinished);
   stream << text << std::flush;
   if (stream) std::filesystem::rename(unfinished, file, error);
@@ -132,7 +156,7 @@ void write_results(const Options& options, const Evidence& evidence, const Verdi
 void print_verdict(const Options& options, const Verdict& verdict) {
   const bool good = verdict.cause == diagnosis::Cause::success;
   if (options.quiet || (good && isatty(STDERR_FILENO) == 0)) return;
-  fmt::print(stderr, "{}\n", diagnosis::describe(verdict));
+  process::write_patiently(STDERR_FILENO, diagnosis::describe(verdict) + "\n");
 }
 
 void exec(const Options& options) {
@@ -144,13 +168,13 @@ void exec(const Options& options) {
   write_last_run(diagnosis::unfinished_json(options.command));
   const Evidence evidence = supervise(options);
   const Verdict verdict = diagnosis::judge(evidence);
+  write_results(options, evidence, verdict);  // first: a message may find no reader
   print_verdict(options, verdict);
   if (!options.quiet && verdict.cause == diagnosis::Cause::success &&
       evidence.ending.leftovers_ended > 0 && isatty(STDERR_FILENO) == 0) {
     say(fmt::format("{} of its processes were still alive at its end, and have been ended",
                     evidence.ending.leftovers_ended));
   }
-  write_results(options, evidence, verdict);
   // A shell that ran us in a loop ends it only for a child that died of Ctrl-C.
   const auto* const killed = std::get_if<process::Signaled>(&evidence.ending.leader);
   if (evidence.ending.typed_interrupt && killed != nullptr && killed->number == SIGINT) {

@@ -361,7 +361,10 @@ void Supervisor::finish() {
   keeper_.socket = Fd();
   waitpid(keeper_.pid, nullptr, 0);  // fails where take_over() has done it
   keeper_.pid = 0;
-  output_.finish_showing();
+  if (const uint64_t hidden = output_.finish_showing(); hidden > 0) {
+    options_.say(fmt::format("nobody reads its output: the last {} were not shown; they are in {}",
+                             format_bytes(hidden), options_.log->string()));
+  }
   ending_.output_tail = output_.tail(kTailBytes);
   terminal_.restore();
 }

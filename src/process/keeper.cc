@@ -178,14 +178,6 @@ void keep(const KeeperSetup& setup, int socket_fd) {
   watch.run();
 }
 
-// plimsoll reads the groups' counters, removes groups and record, and hangs up; a plimsoll that was
-// killed hangs up too, and leaves the removing to us.
-void wait_for_hang_up(int socket_fd) {
-  Order ignored;
-  while (recv(socket_fd, &ignored, sizeof ignored, 0) > 0 || errno == EINTR) {
-  }
-}
-
 [[noreturn]] void run_keeper(const KeeperSetup& setup, int socket_fd) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   sigset_t all;
@@ -204,6 +196,14 @@ void wait_for_hang_up(int socket_fd) {
 }
 
 }  // namespace
+
+void wait_for_hang_up(int socket_fd) {
+  Order ignored;
+  ssize_t count = 0;
+  do {
+    count = recv(socket_fd, &ignored, sizeof ignored, 0);
+  } while (count > 0 || (count < 0 && errno == EINTR));  // at the end of file errno is an old one
+}
 
 Keeper start_keeper(const KeeperSetup& setup) {
   std::array<int, 2> ends = {-1, -1};

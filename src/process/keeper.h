@@ -46,4 +46,8 @@ struct Keeper {
 // Report.
 Keeper start_keeper(const KeeperSetup& setup);
 
+// The keeper's last wait: plimsoll reads the groups' counters, removes groups and record, and hangs
+// up; a plimsoll that was killed hangs up too, and leaves the removing to the keeper.
+void wait_for_hang_up(int socket_fd);
+
 }  // namespace plimsoll::process

@@ -1,9 +1,11 @@
 // plimsoll exec: runs any command as a tree of its own, and returns when nothing of it is alive.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <chrono>
 #include <csignal>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -11,10 +13,13 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <thread>
 #include <variant>
 #include <vector>
 
 #include "base/error.h"
+#include "base/utf8.h"
+#include "base/fd.h"
 #include "base/units.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
@@ -28,6 +33,8 @@
 #include "memory/host.h"
 #include "memory/limit.h"
 #include "process/level.h"
+#include "process/own_stream.h"
+#include "process/proc_stat.h"
 #include "process/supervisor.h"
 
 namespace plimsoll::cli {
@@ -38,6 +45,8 @@ using diagnosis::Evidence;
 using diagnosis::Verdict;
 
 constexpr double kDefaultGraceSeconds = 10;
+constexpr std::chrono::seconds kPipePatience{10};
+constexpr std::chrono::milliseconds kPipePause{50};
 
 struct Options {
   std::vector<std::string> command;
@@ -56,7 +65,9 @@ struct Options {
 };
 
 void say(const std::string& text) {
-  print_to(stderr, "plimsoll exec: {}{}", text, text.ends_with('\n') ? "" : "\n");
+  const std::string line =
+      fmt::format("plimsoll exec: {}{}", text, text.ends_with('\n') ? "" : "\n");
+  process::write_patiently(STDERR_FILENO, printable(line));
 }
 
 // The later one wins: what the gate chose.
@@ -92,6 +103,19 @@ process::RunOptions run_options(const Options& options, GpuUse& gpus) {
           .say = say};
 }
 
+// Waits a while for somebody to read, not for ever.
+void write_pipe(const std::filesystem::path& pipe, const std::string& text) {
+  const auto deadline = std::chrono::steady_clock::now() + kPipePatience;
+  for (;;) {
+    const Fd opened(open(pipe.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+    if (opened && process::write_patiently(opened.get(), text, kPipePatience)) return;
+    if (opened || errno != ENXIO || std::chrono::steady_clock::now() > deadline) {
+      fail(ErrorKind::io, "nobody reads {}", pipe.string());
+    }
+    std::this_thread::sleep_for(kPipePause);
+  }
+}
+
 // For `explain --last`, in place of the run before. May be lost.
 void write_last_run(const std::string& json) {
   const std::filesystem::path file = diagnosis::last_run_file();
@@ -116,7 +140,11 @@ void write_results(const Options& options, const nlohmann::ordered_json& json) {
   write_last_run(text);
   if (!options.result) return;
   try {
-    io::write_whole(*options.result, text, sync_of(*options.result));
+    if (std::filesystem::is_fifo(*options.result)) {
+      write_pipe(*options.result, text);
+    } else {
+      io::write_whole(*options.result, text, sync_of(*options.result));
+    }
   } catch (const Error& error) {  // the command has run: its own exit code counts
     say(fmt::format("cannot write the result to {}: {}", options.result->string(), error.what()));
   }
@@ -160,7 +188,7 @@ nlohmann::ordered_json whole_result(const Evidence& evidence, const Verdict& ver
 void print_verdict(const Options& options, const Verdict& verdict) {
   const bool good = verdict.cause == Cause::success;
   if (options.quiet || (good && isatty(STDERR_FILENO) == 0)) return;
-  print_to(stderr, "{}\n", diagnosis::describe(verdict));
+  process::write_patiently(STDERR_FILENO, printable(diagnosis::describe(verdict)) + "\n");
 }
 
 void exec(Options& options) {
@@ -174,13 +202,13 @@ void exec(Options& options) {
                      .dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
   const Evidence evidence = supervise(options);
   const Verdict verdict = diagnosis::judge(evidence);
+  write_results(options, whole_result(evidence, verdict));  // first: a message may find no reader
   print_verdict(options, verdict);
   if (!options.quiet && verdict.cause == Cause::success && evidence.ending.leftovers_ended > 0 &&
       isatty(STDERR_FILENO) == 0) {
     say(fmt::format("{} of its processes were still alive at its end, and have been ended",
                     evidence.ending.leftovers_ended));
   }
-  write_results(options, whole_result(evidence, verdict));
   // A shell that ran us in a loop ends it only for a child that died of Ctrl-C.
   const auto* const killed = std::get_if<process::Signaled>(&evidence.ending.leader);
   if (evidence.ending.typed_interrupt && killed != nullptr && killed->number == SIGINT) {

@@ -2,6 +2,7 @@
 #include "diagnosis/explain.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -9,6 +10,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "base/units.h"
@@ -28,7 +30,8 @@ using nlohmann::ordered_json;
 constexpr uint64_t kMostLogBytes = 4 * kMiB;  // from its end: what ended a run is written last
 
 struct Options {
-  std::string subject;
+  std::vector<std::string> words;
+  std::string subject;  // the words, with blanks between them
   bool last = false;
   bool json = false;
 };
@@ -106,21 +109,24 @@ void explain_code(const diagnosis::Code& code, const Options& options) {
 
 void explain(const Options& options) {
   if (options.last != options.subject.empty()) {
-    fail(ErrorKind::usage, "give an exit code, a log or --last: plimsoll explain 137");
+    fail(ErrorKind::usage,
+         "give an exit code, a state of a Slurm job, a log or --last: plimsoll explain 137");
   }
   if (options.last) return explain_last(options);
   std::error_code none;
   if (fs::is_regular_file(options.subject, none)) return explain_log(options);
   if (const auto code = diagnosis::parse_code(options.subject)) return explain_code(*code, options);
+  const auto meant = diagnosis::nearest_code(options.subject);
   fail(ErrorKind::usage,
-       "'{}' is neither a file nor an exit code; write 137, SIGKILL, Slurm's 0:9, or the name of a "
-       "log",
-       options.subject);
+       "'{}' is neither a file nor an exit code{}; write 137, SIGKILL, Slurm's 0:9 or "
+       "OUT_OF_MEMORY, or the name of a log",
+       options.subject, meant ? fmt::format(", did you mean {}?", *meant) : "");
 }
 
 constexpr const char* kFooter = R"(Examples:
   plimsoll explain 137
   plimsoll explain 0:125         as sacct writes it
+  plimsoll explain OUT_OF_MEMORY the state of a Slurm job; also OOM, TIMEOUT, PD
   plimsoll explain run.log
   plimsoll explain --last        the last plimsoll exec)";
 
@@ -130,11 +136,15 @@ void add_explain(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("explain", "Say what an exit code or a log means here, and what to do");
   auto options = std::make_shared<Options>();
-  command->add_option("WHAT", options->subject, "an exit code, a signal's name, or a log");
+  command->add_option("WHAT", options->words,
+                      "an exit code, a signal's name, the state of a Slurm job, or a log");
   command->add_flag("--last", options->last, "the last plimsoll exec");
   add_json(*command, options->json);
   command->footer(kFooter);
-  command->callback([options] { explain(*options); });
+  command->callback([options] {
+    options->subject = fmt::format("{}", fmt::join(options->words, " "));
+    explain(*options);
+  });
 }
 
 }  // namespace plimsoll::cli

@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
-#include <cstdio>
 #include <thread>
 #include <utility>
 
 #include "base/error.h"
-#include "cli/print.h"
+#include "base/utf8.h"
 #include "process/orphans.h"
+#include "process/own_stream.h"
 #include "process/process_ref.h"
 
 namespace plimsoll::cli {
@@ -21,8 +21,12 @@ namespace {
 constexpr double kReturnPatienceSeconds = 10;
 constexpr std::chrono::milliseconds kLeftoverGrace{2000};
 
+void say(const std::string& text) {
+  process::write_patiently(STDERR_FILENO, printable(fmt::format("plimsoll exec: {}\n", text)));
+}
+
 gate::Whose classify(const meter::GpuHolder& holder) {
-  for (const process::Orphan& orphan : process::find_orphans()) {
+  for (const process::Orphan& orphan : process::find_leftovers().orphans) {
     if (orphan.process.pid == holder.pid && orphan.process.start_ticks == holder.start_ticks) {
       return gate::Whose::leftover;
     }
@@ -31,8 +35,10 @@ gate::Whose classify(const meter::GpuHolder& holder) {
 }
 
 void end_leftover(const meter::GpuHolder& holder) {
-  const auto process = process::ProcessRef::open(process::ProcessId{
-      .boot = process::boot_id(), .pid = holder.pid, .start_ticks = holder.start_ticks});
+  const auto process = process::ProcessRef::open({.boot = process::boot_id(),
+                                                  .pid = holder.pid,
+                                                  .start_ticks = holder.start_ticks,
+                                                  .pid_namespace = process::pid_namespace()});
   if (!process) return;
   process->signal(SIGTERM);
   if (!process->wait(kLeftoverGrace)) process->signal(SIGKILL);
@@ -49,7 +55,7 @@ gate::Surroundings surroundings(meter::Gpus& gpus) {
               [](double seconds) {
                 std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
               },
-          .say = [](const std::string& text) { print_to(stderr, "plimsoll exec: {}\n", text); }};
+          .say = say};
 }
 
 }  // namespace
@@ -91,9 +97,9 @@ void GpuUse::leave() try {
   const gate::Release release =
       gate::wait_until_released(before_, kReturnPatienceSeconds, surroundings(driver()));
   at_end_ = release.gpus;
-  if (!release.back) print_to(stderr, "plimsoll exec: {}\n", release.reason);
+  if (!release.back) say(release.reason);
 } catch (const Error& error) {  // the command has run: its end is still to be told
-  print_to(stderr, "plimsoll exec: {}\n", error.what());
+  say(error.what());
 }
 
 }  // namespace plimsoll::cli

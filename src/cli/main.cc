@@ -1,5 +1,7 @@
 // The program: its commands, and what becomes of their errors. docs/errors.md lists the exit codes.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -123,6 +125,16 @@ void take_signals() {
   watch_for_interrupts();
 }
 
+// A stream that was closed gives its number to the next file that is opened, and what is meant for
+// the stream would then go into that file.
+void open_missing_streams() {
+  for (int opened = 0; opened <= STDERR_FILENO;) {
+    opened = open("/dev/null", O_RDWR);
+    if (opened < 0) return;
+    if (opened > STDERR_FILENO) close(opened);
+  }
+}
+
 // What stands behind the first `--` of an exec is another program's command line: taken away before
 // the parser reads words of it as ours.
 std::vector<std::string> split_off_command(int& argc, char** argv) {
@@ -184,6 +196,7 @@ int start(int argc, char** argv) {
 }  // namespace plimsoll::cli
 
 int main(int argc, char** argv) {
+  plimsoll::cli::open_missing_streams();  // before anything else opens a file
   try {
     return plimsoll::cli::start(argc, argv);
   } catch (...) {  // there is no app yet to name in a message, or no memory for one

@@ -2,6 +2,7 @@
 #include "process/orphans.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <chrono>
 #include <map>
@@ -22,7 +23,9 @@ namespace plimsoll::cli {
 namespace {
 
 using nlohmann::ordered_json;
+using process::Leftovers;
 using process::Orphan;
+using process::RunElsewhere;
 
 constexpr double kDefaultGraceSeconds = 10;
 constexpr size_t kCommandColumns = 60;
@@ -75,11 +78,16 @@ ordered_json gpu_json(const GpuMemory& held, pid_t pid) {
   return found == held.end() || !found->second ? ordered_json() : ordered_json(*found->second);
 }
 
+bool is_stopped(const Orphan& orphan) {
+  return orphan.process.state == 'T' || orphan.process.state == 't';
+}
+
 ordered_json to_json(const Orphan& orphan, const GpuMemory& held) {
   return {{"pid", orphan.process.pid},
           {"age_seconds", age_seconds(orphan)},
           {"resident_bytes", orphan.process.resident_bytes},
           {"gpu_bytes", gpu_json(held, orphan.process.pid)},
+          {"stopped", is_stopped(orphan)},
           {"command", orphan.command},
           {"run", orphan.run},
           {"run_command", orphan.record ? ordered_json(orphan.record->command) : ordered_json()},
@@ -96,42 +104,87 @@ void print_table(const std::vector<Orphan>& orphans, const GpuMemory& held) {
   for (const Orphan& orphan : orphans) {
     print(kRow, orphan.process.pid, format_seconds(age_seconds(orphan)),
           format_bytes(orphan.process.resident_bytes), gpu_column(held, orphan.process.pid),
-          printable_line(orphan.run), shortened(printable_line(orphan.command)));
+          printable_line(orphan.run),
+          (is_stopped(orphan) ? "(stopped) " : "") + shortened(printable_line(orphan.command)));
+  }
+}
+
+std::string command_of(const RunElsewhere& run) {
+  return run.record ? shortened(fmt::format("{}", fmt::join(run.record->command, " "))) : "";
+}
+
+// What is left alone, and what a person can do about it.
+void print_left_alone(const Leftovers& left) {
+  for (const RunElsewhere& run : left.elsewhere) {
+    print("run {} is in another PID namespace, and left alone: {}\n", run.run,
+               command_of(run));
+  }
+  if (!left.elsewhere.empty()) {
+    print(
+        "run plimsoll orphans inside that namespace; where it is gone, remove the record in "
+        "{}\n",
+        (process::state_folder() / "runs").string());
+  }
+  for (const process::UnusableRecord& record : left.unusable) {
+    print_to(stderr,
+               "plimsoll orphans: {} {}: it is left alone; look at it, end by hand what it names, "
+               "and remove it\n",
+               record.file.string(), record.why);
+  }
+}
+
+void add_left_alone(ordered_json& json, const Leftovers& left) {
+  json["elsewhere"] = ordered_json::array();
+  for (const RunElsewhere& run : left.elsewhere) {
+    json["elsewhere"].push_back(
+        {{"run", run.run}, {"processes_seen", run.processes}, {"command", command_of(run)}});
+  }
+  json["unusable_records"] = ordered_json::array();
+  for (const process::UnusableRecord& record : left.unusable) {
+    json["unusable_records"].push_back({{"file", record.file.string()}, {"why", record.why}});
   }
 }
 
 void list(const Options& options) {
-  const auto orphans = process::find_orphans();
+  const Leftovers left = process::find_leftovers();
   if (options.json) {
     ordered_json array = ordered_json::array();
     const GpuMemory held = gpu_memory();
-    for (const Orphan& orphan : orphans) array.push_back(to_json(orphan, held));
-    fmt::print("{}\n", dump({{"orphans", array}}));
-  } else if (orphans.empty()) {
-    print("nothing is left of any run\n");
-  } else {
-    print_table(orphans, gpu_memory());
-    print("plimsoll orphans --kill ends them\n");
+    for (const Orphan& orphan : left.orphans) array.push_back(to_json(orphan, held));
+    ordered_json json = {{"orphans", array}};
+    add_left_alone(json, left);
+    fmt::print("{}\n", dump(json));
+    return;
   }
+  if (!left.orphans.empty()) {
+    print_table(left.orphans, gpu_memory());
+    print("plimsoll orphans --kill ends them\n");
+  } else {
+    print("nothing is left of any run{}\n",
+          left.elsewhere.empty() ? "" : " of this PID namespace");
+  }
+  print_left_alone(left);
 }
 
 void kill(const Options& options) {
   const auto cleared = process::end_orphans(options.grace_seconds.value_or(kDefaultGraceSeconds));
   if (options.json) {
     ordered_json left = ordered_json::array();
-    for (const Orphan& orphan : cleared.left) left.push_back(to_json(orphan, gpu_memory()));
-    fmt::print("{}\n", dump({{"ended", cleared.ended},
-                             {"groups_removed", cleared.groups_removed},
-                             {"left", left}}));
+    for (const Orphan& orphan : cleared.left.orphans) left.push_back(to_json(orphan, gpu_memory()));
+    ordered_json json = {
+        {"ended", cleared.ended}, {"groups_removed", cleared.groups_removed}, {"left", left}};
+    add_left_alone(json, cleared.left);
+    fmt::print("{}\n", dump(json));
   } else {
     print("ended {} process{}, removed {} control group{}\n", cleared.ended,
           cleared.ended == 1 ? "" : "es", cleared.groups_removed,
           cleared.groups_removed == 1 ? "" : "s");
+    print_left_alone(cleared.left);
   }
-  if (cleared.left.empty()) return;
-  print_table(cleared.left, gpu_memory());
+  if (cleared.left.orphans.empty()) return;
+  if (!options.json) print_table(cleared.left.orphans, gpu_memory());
   fail(ErrorKind::io, "{} could not be ended: stuck in the kernel, or another user's",
-       cleared.left.size());
+       cleared.left.orphans.size());
 }
 
 }  // namespace

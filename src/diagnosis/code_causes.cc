@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/units.h"
+#include "diagnosis/slurm_states.h"
 
 namespace plimsoll::diagnosis {
 namespace {
@@ -232,6 +233,7 @@ Causes causes_of_exit(int code, const Circumstances& now) {
 }  // namespace
 
 std::vector<LikelyCause> causes_of(const Code& code, const Circumstances& now) {
+  if (code.state) return causes_of_state(*code.state, now);
   if (code.from_slurm && code.signal == kSlurmOutOfMemory) {
     return {{kLikely, "a step of the job was killed for memory (OUT_OF_MEMORY in sacct)",
              describe_memory(now),

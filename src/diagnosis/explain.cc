@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <csignal>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "base/nearest.h"
 #include "base/units.h"
 #include "diagnosis/code_causes.h"
 #include "diagnosis/signals.h"
@@ -45,6 +47,11 @@ std::optional<int> signal_named(std::string_view text) {
 }
 
 std::string headline_of(const Code& code) {
+  if (code.state) {
+    const bool in_full = code.text.starts_with(code.state->name);
+    return fmt::format("{}{}: the job {}", code.text,
+                       in_full ? "" : fmt::format(" = {}", code.state->name), code.state->meaning);
+  }
   if (code.from_slurm && code.signal == kSlurmOutOfMemory) {
     return fmt::format("{}: Slurm's mark for a job that ran out of memory", code.text);
   }
@@ -71,6 +78,10 @@ std::optional<Code> parse_code(std::string_view text) {
     code.signal = signal;
     return code;
   }
+  if (const auto state = slurm_state(text)) {
+    code.state = state;
+    return code;
+  }
   const auto number = whole_number(text);
   if (!number || *number > kHighestCode || *number < -kHighestSignal) return {};
   if (*number < 0) {  // as Python's subprocess reports a signal
@@ -82,15 +93,28 @@ std::optional<Code> parse_code(std::string_view text) {
   return code;
 }
 
+std::optional<std::string> nearest_code(std::string_view text) {
+  std::string capitals(text);
+  std::ranges::transform(capitals, capitals.begin(), [](unsigned char letter) {
+    return static_cast<char>(std::toupper(letter));
+  });
+  std::vector<std::string> known = slurm_state_names();
+  for (int number = 1; number <= kHighestSignal; ++number) {
+    if (const char* name = sigabbrev_np(number)) known.push_back(std::string("SIG") + name);
+  }
+  return nearest(capitals, known);
+}
+
 Explanation explain(const Code& code, const Circumstances& now) {
   Explanation explanation{.headline = headline_of(code), .causes = causes_of(code, now)};
+  if (code.state) explanation.introduction = "Usual causes, the likeliest first:";
   std::ranges::stable_sort(explanation.causes, std::ranges::greater{}, &LikelyCause::weight);
   return explanation;
 }
 
 std::string describe(const Explanation& explanation) {
   std::string text = explanation.headline;
-  if (!explanation.causes.empty()) text += "\nOn this machine, now, the likeliest first:";
+  if (!explanation.causes.empty()) text += "\n" + explanation.introduction;
   int number = 0;
   for (const LikelyCause& cause : explanation.causes) {
     text += fmt::format("\n{}. {}", ++number, cause.what);

@@ -8,18 +8,23 @@
 #include <vector>
 
 #include "diagnosis/circumstances.h"
+#include "diagnosis/slurm_states.h"
 
 namespace plimsoll::diagnosis {
 
 // How a command ended, as people find it written: "137", "-9" (Python), "SIGKILL", and Slurm's
-// "0:9" and "0:125" (exit code, then signal).
+// "0:9" and "0:125" (exit code, then signal) or "OUT_OF_MEMORY" (a job's state).
 struct Code {
   std::string text;
   int exit_code = 0;
   std::optional<int> signal;  // also the one behind a shell's 128 + n
   bool from_slurm = false;
+  std::optional<SlurmState> state;  // then there is neither code nor signal
 };
 std::optional<Code> parse_code(std::string_view text);
+
+// The signal or state that was probably meant by a word that parse_code does not know.
+std::optional<std::string> nearest_code(std::string_view text);
 
 struct LikelyCause {
   int weight = 0;  // larger is likelier; only the order counts
@@ -31,6 +36,7 @@ struct LikelyCause {
 struct Explanation {
   std::string headline;             // "137 = 128 + 9: SIGKILL, which nothing can catch"
   std::vector<LikelyCause> causes;  // the likeliest first
+  std::string introduction = "On this machine, now, the likeliest first:";  // of the causes
 };
 
 Explanation explain(const Code& code, const Circumstances& now);

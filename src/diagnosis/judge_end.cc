@@ -116,7 +116,16 @@ Verdict missing(const Case& end) {
 
 std::optional<Verdict> judge_cut(const Case& end) {
   const process::Ending& ending = end.ending();
-  if (ending.keeper_lost) {
+  if (ending.keeper_given_up && ending.cut == process::Cut::none) {
+    return Verdict{
+        .cause = Cause::killed,
+        .headline = "ended" + end.after() + ": plimsoll's keeper was stopped again and again",
+        .evidence = joined({"somebody sent SIGSTOP to the process that watches over the command, "
+                            "the command itself for one, and the command was ended for that",
+                            peak_memory(end)}),
+        .next_step = "look for what stops processes: in the command, kill -STOP $PPID"};
+  }
+  if (ending.keeper_lost && ending.cut == process::Cut::none) {
     return Verdict{
         .cause = Cause::killed,
         .headline = "killed by somebody else" + end.after() + ": plimsoll's keeper",

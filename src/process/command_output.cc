@@ -14,18 +14,20 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <csignal>
+#include <chrono>
 #include <cstdlib>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
+#include "process/own_stream.h"
 
 namespace plimsoll::process {
 namespace {
 
 constexpr size_t kBlockBytes = size_t{64} << 10;
-constexpr int kLookAgainMs = 250;       // where the file system tells nobody of changes
+constexpr int kLookAgainMs = 250;  // where the file system tells nobody of changes
+constexpr std::chrono::seconds kLastReadPatience{10};  // once the command has ended
 constexpr unsigned kMemoryDevices = 1;  // the kernel's number for /dev/null and its like
 constexpr unsigned kNullDevice = 3;
 
@@ -39,20 +41,21 @@ bool is_file(int fd) {
   return fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
 }
 
+// To a file: those do not keep us waiting.
 bool write_all(int fd, const char* data, size_t size) {
   while (size > 0) {
     const ssize_t count = write(fd, data, size);
-    if (count < 0 && errno == EAGAIN) {
-      pollfd room = {.fd = fd, .events = POLLOUT, .revents = 0};
-      poll(&room, 1, -1);
-      continue;
-    }
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return false;
     data += count;
     size -= static_cast<size_t>(count);
   }
   return true;
+}
+
+bool is_ready(int fd, int16_t events, int timeout_ms) {
+  pollfd event = {.fd = fd, .events = events, .revents = 0};
+  return poll(&event, 1, timeout_ms) > 0;
 }
 
 // Whether what is written to it is seen by nobody: /dev/null, or a stream that was closed.
@@ -141,47 +144,59 @@ void CommandOutput::resize() {
 void CommandOutput::begin_showing() {
   command_side_ = Fd();  // so that ours ends with the last of theirs
   if (!stop_) return;
-  showing_ = std::thread([this] { show(); });
+  showing_ = std::thread([this] { hidden_bytes_ = show(); });
 }
 
-void CommandOutput::finish_showing() {
-  if (!showing_.joinable()) return;
+uint64_t CommandOutput::finish_showing() {
+  if (!showing_.joinable()) return 0;
   eventfd_write(stop_.get(), 1);
   showing_.join();
+  return hidden_bytes_;
 }
 
-void CommandOutput::show() {
-  // A reader that goes away is a failed write of this thread, not the end of the program.
-  sigset_t pipe_signal;
-  sigemptyset(&pipe_signal);
-  sigaddset(&pipe_signal, SIGPIPE);
-  pthread_sigmask(SIG_BLOCK, &pipe_signal, nullptr);
-  uint64_t shown = begin_;
-  for (bool stopping = false; show_what_is_new(shown) && !stopping;) {
-    std::array<pollfd, 2> events = {
-        {{.fd = stop_.get(), .events = POLLIN}, {.fd = growth_.get(), .events = POLLIN}}};
-    poll(events.data(), events.size(), kLookAgainMs);
-    if (events[0].revents != 0) {
-      show_what_is_new(shown);
-      stopping = true;
-    }
-    std::array<char, 4096> ignored;
-    if (events[1].revents != 0) {
-      while (read(growth_.get(), ignored.data(), ignored.size()) > 0) {
-      }
-    }
+void CommandOutput::wait_for_growth() const {
+  std::array<pollfd, 2> events = {
+      {{.fd = stop_.get(), .events = POLLIN}, {.fd = growth_.get(), .events = POLLIN}}};
+  poll(events.data(), events.size(), kLookAgainMs);
+  std::array<char, 4096> ignored;
+  if (events[1].revents == 0) return;
+  while (read(growth_.get(), ignored.data(), ignored.size()) > 0) {
   }
 }
 
-bool CommandOutput::show_what_is_new(uint64_t& shown) const {
-  std::vector<char> block(kBlockBytes);
-  shown = std::min(shown, size_of(log_.get()));  // somebody may have cut the file
+// Returns what the reader missed. While the command runs, the reader may take its time.
+uint64_t CommandOutput::show() const {
+  using Clock = std::chrono::steady_clock;
+  const OwnStream reader(STDOUT_FILENO);
+  std::string block(kBlockBytes, '\0');
+  uint64_t shown = begin_;
+  auto last_taken = Clock::now();
   for (;;) {
+    const bool stopping = is_ready(stop_.get(), POLLIN, 0);  // before the file is read
+    const uint64_t size = size_of(log_.get());
+    shown = std::min(shown, size);  // somebody may have cut the file
     const ssize_t count = pread(log_.get(), block.data(), block.size(), static_cast<off_t>(shown));
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return count == 0;
-    if (!write_all(STDOUT_FILENO, block.data(), static_cast<size_t>(count))) return false;
-    shown += static_cast<uint64_t>(count);
+    if (count <= 0) {
+      if (stopping || count < 0) return 0;
+      wait_for_growth();
+      last_taken = Clock::now();
+      continue;
+    }
+    const auto taken = reader.write_some({block.data(), static_cast<size_t>(count)});
+    if (!taken) return 0;
+    shown += *taken;
+    if (*taken > 0) {
+      last_taken = Clock::now();
+    } else if (!stopping) {
+      std::array<pollfd, 2> events = {
+          {{.fd = stop_.get(), .events = POLLIN}, {.fd = reader.fd(), .events = POLLOUT}}};
+      poll(events.data(), events.size(), -1);
+      last_taken = Clock::now();
+    } else if (Clock::now() > last_taken + kLastReadPatience) {
+      return size - shown;
+    } else {
+      is_ready(reader.fd(), POLLOUT, kLookAgainMs);
+    }
   }
 }
 

@@ -7,7 +7,6 @@
 // to the log. That one carries output alone: input, Ctrl-C and Ctrl-Z stay with the real terminal.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -40,9 +39,9 @@ class CommandOutput {
 
   // Shows the log on our standard output as it grows, on a thread of its own; not where that is
   // /dev/null. Begin after the last fork; finish() returns when all has been shown, or our reader
-  // has gone.
+  // has gone, or has taken nothing for some seconds: then it returns how many bytes it missed.
   void begin_showing();
-  void finish_showing();
+  uint64_t finish_showing();
 
   // Bytes that went to the log so far, or, without one, to our own streams where those are files;
   // nothing where that cannot be seen.
@@ -56,16 +55,17 @@ class CommandOutput {
 
  private:
   void open_terminal();
-  void show();
-  bool show_what_is_new(uint64_t& shown) const;
+  uint64_t show() const;
+  void wait_for_growth() const;
 
   Fd log_;  // or, without one, the file that our own stream is
   bool has_log_ = false;
   uint64_t begin_ = 0;  // what the file held before
   Fd terminal_;         // our side of the pseudo-terminal
   Fd command_side_;
-  Fd growth_;  // inotify
-  Fd stop_;    // eventfd; none where nothing is shown
+  Fd growth_;                  // inotify
+  Fd stop_;                    // eventfd; none where nothing is shown
+  uint64_t hidden_bytes_ = 0;  // of showing_, to be read when it has ended
   std::thread showing_;
 };
 

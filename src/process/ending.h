@@ -51,6 +51,7 @@ struct Ending {
   std::string run;               // its name in the registry
   double cpu_seconds = 0;        // of all its processes that were waited for
   bool keeper_lost = false;      // the keeper was killed, and the tree was ended for that
+  bool keeper_given_up = false;  // by us, because it was stopped again and again
   int handed_on_signal = 0;  // the last that plimsoll was sent for the command, or that was typed
   bool typed_interrupt = false;  // Ctrl-C at the terminal, which command and plimsoll both got
   std::string hang_report;       // with Cut::idle: where each of its threads was

@@ -26,7 +26,6 @@
 namespace plimsoll::process {
 namespace {
 
-constexpr const char* kShortTitle = "run-keeper";
 constexpr const char* kLeastLikelyVictim = "-900";  // -1000 would make it immune in its own group
 
 struct Pipe {
@@ -45,7 +44,7 @@ Pipe make_pipe() {
 // Under another name `pkill plimsoll` and `pkill -f "plimsoll exec"` end plimsoll alone, and the
 // keeper ends the tree. The kernel keeps a process's words in its own memory; they are overwritten.
 void rename_process(const std::string& run) {
-  prctl(PR_SET_NAME, kShortTitle);
+  prctl(PR_SET_NAME, kKeeperName);
   const auto stat = memory::read_text("/proc/self/stat").value_or("");
   std::istringstream fields(stat.substr(std::min(stat.rfind(')') + 1, stat.size())));
   std::string skipped;
@@ -53,7 +52,7 @@ void rename_process(const std::string& run) {
   uintptr_t begin = 0;
   uintptr_t end = 0;
   if (!(fields >> begin >> end) || begin == 0 || end <= begin) return;
-  const std::string title = fmt::format("{} {}", kShortTitle, run);
+  const std::string title = fmt::format("{} {}", kKeeperName, run);
   auto* const words = reinterpret_cast<char*>(begin);  // NOLINT(performance-no-int-to-ptr)
   std::fill(words, words + (end - begin), '\0');
   std::copy_n(title.begin(), std::min<size_t>(title.size(), end - begin - 1), words);
@@ -179,14 +178,6 @@ void keep(const KeeperSetup& setup, int socket_fd) {
   watch.run();
 }
 
-// plimsoll reads the groups' counters, removes groups and record, and hangs up; a plimsoll that was
-// killed hangs up too, and leaves the removing to us.
-void wait_for_hang_up(int socket_fd) {
-  Order ignored;
-  while (recv(socket_fd, &ignored, sizeof ignored, 0) > 0 || errno == EINTR) {
-  }
-}
-
 [[noreturn]] void run_keeper(const KeeperSetup& setup, int socket_fd) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   sigset_t all;
@@ -205,6 +196,14 @@ void wait_for_hang_up(int socket_fd) {
 }
 
 }  // namespace
+
+void wait_for_hang_up(int socket_fd) {
+  Order ignored;
+  ssize_t count = 0;
+  do {
+    count = recv(socket_fd, &ignored, sizeof ignored, 0);
+  } while (count > 0 || (count < 0 && errno == EINTR));  // at the end of file errno is an old one
+}
 
 Keeper start_keeper(const KeeperSetup& setup) {
   std::array<int, 2> ends = {-1, -1};

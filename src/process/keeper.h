@@ -21,6 +21,8 @@
 
 namespace plimsoll::process {
 
+constexpr const char* kKeeperName = "run-keeper";  // as /proc and `ps` show it
+
 struct KeeperSetup {
   Launch launch;
   GroupPlan groups;
@@ -43,5 +45,9 @@ struct Keeper {
 // the keeper to die of. Throws Error{refused} where no process can be made; everything later is a
 // Report.
 Keeper start_keeper(const KeeperSetup& setup);
+
+// The keeper's last wait: plimsoll reads the groups' counters, removes groups and record, and hangs
+// up; a plimsoll that was killed hangs up too, and leaves the removing to the keeper.
+void wait_for_hang_up(int socket_fd);
 
 }  // namespace plimsoll::process

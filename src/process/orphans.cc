@@ -12,6 +12,8 @@
 #include <thread>
 #include <utility>
 
+#include "base/error.h"
+#include "process/keeper.h"
 #include "process/process_ref.h"
 #include "process/tree.h"
 #include "process/tree_group.h"
@@ -27,83 +29,142 @@ constexpr int kKillRounds = 100;
 
 bool is_ours(pid_t pid) {
   struct stat status = {};
-  return stat(fmt::format("/proc/{}", pid).c_str(), &status) == 0 && status.st_uid == geteuid();
+  return stat(fmt::format("{}/{}", proc_folder(), pid).c_str(), &status) == 0 &&
+         status.st_uid == geteuid();
 }
 
-bool is_supervised(const std::string& run) {
-  const auto supervisor = supervisor_of(run);
-  return supervisor && is_running(*supervisor);
+// Who is in a group of a run, and whether all of them are proven to be of the run: the group is one
+// that plimsoll made, or each of them carries the run's name.
+struct GroupLook {
+  std::vector<ProcessStat> members;
+  std::optional<ProcessStat> stranger;
+};
+
+GroupLook look_into_group(const fs::path& group, const std::string& run) {
+  GroupLook look;
+  const bool marked = is_made_by_us(group);
+  for (const pid_t pid : group_members(group)) {
+    if (pid == 0 && !marked) look.stranger = ProcessStat{};  // in a namespace that we cannot see
+    const auto stat = read_stat(pid);
+    if (!stat || !stat->alive() || !in_group(pid, group)) continue;
+    if (marked || environment_value(pid, kRunVariable) == run) {
+      look.members.push_back(*stat);
+    } else {
+      look.stranger = stat;
+    }
+  }
+  return look;
 }
 
 // Finds each process once, with the run that it belongs to.
 class Search {
  public:
-  explicit Search(const fs::path& state) : all_(all_processes()) {
-    for (RunRecord& record : read_records(state)) records_.emplace(record.run, std::move(record));
+  explicit Search(const fs::path& state) : state_(state), all_(all_processes()) {
+    if (proc_folder().empty()) {
+      fail(ErrorKind::refused,
+           "/proc shows another PID namespace, so that no process can be told from another; mount "
+           "this one's: mount -t proc proc /proc");
+    }
+    Records records = read_records(state);
+    found_.unusable = std::move(records.unusable);
+    for (RunRecord& record : records.usable) records_.emplace(record.run, std::move(record));
   }
 
-  const std::vector<Orphan>& run() {
+  const Leftovers& run() {
     for (const ProcessStat& stat : all_) {
       if (!stat.alive() || !is_ours(stat.pid)) continue;
       const auto tag = environment_value(stat.pid, kRunVariable);
-      if (tag && supervisor_of(*tag) && !supervised(*tag)) add_with_descendants(stat, *tag);
+      if (!tag || !supervisor_of(*tag)) continue;
+      if (presence(*tag) == Presence::ended) add_with_descendants(stat, *tag);
+      if (presence(*tag) == Presence::elsewhere) ++elsewhere_[*tag];
     }
     for (const auto& [run, record] : records_) {
-      if (supervised(run)) continue;
+      if (presence(run) == Presence::elsewhere) elsewhere_.try_emplace(run, 0);
+      if (presence(run) != Presence::ended) continue;
+      add_keeper(record);
       for (const fs::path& group : record.groups) add_group(group, run);
+    }
+    for (const auto& [run, processes] : elsewhere_) {
+      found_.elsewhere.push_back({run, record_of(run), processes});
     }
     return found_;
   }
 
   // Those with nobody left: their groups and records can go.
-  std::vector<RunRecord> empty_runs() const {
-    std::set<std::string> alive;
-    for (const Orphan& orphan : found_) alive.insert(orphan.run);
+  std::vector<RunRecord> empty_runs() {
+    std::set<std::string> alive = holding_strangers_;
+    for (const Orphan& orphan : found_.orphans) alive.insert(orphan.run);
     std::vector<RunRecord> empty;
     for (const auto& [run, record] : records_) {
-      if (!alive.contains(run) && !is_supervised(run)) empty.push_back(record);
+      if (!alive.contains(run) && presence(run) == Presence::ended) empty.push_back(record);
     }
     return empty;
   }
 
  private:
-  bool supervised(const std::string& run) {
-    const auto known = supervised_.find(run);
-    if (known != supervised_.end()) return known->second;
-    return supervised_[run] = is_supervised(run);
+  Presence presence(const std::string& run) {
+    const auto known = presences_.find(run);
+    if (known != presences_.end()) return known->second;
+    const auto supervisor = supervisor_of(run);
+    return presences_[run] = supervisor ? presence_of(*supervisor) : Presence::ended;
+  }
+
+  std::optional<RunRecord> record_of(const std::string& run) const {
+    const auto record = records_.find(run);
+    return record == records_.end() ? std::nullopt : std::optional(record->second);
   }
 
   void add(const ProcessStat& stat, const std::string& run) {
     if (!stat.alive() || stat.pid == getpid() || !known_.insert(stat.pid).second) return;
-    const auto record = records_.find(run);
-    found_.push_back(
-        {.process = stat,
-         .command = command_line(stat.pid),
-         .run = run,
-         .started = start_time_of_day(stat.start_ticks),
-         .record = record == records_.end() ? std::nullopt : std::optional(record->second)});
+    found_.orphans.push_back({.process = stat,
+                              .command = command_line(stat.pid),
+                              .run = run,
+                              .started = start_time_of_day(stat.start_ticks),
+                              .record = record_of(run)});
+  }
+
+  // Whether a process carries the name of another run that is not ours to end.
+  bool belongs_to_another(pid_t pid, const std::string& run) {
+    const auto tag = environment_value(pid, kRunVariable);
+    return tag && *tag != run && supervisor_of(*tag) && presence(*tag) != Presence::ended;
   }
 
   void add_with_descendants(const ProcessStat& stat, const std::string& run) {
     add(stat, run);
     for (const ProcessStat& below : descendants(all_, stat.pid)) {
-      const auto tag = environment_value(below.pid, kRunVariable);
-      if (!tag || *tag == run || !supervised(*tag)) add(below, run);
+      if (!belongs_to_another(below.pid, run)) add(below, run);
+    }
+  }
+
+  // One that was stopped, or that is at its work and will be gone soon.
+  void add_keeper(const RunRecord& record) {
+    if (presence_of(record.keeper) != Presence::running) return;
+    const auto stat = read_stat(record.keeper.pid);
+    if (stat && stat->start_ticks == record.keeper.start_ticks && stat->name == kKeeperName) {
+      add(*stat, record.run);
     }
   }
 
   void add_group(const fs::path& group, const std::string& run) {
-    for (const pid_t pid : group_members(group)) {
-      const auto stat = read_stat(pid);
-      if (stat && in_group(pid, group)) add(*stat, run);
+    const GroupLook look = look_into_group(group, run);
+    for (const ProcessStat& stat : look.members) {
+      if (!belongs_to_another(stat.pid, run)) add(stat, run);
     }
+    if (!look.stranger || !holding_strangers_.insert(run).second) return;
+    found_.unusable.push_back(
+        {record_file(state_, run),
+         fmt::format("names the control group {}, which holds process {} ({}) of somebody else",
+                     group.string(), look.stranger->pid, command_line(look.stranger->pid))});
   }
 
+  fs::path state_;
   std::vector<ProcessStat> all_;
   std::map<std::string, RunRecord> records_;
-  std::map<std::string, bool> supervised_;
+  std::map<std::string, Presence> presences_;
+  std::map<std::string, size_t> elsewhere_;
+  std::set<std::string> holding_strangers_;
   std::set<pid_t> known_;
-  std::vector<Orphan> found_;
+  Leftovers found_;
 };
 
 void signal_orphans(const std::vector<Orphan>& orphans, int number) {
@@ -117,9 +178,9 @@ void kill_groups_of(const std::vector<Orphan>& orphans) {
   for (const Orphan& orphan : orphans) {
     if (!orphan.record || !done.insert(orphan.run).second) continue;
     const auto level = level_named(orphan.record->level);
-    if (level && !orphan.record->groups.empty()) {
-      kill_group(*level, orphan.record->groups.front());
-    }
+    if (!level || orphan.record->groups.empty()) continue;
+    const fs::path& group = orphan.record->groups.front();
+    if (!look_into_group(group, orphan.run).stranger) kill_group(*level, group);
   }
 }
 
@@ -139,34 +200,36 @@ size_t remove_remains(const fs::path& state) {
 
 }  // namespace
 
-std::vector<Orphan> find_orphans(const fs::path& state) { return Search(state).run(); }
+Leftovers find_leftovers(const fs::path& state) { return Search(state).run(); }
 
 Cleared end_orphans(double grace_seconds, const fs::path& state) {
   Cleared cleared;
-  auto orphans = find_orphans(state);
+  Leftovers left = find_leftovers(state);
   std::set<std::pair<pid_t, uint64_t>> seen;
   const auto remember = [&] {
-    for (const Orphan& each : orphans) seen.emplace(each.process.pid, each.process.start_ticks);
+    for (const Orphan& each : left.orphans) {
+      seen.emplace(each.process.pid, each.process.start_ticks);
+    }
   };
   remember();
-  signal_orphans(orphans, SIGTERM);
-  signal_orphans(orphans, SIGCONT);
+  signal_orphans(left.orphans, SIGTERM);
+  signal_orphans(left.orphans, SIGCONT);
   const auto deadline =
       std::chrono::steady_clock::now() + std::chrono::duration<double>(grace_seconds);
-  while (!orphans.empty() && std::chrono::steady_clock::now() < deadline) {
+  while (!left.orphans.empty() && std::chrono::steady_clock::now() < deadline) {
     std::this_thread::sleep_for(kPause);
-    orphans = find_orphans(state);
+    left = find_leftovers(state);
     remember();
   }
-  for (int round = 0; round < kKillRounds && !orphans.empty(); ++round) {
-    kill_groups_of(orphans);
-    signal_orphans(orphans, SIGKILL);
+  for (int round = 0; round < kKillRounds && !left.orphans.empty(); ++round) {
+    kill_groups_of(left.orphans);
+    signal_orphans(left.orphans, SIGKILL);
     std::this_thread::sleep_for(kPause);
-    orphans = find_orphans(state);
+    left = find_leftovers(state);
     remember();
   }
-  cleared.ended = seen.size() - orphans.size();
-  cleared.left = std::move(orphans);
+  cleared.ended = seen.size() - left.orphans.size();
+  cleared.left = std::move(left);
   cleared.groups_removed = remove_remains(state);
   return cleared;
 }

@@ -12,6 +12,11 @@
 
 namespace plimsoll::process {
 
+// The /proc that numbers processes as this process does. Usually /proc; where that one belongs to
+// another PID namespace (`unshare --pid` without `--mount-proc`), one of our own that has no place
+// in the file system. Empty where this user may not have one: then nothing can be said of any pid.
+const std::string& proc_folder();
+
 struct ProcessStat {
   pid_t pid = 0;
   std::string name;  // of its program, at most 15 letters
@@ -47,6 +52,9 @@ std::optional<uint64_t> proportional_bytes(pid_t pid);
 
 // Another one after each start of the machine.
 const std::string& boot_id();
+
+// The number of this process's PID namespace. A pid means nothing in another one.
+uint64_t pid_namespace();
 
 double ticks_to_seconds(uint64_t ticks);
 

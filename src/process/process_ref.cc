@@ -16,11 +16,14 @@ int open_pidfd(pid_t pid) { return static_cast<int>(syscall(SYS_pidfd_open, pid,
 
 ProcessId ProcessId::of_this_process() {
   const auto stat = read_stat(getpid());
-  return {.boot = boot_id(), .pid = getpid(), .start_ticks = stat ? stat->start_ticks : 0};
+  return {.boot = boot_id(),
+          .pid = getpid(),
+          .start_ticks = stat ? stat->start_ticks : 0,
+          .pid_namespace = process::pid_namespace()};
 }
 
 std::optional<ProcessRef> ProcessRef::open(const ProcessId& id) {
-  if (id.boot != boot_id()) return {};
+  if (id.boot != boot_id() || id.pid_namespace != process::pid_namespace()) return {};
   return open(id.pid, id.start_ticks);
 }
 
@@ -47,9 +50,12 @@ bool ProcessRef::wait(std::chrono::milliseconds timeout) const {
   return poll(&ended, 1, static_cast<int>(timeout.count())) > 0;
 }
 
-bool is_running(const ProcessId& id) {
+Presence presence_of(const ProcessId& id) {
+  if (id.boot != boot_id()) return Presence::ended;
+  if (id.pid_namespace != process::pid_namespace()) return Presence::elsewhere;
   const auto process = ProcessRef::open(id);
-  return process && !process->wait(std::chrono::milliseconds(0));
+  const bool running = process && !process->wait(std::chrono::milliseconds(0));
+  return running ? Presence::running : Presence::ended;
 }
 
 bool pidfds_work() { return static_cast<bool>(Fd(open_pidfd(getpid()))); }

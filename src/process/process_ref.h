@@ -1,6 +1,6 @@
 // A process that cannot be mistaken for another. A pid is a number that the kernel gives away
-// again; boot id, pid and start time together name one process for all time, and a pidfd holds on
-// to it.
+// again, and that means another process in another PID namespace; boot id, namespace, pid and start
+// time together name one process for all time, and a pidfd holds on to it.
 #pragma once
 
 #include <sys/types.h>
@@ -20,6 +20,7 @@ struct ProcessId {
   std::string boot;
   pid_t pid = 0;
   uint64_t start_ticks = 0;
+  uint64_t pid_namespace = 0;  // in which it has this pid
 
   static ProcessId of_this_process();
 };
@@ -28,7 +29,8 @@ struct ProcessId {
 // alone: one to a process that has ended goes nowhere.
 class ProcessRef {
  public:
-  // Nothing where that process has ended, whoever has its pid by now.
+  // Nothing where that process has ended, whoever has its pid by now, or where its pid is one of
+  // another namespace.
   static std::optional<ProcessRef> open(const ProcessId& id);
   static std::optional<ProcessRef> open(const ProcessStat& stat);
 
@@ -48,8 +50,13 @@ class ProcessRef {
   Fd pidfd_;
 };
 
-// Whether this process still runs.
-bool is_running(const ProcessId& id);
+// What can be said of a process from here.
+enum class Presence {
+  running,
+  ended,
+  elsewhere,  // its pid is one of another PID namespace: nobody here can tell whether it runs
+};
+Presence presence_of(const ProcessId& id);
 
 // Whether this kernel has pidfds (5.3 and later); without them nothing is supervised.
 bool pidfds_work();

@@ -1,16 +1,24 @@
 #include "process/registry.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
+#include <charconv>
 #include <cstdio>
-#include <fstream>
-#include <sstream>
+#include <cstring>
+#include <limits>
 #include <system_error>
 
+#include "base/fd.h"
 #include "base/json.h"
-#include "base/small_file.h"
+#include "base/units.h"
+#include "process/level.h"
+#include "process/tree_group.h"
 
 namespace plimsoll::process {
 namespace {
@@ -19,34 +27,165 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr size_t kBootDigits = 8;
+constexpr const char* kEnding = ".json";
+constexpr const char* kUnfinishedEnding = ".json.new";
+constexpr off_t kMostRecordBytes = 16 * kMiB;  // a command line has 2 MiB at most
+constexpr mode_t kOthersWrite = S_IWGRP | S_IWOTH;
 
-fs::path record_file(const fs::path& state, const std::string& run) {
-  return state / "runs" / (run + ".json");
+bool is_disk_full(int error) { return error == ENOSPC || error == EDQUOT; }
+
+// Why what is found in a folder cannot be trusted; empty where it can.
+std::string distrust(const struct stat& status) {
+  if (status.st_uid != geteuid()) {
+    return fmt::format("belongs to user {}, not to user {}", status.st_uid, geteuid());
+  }
+  if ((status.st_mode & kOthersWrite) != 0) return "can be written to by other users";
+  return {};
 }
 
-std::optional<RunRecord> read_record(const fs::path& file) {
-  try {
-    return record_from(read_small_file(file, JsonLimits().bytes), file.string());
-  } catch (const Error&) {
-    return {};  // of another version, or gone meanwhile
+struct OpenFolder {
+  Fd fd;
+  std::string obstacle;  // begins with the folder
+  bool missing = false;
+};
+
+// The folder of records. So much depends on the one above it as well: who can write there can put
+// another in its place.
+OpenFolder open_records(const fs::path& state) {
+  OpenFolder folder;
+  const fs::path path = state / "runs";
+  folder.fd = Fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!folder.fd) {
+    folder.missing = errno == ENOENT;
+    folder.obstacle = fmt::format("{} cannot be opened: {}", path.string(), std::strerror(errno));
+    return folder;
   }
+  struct stat above = {};
+  struct stat itself = {};
+  if (stat(state.c_str(), &above) != 0 || fstat(folder.fd.get(), &itself) != 0) {
+    folder.obstacle = fmt::format("{} cannot be looked at", path.string());
+  } else if (const std::string why = distrust(above); !why.empty()) {
+    folder.obstacle = fmt::format("{} {}", state.string(), why);
+  } else if (const std::string reason = distrust(itself); !reason.empty()) {
+    folder.obstacle = fmt::format("{} {}", path.string(), reason);
+  }
+  return folder;
+}
+
+// For this user alone, whatever the umask.
+std::string make_private_folder(const fs::path& path) {
+  if (mkdir(path.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
+    if (is_disk_full(errno)) fail_errno("make the folder", path.string(), errno);
+    return fmt::format("cannot make {}: {}", path.string(), std::strerror(errno));
+  }
+  const Fd folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  struct stat status = {};
+  if (folder && fstat(folder.get(), &status) == 0 && status.st_uid == geteuid() &&
+      (status.st_mode & kOthersWrite) != 0) {
+    fchmod(folder.get(), status.st_mode & ~kOthersWrite & 07777U);
+  }
+  return {};
+}
+
+void write_fully(int fd, const std::string& text, const fs::path& file) {
+  for (size_t done = 0; done < text.size();) {
+    const ssize_t count = write(fd, text.data() + done, text.size() - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail_errno("write the run's record", file.string(), errno);
+    done += static_cast<size_t>(count);
+  }
+  if (fsync(fd) != 0) fail_errno("write the run's record", file.string(), errno);
+}
+
+json to_json(const RunRecord& record) {
+  json groups = json::array();
+  for (const fs::path& group : record.groups) groups.push_back(group.string());
+  return {{"run", record.run},
+          {"host", record.host},
+          {"keeper", {{"pid", record.keeper.pid}, {"start_ticks", record.keeper.start_ticks}}},
+          {"command", record.command},
+          {"folder", record.folder},
+          {"started", record.started},
+          {"level", record.level},
+          {"groups", groups},
+          {"log", record.log}};
+}
+
+// What plimsoll would not have written in there; empty where nothing is.
+std::string implausible(const RunRecord& record, const std::string& run) {
+  const auto could_be_path = [](const fs::path& path) {
+    return path.empty() || path.is_absolute();
+  };
+  if (record.run != run) return fmt::format("is about another run, {}", record.run);
+  if (!level_named(record.level)) return fmt::format("names an unknown level, {}", record.level);
+  if (record.keeper.pid <= 1) return fmt::format("names {} as its keeper", record.keeper.pid);
+  if (record.groups.size() > 2) return "names more control groups than a run has";
+  for (const fs::path& group : record.groups) {
+    if (could_be_group_of(run, group)) continue;
+    return fmt::format("names {}, which is no control group of this run", group.string());
+  }
+  if (!could_be_path(record.log) || !could_be_path(record.folder)) return "names a relative path";
+  return {};
+}
+
+struct Reading {
+  std::optional<RunRecord> record;
+  std::string obstacle;
+};
+
+Reading refuse(std::string why) { return {.record = {}, .obstacle = std::move(why)}; }
+
+Reading read_record(int folder, const std::string& name) {
+  // Neither a link nor a pipe that would keep us waiting.
+  const Fd file(openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!file && errno == ENOENT) return {};  // the run is over by now
+  if (!file && errno == ELOOP) return refuse("is a symbolic link");
+  if (!file) return refuse(fmt::format("cannot be opened: {}", std::strerror(errno)));
+  struct stat status = {};
+  if (fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return refuse("is no file");
+  if (const std::string why = distrust(status); !why.empty()) return refuse(why);
+  if (status.st_size > kMostRecordBytes) return refuse("is too large");
+  std::string text(static_cast<size_t>(status.st_size), '\0');
+  const ssize_t count = pread(file.get(), text.data(), text.size(), 0);
+  if (count != static_cast<ssize_t>(text.size())) return refuse("cannot be read");
+  const std::string run = name.substr(0, name.size() - std::strlen(kEnding));
+  const auto supervisor = supervisor_of(run);
+  if (!supervisor) return refuse("has not the name of a run");
+  try {
+    RunRecord record = record_from(text, name, *supervisor);
+    std::string why = implausible(record, run);
+    if (!why.empty()) return refuse(std::move(why));
+    return {.record = std::move(record), .obstacle = {}};
+  } catch (const Error&) {
+    return refuse("is damaged, or of another version of plimsoll");
+  }
+}
+
+bool is_of_this_machine(const RunRecord& record) {
+  return record.host == host_name() || record.keeper.boot == boot_id();
+}
+
+// A plimsoll that was killed while it wrote leaves one of these.
+bool is_abandoned(const std::string& run) {
+  const auto supervisor = supervisor_of(run);
+  return !supervisor || presence_of(*supervisor) == Presence::ended;
 }
 
 }  // namespace
 
-RunRecord record_from(std::string_view text, std::string_view name) {
-  return from_json<json>(text, name, [](const json& object) {
+RunRecord record_from(std::string_view text, std::string_view name, const ProcessId& supervisor) {
+  return from_json<json>(text, name, [&](const json& object) {
     RunRecord record{.run = object.at("run"),
                      .host = object.at("host"),
-                     .supervisor = {.boot = object.at("boot"),
-                                    .pid = whole_in<pid_t>(object, "pid"),
-                                    .start_ticks = whole_in<uint64_t>(object, "start_ticks")},
+                     .keeper = supervisor,  // of the same boot and namespace
                      .command = object.at("command"),
                      .folder = object.at("folder"),
                      .started = object.at("started"),
                      .level = object.at("level"),
                      .groups = {},
                      .log = object.at("log")};
+    record.keeper.pid = whole_in<pid_t>(object.at("keeper"), "pid");
+    record.keeper.start_ticks = whole_in<uint64_t>(object.at("keeper"), "start_ticks");
     for (const std::string group : object.at("groups")) record.groups.emplace_back(group);
     return record;
   });
@@ -54,19 +193,32 @@ RunRecord record_from(std::string_view text, std::string_view name) {
 
 std::string name_run(const ProcessId& supervisor) {
   static int runs_of_this_process = 0;
-  return fmt::format("{}-{}-{}-{}", supervisor.boot.substr(0, kBootDigits), supervisor.pid,
-                     supervisor.start_ticks, ++runs_of_this_process);
+  return fmt::format("{}-{}-{}-{}-{}", supervisor.boot.substr(0, kBootDigits), supervisor.pid,
+                     supervisor.start_ticks, supervisor.pid_namespace, ++runs_of_this_process);
 }
 
 std::optional<ProcessId> supervisor_of(std::string_view run) {
-  std::istringstream words{std::string(run)};
-  std::string boot;
-  ProcessId id;
-  char dash = 0;
-  if (!std::getline(words, boot, '-') || !(words >> id.pid >> dash >> id.start_ticks)) return {};
+  std::array<uint64_t, 4> numbers = {};
+  const std::string_view boot = run.substr(0, run.find('-'));
+  if (boot.size() != kBootDigits ||
+      boot.find_first_not_of("0123456789abcdef") != std::string_view::npos) {
+    return {};
+  }
+  const char* at = boot.data() + boot.size();
+  const char* const end = run.data() + run.size();
+  for (uint64_t& number : numbers) {
+    if (at == end || *at != '-') return {};
+    const auto [next, error] = std::from_chars(at + 1, end, number);
+    if (error != std::errc()) return {};
+    at = next;
+  }
+  const auto [pid, start_ticks, name_space, count] = numbers;
+  if (at != end || pid == 0 || pid > std::numeric_limits<pid_t>::max()) return {};
   // Of another boot: any boot id but this one's will do.
-  id.boot = boot_id().starts_with(boot) ? boot_id() : boot;
-  return id;
+  return ProcessId{.boot = boot_id().starts_with(boot) ? boot_id() : std::string(boot),
+                   .pid = static_cast<pid_t>(pid),
+                   .start_ticks = start_ticks,
+                   .pid_namespace = name_space};
 }
 
 fs::path state_folder(const memory::Host& host) {
@@ -85,46 +237,89 @@ std::string host_name() {
   return name.data();
 }
 
-fs::path write_record(const fs::path& state, const RunRecord& record) {
-  if (state.empty()) return {};
+std::string obstacle_to_records(const fs::path& state) {
+  if (state.empty()) return "neither XDG_STATE_HOME nor HOME is set";
   std::error_code error;
-  fs::create_directories(state / "runs", error);
-  if (error) return {};
-  json groups = json::array();
-  for (const fs::path& group : record.groups) groups.push_back(group.string());
-  const json object = {{"run", record.run},
-                       {"host", record.host},
-                       {"boot", record.supervisor.boot},
-                       {"pid", record.supervisor.pid},
-                       {"start_ticks", record.supervisor.start_ticks},
-                       {"command", record.command},
-                       {"folder", record.folder},
-                       {"started", record.started},
-                       {"level", record.level},
-                       {"groups", groups},
-                       {"log", record.log}};
-  // A reader must not see half of it.
-  const fs::path file = record_file(state, record.run);
-  const fs::path unfinished = file.string() + ".new";
-  std::ofstream(unfinished) << object.dump(-1, ' ', false, json::error_handler_t::replace) << '\n';
-  fs::rename(unfinished, file, error);
-  return error ? fs::path() : file;
+  fs::create_directories(state.parent_path(), error);
+  if (is_disk_full(error.value())) {
+    fail_errno("make the folder", state.parent_path().string(), error.value());
+  }
+  for (const fs::path& folder : {state, state / "runs"}) {
+    std::string why = make_private_folder(folder);
+    if (!why.empty()) return why;
+  }
+  const OpenFolder folder = open_records(state);
+  if (folder.obstacle.empty() && faccessat(folder.fd.get(), ".", W_OK, AT_EACCESS) != 0) {
+    return fmt::format("{}: {}", (state / "runs").string(), std::strerror(errno));
+  }
+  return folder.obstacle;
 }
 
-std::vector<RunRecord> read_records(const fs::path& state) {
-  std::vector<RunRecord> records;
+fs::path record_file(const fs::path& state, const std::string& run) {
+  return state / "runs" / (run + kEnding);
+}
+
+fs::path write_record(const fs::path& state, const RunRecord& record) {
+  const fs::path file = record_file(state, record.run);
+  const OpenFolder folder = open_records(state);
+  if (!folder.obstacle.empty()) {
+    fail(ErrorKind::io, "cannot write the run's record: {}", folder.obstacle);
+  }
+  const std::string name = file.filename().string();
+  const std::string unfinished = record.run + kUnfinishedEnding;
+  const Fd opened(openat(folder.fd.get(), unfinished.c_str(),
+                         O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
+  if (!opened) fail_errno("write the run's record", file.string(), errno);
+  try {
+    const json object = to_json(record);
+    write_fully(opened.get(), object.dump(-1, ' ', false, json::error_handler_t::replace) + "\n",
+                file);
+    if (renameat(folder.fd.get(), unfinished.c_str(), folder.fd.get(), name.c_str()) != 0) {
+      fail_errno("write the run's record", file.string(), errno);
+    }
+  } catch (...) {
+    unlinkat(folder.fd.get(), unfinished.c_str(), 0);
+    throw;
+  }
+  return file;
+}
+
+Records read_records(const fs::path& state) {
+  Records records;
+  if (state.empty()) return records;
+  const fs::path path = state / "runs";
+  const OpenFolder folder = open_records(state);
+  if (folder.missing) return records;
+  if (!folder.obstacle.empty()) {
+    records.unusable.push_back({path, "is not believed: " + folder.obstacle});
+    return records;
+  }
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(state / "runs", error)) {
-    if (entry.path().extension() != ".json") continue;
-    auto record = read_record(entry.path());
-    if (record && record->host == host_name()) records.push_back(std::move(*record));
+  for (const auto& entry : fs::directory_iterator(path, error)) {
+    const std::string name = entry.path().filename().string();
+    if (name.ends_with(kUnfinishedEnding)) {
+      if (is_abandoned(name.substr(0, name.size() - std::strlen(kUnfinishedEnding)))) {
+        records.unusable.push_back({entry.path(), "was never finished"});
+      }
+      continue;
+    }
+    if (!name.ends_with(kEnding)) {
+      records.unusable.push_back({entry.path(), "is no record"});
+      continue;
+    }
+    Reading reading = read_record(folder.fd.get(), name);
+    if (!reading.obstacle.empty()) {
+      records.unusable.push_back({entry.path(), std::move(reading.obstacle)});
+    } else if (reading.record && is_of_this_machine(*reading.record)) {
+      records.usable.push_back(std::move(*reading.record));
+    }
   }
   return records;
 }
 
 void remove_record(const fs::path& state, const std::string& run) {
   std::error_code ignored;
-  fs::remove(record_file(state, run), ignored);
+  if (!state.empty()) fs::remove(record_file(state, run), ignored);
 }
 
 }  // namespace plimsoll::process

@@ -22,7 +22,7 @@ SignalInbox::SignalInbox() {
     if (!is_ignored(number)) sigaddset(&read_here, number);
   }
   sigset_t blocked = read_here;
-  sigaddset(&blocked, SIGCHLD);  // for TreeWatch
+  sigaddset(&blocked, SIGCHLD);  // for open_child_signals()
   sigaddset(&blocked, SIGPIPE);  // a reader of ours that went away is a failed write
   child_signal_was_ignored_ = is_ignored(SIGCHLD);
   std::signal(SIGCHLD, SIG_DFL);  // ignored, the kernel would reap our children itself
@@ -37,6 +37,19 @@ std::optional<ArrivedSignal> SignalInbox::next() {
   if (read(fd_.get(), &info, sizeof info) != static_cast<ssize_t>(sizeof info)) return {};
   return ArrivedSignal{.number = static_cast<int>(info.ssi_signo),
                        .from_terminal = info.ssi_code == SI_KERNEL};
+}
+
+Fd open_child_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGCHLD);
+  return Fd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+void read_child_signals(const Fd& signals) {
+  signalfd_siginfo ignored = {};
+  while (read(signals.get(), &ignored, sizeof ignored) > 0) {
+  }
 }
 
 }  // namespace plimsoll::process

@@ -37,4 +37,8 @@ class SignalInbox {
   bool child_signal_was_ignored_ = false;
 };
 
+// SIGCHLD, which must be blocked, as something to be polled for and then read until it is empty.
+Fd open_child_signals();
+void read_child_signals(const Fd& signals);
+
 }  // namespace plimsoll::process

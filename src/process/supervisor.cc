@@ -19,6 +19,7 @@
 #include "process/command_output.h"
 #include "process/keeper.h"
 #include "process/keeper_messages.h"
+#include "process/other_children.h"
 #include "process/process_ref.h"
 #include "process/registry.h"
 #include "process/signal_inbox.h"
@@ -35,6 +36,9 @@ using std::chrono::milliseconds;
 constexpr milliseconds kLongestWait{1000};
 constexpr double kStoppedBeyond = 5;  // a wait longer than this: we were stopped, as by Ctrl-Z
 constexpr double kSayStuckAfter = 5;  // beyond the grace
+// A keeper that is stopped is told to go on. One that is stopped again and again is given up.
+constexpr int kMostStops = 10;
+constexpr double kStopsWithinSeconds = 60;
 constexpr size_t kTailBytes = size_t{64} << 10;
 
 double seconds_between(Clock::time_point from, Clock::time_point to) {
@@ -49,6 +53,11 @@ LeaderEnd leader_end(int wait_status) {
 Level choose_level(const RunOptions& options) {
   if (!pidfds_work()) {
     fail(ErrorKind::refused, "this kernel has no pidfds; supervising needs Linux 5.3 or later");
+  }
+  if (proc_folder().empty()) {
+    fail(ErrorKind::refused,
+         "/proc shows another PID namespace, and this user may not open its own; mount it: mount "
+         "-t proc proc /proc, or unshare --mount-proc");
   }
   if (!options.level) return strongest_level();
   const std::string obstacle = process::obstacle(*options.level);
@@ -78,6 +87,10 @@ class Supervisor {
   void check_tree(Clock::time_point now);
   void cut(Cut why);
   void order(Order::Kind kind, int number = 0);
+  void check_children(Clock::time_point now);
+  void check_keeper(Clock::time_point now);
+  bool keeper_has_ended() const;
+  void wait_for_keeper();
   void take_over();
   void finish();
 
@@ -87,6 +100,8 @@ class Supervisor {
   const std::string run_ = name_run(self_);
   const GroupPlan groups_;
   SignalInbox signals_;
+  const Fd child_signals_ = open_child_signals();
+  OtherChildren others_;
   const TerminalState terminal_;
   CommandOutput output_;
   TreeSampler sampler_;
@@ -100,6 +115,10 @@ class Supervisor {
   Clock::time_point began_ = Clock::now();
   Clock::time_point end_ordered_at_;
   double stopped_seconds_ = 0;
+  Clock::time_point children_checked_at_;
+  Clock::time_point keeper_first_stopped_at_;
+  int keeper_stops_ = 0;
+  bool keeps_record_ = false;
   Ending ending_;
 };
 
@@ -122,7 +141,7 @@ Supervisor::Supervisor(const RunOptions& options)
 // Whatever was thrown on the way: the keeper ends the tree, and we wait for that.
 Supervisor::~Supervisor() {
   keeper_.socket = Fd();
-  if (keeper_.pid > 0) waitpid(keeper_.pid, nullptr, 0);
+  wait_for_keeper();
 }
 
 Ending Supervisor::run() {
@@ -137,6 +156,14 @@ void Supervisor::start() {
   if (options_.memory.high_bytes &&
       (groups_.memory_folder.empty() || groups_.memory_version == memory::CgroupVersion::v1)) {
     options_.say("--memory-high has no effect here: it needs cgroup v2 with the memory controller");
+  }
+  const std::string obstacle = obstacle_to_records(state_);
+  keeps_record_ = obstacle.empty();
+  if (!keeps_record_) {
+    options_.say(fmt::format(
+        "no record of this run is kept, so that `plimsoll orphans` may miss what is left of it: "
+        "{}; set XDG_STATE_HOME to a folder of your own",
+        obstacle));
   }
   const MemoryGroup memory{.version = groups_.memory_version, .folder = groups_.memory_folder};
   keeper_ =
@@ -163,12 +190,14 @@ void Supervisor::start() {
   output_.begin_showing();
 }
 
+// Called by the keeper.
 void Supervisor::write_down() const {
+  if (!keeps_record_) return;
   std::error_code ignored;
   RunRecord record{
       .run = run_,
       .host = host_name(),
-      .supervisor = self_,
+      .keeper = ProcessId::of_this_process(),
       .command = options_.command,
       .folder = std::filesystem::current_path(ignored).string(),
       .started = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch())
@@ -185,8 +214,9 @@ void Supervisor::write_down() const {
 void Supervisor::loop() {
   auto before = Clock::now();
   while (!empty_) {
-    std::array<pollfd, 2> events = {
-        {{.fd = keeper_.socket.get(), .events = POLLIN}, {.fd = signals_.fd(), .events = POLLIN}}};
+    std::array<pollfd, 3> events = {{{.fd = keeper_.socket.get(), .events = POLLIN},
+                                     {.fd = signals_.fd(), .events = POLLIN},
+                                     {.fd = child_signals_.get(), .events = POLLIN}}};
     poll(events.data(), events.size(), next_wait_ms(before));
     if (events[1].revents != 0) take_signals();
     if (events[0].revents != 0) take_reports();
@@ -196,6 +226,7 @@ void Supervisor::loop() {
     before = now;
     if (empty_) break;
     check_clock(now);
+    if (events[2].revents != 0 || now >= children_checked_at_ + kLongestWait) check_children(now);
     if (!leader_ended_ && leader_ != 0 && now >= sampler_.next_sample()) check_tree(now);
   }
 }
@@ -318,21 +349,64 @@ void Supervisor::cut(Cut why) {
 
 void Supervisor::order(Order::Kind kind, int number) {
   const Order order{.kind = kind, .number = number};
-  send(keeper_.socket.get(), &order, sizeof order, MSG_NOSIGNAL);
+  send(keeper_.socket.get(), &order, sizeof order, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+// Whether its end of the socket has closed. That comes before its children become ours.
+bool Supervisor::keeper_has_ended() const {
+  pollfd socket = {.fd = keeper_.socket.get(), .events = POLLRDHUP, .revents = 0};
+  return poll(&socket, 1, 0) > 0;
+}
+
+void Supervisor::check_children(Clock::time_point now) {
+  children_checked_at_ = now;
+  read_child_signals(child_signals_);
+  others_.look_beside(keeper_.pid, [this] { return !keeper_has_ended(); });
+  if (!keeper_has_ended()) check_keeper(now);
+}
+
+// The command can stop its keeper, and with it the time limit and the end of the tree.
+void Supervisor::check_keeper(Clock::time_point now) {
+  const auto stat = read_stat(keeper_.pid);
+  if (!stat || (stat->state != 'T' && stat->state != 't')) return;
+  if (keeper_stops_ == 0 || seconds_between(keeper_first_stopped_at_, now) > kStopsWithinSeconds) {
+    keeper_first_stopped_at_ = now;
+    keeper_stops_ = 0;
+    options_.say("its keeper was stopped: it is told to go on");
+  }
+  const auto keeper = ProcessRef::open(*stat);
+  ending_.keeper_given_up = ++keeper_stops_ > kMostStops;
+  if (keeper) keeper->signal(ending_.keeper_given_up ? SIGKILL : SIGCONT);
+}
+
+void Supervisor::wait_for_keeper() {
+  int status = 0;
+  while (keeper_.pid > 0) {
+    const pid_t pid = waitpid(keeper_.pid, &status, WUNTRACED);
+    if (pid < 0 && errno == EINTR) continue;
+    if (pid < 0 || !WIFSTOPPED(status)) break;
+    kill(keeper_.pid, SIGCONT);  // our child, not yet waited for: nobody else has its pid
+  }
+  keeper_.pid = 0;
 }
 
 // The keeper was killed. We are a subreaper, so that its children are ours now.
 void Supervisor::take_over() {
   ending_.keeper_lost = true;
-  options_.say("its keeper was killed: ending the command");
+  options_.say(ending_.keeper_given_up
+                   ? "its keeper was stopped again and again: ending the command"
+                   : "its keeper was killed: ending the command");
   tree_.root = getpid();
+  tree_.others = others_.all();
   TreeWatch watch({.tree = tree_,
                    .leader = leader_ended_ ? 0 : leader_,
                    .grace_seconds = options_.grace_seconds,
                    .report = [this](const Report& report) { handle(report); },
                    .drain = [this] { output_.drain(); },
-                   .drain_fd = output_.drain_fd()});
+                   .drain_fd = output_.drain_fd(),
+                   .others = others_.possible() ? &others_ : nullptr});
   watch.run();
+  keeper_.pid = 0;
 }
 
 void Supervisor::finish() {
@@ -343,9 +417,11 @@ void Supervisor::finish() {
   remove_group(groups_.memory_folder);
   remove_record(state_, run_);
   keeper_.socket = Fd();
-  waitpid(keeper_.pid, nullptr, 0);  // fails where take_over() has done it
-  keeper_.pid = 0;
-  output_.finish_showing();
+  wait_for_keeper();
+  if (const uint64_t hidden = output_.finish_showing(); hidden > 0) {
+    options_.say(fmt::format("nobody reads its output: the last {} were not shown; they are in {}",
+                             format_bytes(hidden), options_.log->string()));
+  }
   ending_.output_tail = output_.tail(kTailBytes);
   terminal_.restore();
 }

@@ -25,9 +25,10 @@ constexpr int kDeepest = 10'000;
 // A list of processes is not of one moment: while it was read, a member may have ended and its pid
 // become a stranger's, whose child then seems to be ours. So, with a pidfd in hand, the way up is
 // walked once more. Nobody is older than its parent.
-bool descends_from(ProcessStat stat, pid_t root) {
+bool is_below_root(const Tree& tree, ProcessStat stat) {
   for (int depth = 0; depth < kDeepest; ++depth) {
-    if (stat.parent == root) return true;
+    if (tree.others.contains({stat.pid, stat.start_ticks})) return false;
+    if (stat.parent == tree.root) return true;
     auto parent = read_stat(stat.parent);
     if (!parent || parent->start_ticks > stat.start_ticks) return false;
     stat = std::move(*parent);
@@ -41,7 +42,7 @@ void signal_each(const Tree& tree, const std::vector<ProcessStat>& processes,
     const auto process = ProcessRef::open(stat);
     if (!process) continue;
     const auto now = read_stat(stat.pid);
-    const bool ours = (now && descends_from(*now, tree.root)) ||
+    const bool ours = (now && is_below_root(tree, *now)) ||
                       (!tree.group.empty() && in_group(stat.pid, tree.group));
     if (!ours) continue;
     for (const int number : signals) process->signal(number);
@@ -71,7 +72,8 @@ std::string describe_thread(const fs::path& folder) {
 
 }  // namespace
 
-std::vector<ProcessStat> descendants(const std::vector<ProcessStat>& all, pid_t root) {
+std::vector<ProcessStat> descendants(const std::vector<ProcessStat>& all, pid_t root,
+                                     const ProcessSet& others) {
   std::unordered_map<pid_t, std::vector<const ProcessStat*>> children;
   for (const ProcessStat& stat : all) children[stat.parent].push_back(&stat);
   std::vector<ProcessStat> found;
@@ -81,7 +83,7 @@ std::vector<ProcessStat> descendants(const std::vector<ProcessStat>& all, pid_t 
     todo.pop_back();
     if (below.empty()) continue;
     for (const ProcessStat* child : below.mapped()) {
-      if (child->pid == root) continue;
+      if (child->pid == root || others.contains({child->pid, child->start_ticks})) continue;
       found.push_back(*child);
       todo.push_back(child->pid);
     }
@@ -90,7 +92,7 @@ std::vector<ProcessStat> descendants(const std::vector<ProcessStat>& all, pid_t 
 }
 
 std::vector<ProcessStat> members(const Tree& tree) {
-  std::vector<ProcessStat> found = descendants(all_processes(), tree.root);
+  std::vector<ProcessStat> found = descendants(all_processes(), tree.root, tree.others);
   std::unordered_set<pid_t> known;
   for (const ProcessStat& stat : found) known.insert(stat.pid);
   if (!tree.group.empty()) {
@@ -138,7 +140,7 @@ std::string describe_stuck(const Tree& tree) {
     text += fmt::format("  process {} {} {}\n", stat.pid, stat.state, command_line(stat.pid));
     std::error_code ignored;
     for (const auto& thread :
-         fs::directory_iterator(fmt::format("/proc/{}/task", stat.pid), ignored)) {
+         fs::directory_iterator(fmt::format("{}/{}/task", proc_folder(), stat.pid), ignored)) {
       if (++shown > kMostThreadsShown) return text + "  and more\n";
       text += describe_thread(thread.path());
     }

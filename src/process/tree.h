@@ -4,14 +4,20 @@
 #include <sys/types.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "process/level.h"
 #include "process/proc_stat.h"
 
 namespace plimsoll::process {
+
+// By pid and start time.
+using ProcessSet = std::set<std::pair<pid_t, uint64_t>>;
 
 // Everything below `root`, and everything in `group`. `root` must be a subreaper for the former to
 // be complete: whoever loses its parent then becomes its child, and it has children as long as
@@ -21,10 +27,13 @@ struct Tree {
   std::filesystem::path group;  // for cgroup2 and freezer
   pid_t root = 0;               // not a member itself
   pid_t init = 0;               // first process of a pid_namespace; ours, so no member either
+  ProcessSet others = {};       // below `root`, but they and all below them are not members
 };
 
-// Of `all`, those whose parents lead up to `root`, without it.
-std::vector<ProcessStat> descendants(const std::vector<ProcessStat>& all, pid_t root);
+// Of `all`, those whose parents lead up to `root`, without it, and without `others` and all below
+// them.
+std::vector<ProcessStat> descendants(const std::vector<ProcessStat>& all, pid_t root,
+                                     const ProcessSet& others = {});
 
 // Those alive now.
 std::vector<ProcessStat> members(const Tree& tree);

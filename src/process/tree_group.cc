@@ -2,10 +2,14 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/magic.h>
 #include <sys/utsname.h>
+#include <sys/vfs.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -29,6 +33,8 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kFreezePatience{500};
 constexpr milliseconds kRemovePatience{2000};
+// A name for an extended attribute: one that users may set, and one for root alone.
+constexpr std::array kMarks = {"user.plimsoll", "trusted.plimsoll"};
 
 bool has_word(const std::string& text, const std::string& word) {
   std::istringstream words(text);
@@ -74,6 +80,12 @@ fs::path unified_folder(const std::vector<CgroupLevel>& levels) {
     if (!memory::cgroup_limits(level).empty()) break;
   }
   return levels.front().folder;
+}
+
+bool is_control_group(const fs::path& folder) {
+  struct statfs system = {};
+  return statfs(folder.c_str(), &system) == 0 &&
+         (system.f_type == CGROUP_SUPER_MAGIC || system.f_type == CGROUP2_SUPER_MAGIC);
 }
 
 // Calls `done` until it says true; false where it did not in time.
@@ -165,6 +177,30 @@ void make_group(const fs::path& folder) {
     fail(ErrorKind::refused, "cannot make the control group {}: {}", folder.string(),
          error.message());
   }
+  const std::string name = folder.filename().string();
+  for (const char* mark : kMarks) {
+    if (setxattr(folder.c_str(), mark, name.data(), name.size(), 0) == 0) return;
+  }
+}
+
+bool is_made_by_us(const fs::path& folder) {
+  const std::string name = folder.filename().string();
+  std::string value(name.size() + 1, '\0');
+  for (const char* mark : kMarks) {
+    const ssize_t size = lgetxattr(folder.c_str(), mark, value.data(), value.size());
+    if (size == static_cast<ssize_t>(name.size()) && value.starts_with(name)) {
+      return is_control_group(folder);
+    }
+  }
+  return false;
+}
+
+bool could_be_group_of(const std::string& run, const fs::path& folder) {
+  if (!folder.is_absolute() || folder != folder.lexically_normal()) return false;
+  if (folder.filename() != kGroupPrefix + run) return false;
+  std::error_code ignored;
+  if (!fs::exists(folder.parent_path(), ignored)) return true;
+  return is_control_group(folder.parent_path()) && !fs::is_symlink(folder, ignored);
 }
 
 void add_to_group(const fs::path& folder, pid_t pid) {
@@ -192,7 +228,7 @@ std::vector<pid_t> group_members(const fs::path& folder) {
 }
 
 bool in_group(pid_t pid, const fs::path& folder) {
-  const auto groups = read_text(fmt::format("/proc/{}/cgroup", pid)).value_or("");
+  const auto groups = read_text(fmt::format("{}/{}/cgroup", proc_folder(), pid)).value_or("");
   const std::string name = "/" + folder.filename().string();
   return groups.find(name + "\n") != std::string::npos ||
          groups.find(name + "/") != std::string::npos;

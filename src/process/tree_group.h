@@ -47,8 +47,16 @@ struct GroupPlan {
 GroupPlan plan_groups(const memory::Host& host, const std::string& run, Level level,
                       bool limits_memory);
 
-// Throws Error{refused} with the folder.
+// Leaves a mark on it, by which a later plimsoll knows that it is ours. Throws Error{refused} with
+// the folder.
 void make_group(const std::filesystem::path& folder);
+
+// Whether it is a control group, and carries that mark.
+bool is_made_by_us(const std::filesystem::path& folder);
+
+// Whether a group of this name could be one of the run: in a file system of control groups, and of
+// our naming. One that is not there could.
+bool could_be_group_of(const std::string& run, const std::filesystem::path& folder);
 void add_to_group(const std::filesystem::path& folder, pid_t pid);
 
 // One line into one of the kernel's files; false, with errno set, where the kernel refuses it.

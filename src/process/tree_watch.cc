@@ -2,7 +2,6 @@
 
 #include <poll.h>
 #include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,6 +13,7 @@
 #include <utility>
 
 #include "base/units.h"
+#include "process/signal_inbox.h"
 
 namespace plimsoll::process {
 namespace {
@@ -21,13 +21,8 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kLongestKillPause{200};
-
-Fd open_child_signals() {
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, SIGCHLD);
-  return Fd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-}
+constexpr milliseconds kLookPause{20};
+constexpr int kEmptyLooks = 3;  // a list of processes is not of one moment
 
 double seconds_of(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
@@ -58,7 +53,8 @@ int TreeWatch::next_wake_ms() const {
     case Phase::empty:
       return -1;
     case Phase::asked: {
-      const auto left = std::chrono::ceil<milliseconds>(kill_at_ - Clock::now());
+      auto left = std::chrono::ceil<milliseconds>(kill_at_ - Clock::now());
+      if (options_.others != nullptr) left = std::min(left, kLookPause);
       return static_cast<int>(std::max<int64_t>(left.count(), 0));
     }
     case Phase::killing:
@@ -75,11 +71,7 @@ void TreeWatch::wait_for_events() {
                                    {.fd = options_.init_reports_fd, .events = POLLIN},
                                    {.fd = options_.drain_fd, .events = POLLIN}}};
   poll(events.data(), events.size(), next_wake_ms());
-  if (events[1].revents != 0) {
-    signalfd_siginfo ignored = {};
-    while (read(child_signals_.get(), &ignored, sizeof ignored) > 0) {
-    }
-  }
+  if (events[1].revents != 0) read_child_signals(child_signals_);
   if (events[2].revents != 0) take_exec_failure();
   if (events[3].revents != 0) take_init_report();
   if ((events[4].revents & POLLIN) != 0) {
@@ -145,11 +137,18 @@ void TreeWatch::reap() {
     int status = 0;
     rusage usage = {};
     const pid_t pid = wait4(-1, &status, WNOHANG, &usage);
-    if (pid == 0) return;
+    if (pid == 0) {
+      if (only_others_left()) phase_ = Phase::empty;
+      return;
+    }
     if (pid < 0 && errno == EINTR) continue;
     if (pid < 0) {  // no children: nobody lives, since whoever loses its parent becomes our child
       phase_ = Phase::empty;
       return;
+    }
+    if (std::ranges::any_of(options_.tree.others,
+                            [pid](const auto& other) { return other.first == pid; })) {
+      continue;
     }
     largest_resident_bytes_ =
         std::max(largest_resident_bytes_, static_cast<uint64_t>(usage.ru_maxrss) * kKiB);
@@ -160,6 +159,14 @@ void TreeWatch::reap() {
       if (!leader_known_ended_) leader_ended(status);
     }
   }
+}
+
+bool TreeWatch::only_others_left() {
+  if (options_.others == nullptr) return false;
+  options_.others->look_below();
+  options_.tree.others = options_.others->all();
+  empty_looks_ = members(options_.tree).empty() ? empty_looks_ + 1 : 0;
+  return empty_looks_ >= kEmptyLooks;
 }
 
 void TreeWatch::leader_ended(int wait_status) {

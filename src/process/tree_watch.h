@@ -12,6 +12,7 @@
 
 #include "base/fd.h"
 #include "process/keeper_messages.h"
+#include "process/other_children.h"
 #include "process/process_ref.h"
 #include "process/tree.h"
 
@@ -28,6 +29,7 @@ struct TreeWatchOptions {
   std::function<void(const Report&)> report;  // may be called until run() returns
   std::function<void()> drain;  // called when `drain_fd` has something, and before `empty`
   int drain_fd = -1;
+  OtherChildren* others = nullptr;  // where the root may have children besides the tree
 };
 
 class TreeWatch {
@@ -51,6 +53,7 @@ class TreeWatch {
   void begin_ending(int first_signal);
   void kill_again();
   void report_empty();
+  bool only_others_left();
 
   TreeWatchOptions options_;
   Fd child_signals_;
@@ -59,6 +62,7 @@ class TreeWatch {
   bool leader_known_ended_ = false;
   Clock::time_point kill_at_;
   std::chrono::milliseconds kill_pause_{1};
+  int empty_looks_ = 0;  // in a row, where others keep the root from running out of children
   uint64_t leftovers_ = 0;
   uint64_t largest_resident_bytes_ = 0;
   double cpu_seconds_ = 0;

@@ -37,6 +37,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     experiment_json({}, result, {result.last});
   });
   only_errors([&] { describe(energy::baseline_from(text, "idle_baseline.json")); });
-  only_errors([&] { process::record_from(text, "run.json"); });
+  only_errors([&] { process::record_from(text, "run.json", {}); });
   return 0;
 }

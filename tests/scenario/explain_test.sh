@@ -14,6 +14,23 @@ run plimsoll explain 0:9
 expect 0 "0:9: the command was ended by SIGKILL"
 run plimsoll explain 0:125
 expect 0 "Slurm's mark for a job that ran out of memory"
+run plimsoll explain OUT_OF_MEMORY
+expect 0 "OUT_OF_MEMORY: the job ran out of memory" "1. " "--mem" "try: "
+for state in BOOT_FAIL CANCELLED COMPLETED DEADLINE FAILED NODE_FAIL OUT_OF_MEMORY PENDING PREEMPTED RUNNING REQUEUED \
+  RESIZING REVOKED SUSPENDED TIMEOUT; do
+  run plimsoll explain $state
+  expect 0 "$state: the job" "1. " "try: "
+done
+run plimsoll explain CANCELLED by 1000
+expect 0 "CANCELLED by 1000: the job was cancelled" "scancel"
+run plimsoll explain OOM
+expect 0 "OOM = OUT_OF_MEMORY: the job ran out of memory"
+run plimsoll explain OUT_OF_ME+
+expect 0 "OUT_OF_ME+ = OUT_OF_MEMORY"
+run plimsoll explain OUT_OF_MEMROY
+expect 2 "did you mean OUT_OF_MEMORY?"
+run plimsoll explain SIGKIL
+expect 2 "did you mean SIGKILL?"
 run plimsoll explain -- -9
 expect 0 "SIGKILL"
 plimsoll explain 137 --json >json
@@ -51,7 +68,7 @@ run plimsoll explain --last
 expect 3 "is no result of plimsoll exec"
 
 run plimsoll explain
-expect 2 "give an exit code, a log or --last"
+expect 2 "give an exit code, a state of a Slurm job, a log or --last"
 run plimsoll explain nonsense
 expect 2 "neither a file nor an exit code"
 run plimsoll explain 300

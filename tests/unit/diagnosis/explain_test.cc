@@ -4,6 +4,8 @@
 
 #include <csignal>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/units.h"
 #include "diagnosis/last_run.h"
@@ -48,6 +50,48 @@ TEST(ParseCode, RefusesWhatIsNone) {
   for (const char* text : {"", "x", "256", "1:", ":", "1:x", "1.5", "-100", "run.log", "0x9"}) {
     EXPECT_FALSE(parse_code(text)) << text;
   }
+}
+
+TEST(ParseCode, KnowsTheStatesOfASlurmJob) {
+  const std::vector<std::pair<std::string, std::string>> states = {
+      {"BF", "BOOT_FAIL"},     {"CA", "CANCELLED"},    {"CD", "COMPLETED"},
+      {"CF", "CONFIGURING"},   {"CG", "COMPLETING"},   {"DL", "DEADLINE"},
+      {"F", "FAILED"},         {"NF", "NODE_FAIL"},    {"OOM", "OUT_OF_MEMORY"},
+      {"PD", "PENDING"},       {"PR", "PREEMPTED"},    {"R", "RUNNING"},
+      {"RD", "RESV_DEL_HOLD"}, {"RF", "REQUEUE_FED"},  {"RH", "REQUEUE_HOLD"},
+      {"RQ", "REQUEUED"},      {"RS", "RESIZING"},     {"RV", "REVOKED"},
+      {"SI", "SIGNALING"},     {"SE", "SPECIAL_EXIT"}, {"SO", "STAGE_OUT"},
+      {"ST", "STOPPED"},       {"S", "SUSPENDED"},     {"TO", "TIMEOUT"}};
+  for (const auto& [brief, name] : states) {
+    ASSERT_TRUE(parse_code(brief)) << brief;
+    EXPECT_EQ(parse_code(brief)->state->name, name);
+    EXPECT_EQ(parse_code(name)->state->name, name);
+  }
+  EXPECT_EQ(parse_code("cancelled by 1000")->state->name, "CANCELLED");
+  EXPECT_EQ(parse_code("CANCELLED+")->state->name, "CANCELLED");
+  EXPECT_EQ(parse_code("OUT_OF_ME+")->state->name, "OUT_OF_MEMORY");
+  EXPECT_FALSE(parse_code("RE+")) << "several begin so";
+  EXPECT_FALSE(parse_code("COMPLET+")) << "COMPLETED or COMPLETING";
+  EXPECT_FALSE(parse_code("CANCELLED by"));
+}
+
+TEST(ParseCode, FindsTheWordThatWasMeant) {
+  EXPECT_EQ(nearest_code("OUT_OF_MEMROY"), "OUT_OF_MEMORY");
+  EXPECT_EQ(nearest_code("time_out"), "TIMEOUT");
+  EXPECT_EQ(nearest_code("CANCELED"), "CANCELLED");
+  EXPECT_EQ(nearest_code("SIGKIL"), "SIGKILL");
+  EXPECT_FALSE(nearest_code("banana"));
+}
+
+TEST(Explain, HasACauseAndARemedyForEveryStateOfASlurmJob) {
+  for (const std::string& name : slurm_state_names()) {
+    const auto explanation = explain(parse_code(name).value(), calm());
+    ASSERT_FALSE(explanation.causes.empty()) << name;
+    EXPECT_TRUE(starts_with(explanation.headline, name + ": the job ")) << explanation.headline;
+    for (const LikelyCause& cause : explanation.causes) EXPECT_NE(cause.next_step, "") << name;
+  }
+  EXPECT_TRUE(starts_with(explain(parse_code("OOM").value(), calm()).headline,
+                          "OOM = OUT_OF_MEMORY: the job "));
 }
 
 TEST(Explain, HasCausesForEveryCode) {

@@ -227,6 +227,10 @@ TEST(Judge, SaysThatTheKeeperWasKilled) {
   Evidence evidence = ended(Signaled{SIGKILL});
   evidence.ending.keeper_lost = true;
   EXPECT_NE(judge(evidence).headline.find("plimsoll's keeper"), std::string::npos);
+  evidence.ending.keeper_given_up = true;
+  EXPECT_NE(judge(evidence).headline.find("was stopped again and again"), std::string::npos);
+  evidence.ending.cut = process::Cut::timeout;
+  EXPECT_EQ(judge(evidence).cause, Cause::timed_out) << "it was lost while the tree was ended";
 }
 
 TEST(Judge, TellsAMissingCommandFromOneThatMayNotRun) {

@@ -32,7 +32,10 @@ void end_and_reap(pid_t pid) {
 }
 
 ProcessId id_of(pid_t pid) {
-  return {.boot = boot_id(), .pid = pid, .start_ticks = read_stat(pid)->start_ticks};
+  return {.boot = boot_id(),
+          .pid = pid,
+          .start_ticks = read_stat(pid)->start_ticks,
+          .pid_namespace = pid_namespace()};
 }
 
 TEST(ProcessRef, SignalsTheProcessItWasOpenedFor) {
@@ -56,10 +59,22 @@ TEST(ProcessRef, IsNotOpenedForAnotherStartOrAnotherBoot) {
   ProcessId other_boot = id_of(pid);
   other_boot.boot = "another";
   EXPECT_FALSE(ProcessRef::open(other_boot));
-  EXPECT_TRUE(is_running(id_of(pid)));
+  EXPECT_EQ(presence_of(other_boot), Presence::ended);
+  EXPECT_EQ(presence_of(id_of(pid)), Presence::running);
   const ProcessId id = id_of(pid);
   end_and_reap(pid);
-  EXPECT_FALSE(is_running(id));
+  EXPECT_EQ(presence_of(id), Presence::ended);
+}
+
+TEST(ProcessRef, DoesNotJudgeAPidOfAnotherNamespace) {
+  const pid_t pid = start_sleeper();
+  ProcessId other_namespace = id_of(pid);
+  other_namespace.pid_namespace += 1;
+  EXPECT_FALSE(ProcessRef::open(other_namespace));
+  EXPECT_EQ(presence_of(other_namespace), Presence::elsewhere);
+  other_namespace.boot = "another";
+  EXPECT_EQ(presence_of(other_namespace), Presence::ended) << "no namespace outlives its kernel";
+  end_and_reap(pid);
 }
 
 // Runs `body` as the first process of a new pid namespace with a /proc of its own, where it can say
@@ -100,7 +115,7 @@ TEST(ProcessRef, NeverTakesAStrangerWithARecycledPidForTheOneItKnew) {
     if (stranger != pid) return 77;
     if (ProcessRef::open(known)) return 1;  // by the name
     if (held->signal(SIGKILL)) return 2;    // by the handle that was held meanwhile
-    if (is_running(known)) return 3;
+    if (presence_of(known) != Presence::ended) return 3;
     usleep(20'000);
     return kill(stranger, 0) == 0 && read_stat(stranger)->alive() ? 0 : 4;
   });

@@ -89,6 +89,44 @@ TEST_P(Supervisor, EndsItAfterTheTimeout) {
   EXPECT_LT(ending.seconds, 5);
 }
 
+TEST_P(Supervisor, GoesOnWhenTheCommandStopsItsKeeper) {
+  EXPECT_EQ(exit_code(run("kill -STOP $PPID; exit 6")), 6);
+  RunOptions slow = options("kill -STOP $PPID; sleep 50");
+  slow.timeout_seconds = 0.2;
+  EXPECT_EQ(exit_code(run_supervised(slow)), kExitTimeout);
+  EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "it has children left";
+}
+
+TEST_P(Supervisor, EndsACommandThatStopsItsKeeperAgainAndAgain) {
+  if (GetParam() == Level::pid_namespace) GTEST_SKIP() << "it cannot see its keeper";
+  const Ending ending = run("trap '' TERM; while kill -STOP $PPID; do :; done; sleep 50");
+  EXPECT_TRUE(ending.keeper_given_up);
+  EXPECT_EQ(exit_code(ending), 137);
+  EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "it has children left";
+}
+
+// Children that this process had before the run, as after `sh -c 'server & exec plimsoll ...'`.
+TEST_P(Supervisor, WaitsForChildrenOfOthersAndDoesNotEndThem) {
+  const pid_t ended = fork();
+  if (ended == 0) _exit(0);
+  const pid_t server = fork();
+  if (server == 0) {
+    alarm(60);
+    for (;;) pause();
+  }
+  EXPECT_EQ(exit_code(run("exit 3")), 3);
+  EXPECT_EQ(waitpid(ended, nullptr, WNOHANG), -1) << "it was not waited for";
+  EXPECT_EQ(waitpid(server, nullptr, WNOHANG), 0) << "it was ended";
+  if (GetParam() != Level::pid_namespace) {  // from inside one the keeper cannot be seen
+    const Ending ending = run("setsid sleep 50 & kill -KILL $PPID; sleep 50");
+    EXPECT_TRUE(ending.keeper_lost);
+    EXPECT_EQ(waitpid(server, nullptr, WNOHANG), 0) << "it was ended with the keeper's tree";
+  }
+  kill(server, SIGKILL);
+  EXPECT_EQ(waitpid(server, nullptr, 0), server);
+  EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "something of the tree is left";
+}
+
 TEST_P(Supervisor, LeavesTimeToEndInAnOrderlyWay) {
   RunOptions slow = options("trap 'echo saved; exit 5' TERM; while :; do sleep 0.05; done");
   slow.timeout_seconds = 0.2;

@@ -28,6 +28,14 @@ TEST(Tree, DescendantsAreAllBelowAndNobodyElse) {
   EXPECT_EQ(pids(descendants(all, 99)), std::set<pid_t>{});
 }
 
+TEST(Tree, OthersAndAllBelowThemAreNotDescendants) {
+  const std::vector<ProcessStat> all = {process(5, 1), process(6, 5), process(7, 6), process(8, 5),
+                                        process(9, 8)};
+  EXPECT_EQ(pids(descendants(all, 5, {{6, 0}})), (std::set<pid_t>{8, 9}));
+  EXPECT_EQ(pids(descendants(all, 5, {{6, 1}})), (std::set<pid_t>{6, 7, 8, 9}))
+      << "another process has that pid by now";
+}
+
 TEST(Tree, DescendantsOfAListThatContradictsItselfEnd) {
   // Read while pids changed hands: two that are each other's parent.
   const std::vector<ProcessStat> all = {process(5, 6), process(6, 5), process(7, 7)};

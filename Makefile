@@ -1,48 +1,77 @@
 # Two commands for users, `make demo` and `make test`; each sets up what it needs. The rest is for
 # developers (CONTRIBUTING.md).
-.PHONY: demo test build setup check-asan check-tsan bench tidy format clean
+.PHONY: program demo test build setup install fuzz check-all check-asan check-tsan check-limits bench tidy format clean
 
 JOBS ?= $(shell nproc)
+export JOBS
+BUILD ?= build/release
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 300
 
-build: setup
-	cmake --preset release
-	cmake --build --preset release -j $(JOBS)
+# The program with its training library, and nothing else.
+program:
+	scripts/build_program.sh
 
-demo: build
+demo: program
 	scripts/demo.sh
+
+# The program and all tests.
+build:
+	scripts/build_program.sh test
+	cmake --build --preset release -j $(JOBS)
 
 test: build
 	cmake --preset fuzz
 	cmake --build --preset fuzz -j $(JOBS)
-	ctest --test-dir build/release --output-on-failure -j $(JOBS)
+	ctest --test-dir build/release --no-tests=error --output-on-failure -j $(JOBS)
 
 # Installs what is missing; asks nothing.
 setup:
 	scripts/setup.sh
 
+# Into $(DESTDIR)$(PREFIX): bin, lib/plimsoll, shell completion and the documentation.
+install: $(BUILD)/plimsoll
+	DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(PREFIX)"
+$(BUILD)/plimsoll:
+	scripts/build_program.sh
+
+# What takes too long for `make test`: sanitizers, long fuzzing, every limit at full size.
+check-all: test check-asan check-tsan tidy fuzz check-limits
+
 # The unit tests under sanitizers: memory and undefined behaviour, then threads.
 check-asan: setup
 	cmake --preset asan
 	cmake --build --preset asan -j $(JOBS)
-	ctest --test-dir build/asan --output-on-failure -j $(JOBS) -L unit
+	ctest --test-dir build/asan --no-tests=error --output-on-failure -j $(JOBS) -L unit
 
 check-tsan: setup
 	cmake --preset tsan
 	cmake --build --preset tsan -j $(JOBS)
-	ctest --test-dir build/tsan --output-on-failure -j $(JOBS) -L unit
+	ctest --test-dir build/tsan --no-tests=error --output-on-failure -j $(JOBS) -L unit
+
+check-limits: program
+	scripts/check_limits.sh build/release/plimsoll
+
+# Every parser, for FUZZ_SECONDS each.
+fuzz: setup
+	cmake --preset fuzz
+	cmake --build --preset fuzz -j $(JOBS)
+	cd build/fuzz/tests/fuzz && ls *_fuzz | sed 's/_fuzz$$//' | \
+	  xargs -P $(JOBS) -I{} $(CURDIR)/scripts/fuzz.sh {} $(CURDIR)/build/fuzz $(FUZZ_SECONDS)
 
 # The import's inner loops; whole imports against the disk's own speed, at a tenth of papers100M; trainings against
 # the machine's, at a sixteenth. The scripts have --help for other sizes.
 bench: build
+	scripts/setup.sh bench
 	cmake --preset release -DPLIMSOLL_BENCH=ON
 	cmake --build --preset release -j $(JOBS)
 	build/release/bench/kernels
 	bench/import.sh
 	bench/train.sh
 
-# clang-tidy over everything, the rooms that `make test` leaves out for their time too: a quarter of an hour on two cores.
-tidy: build
-	scripts/check_tidy.sh build/release all
+# clang-tidy over everything.
+tidy: setup
+	scripts/check_tidy.sh
 
 format: setup
 	clang-format -i $$(git ls-files '*.h' '*.cc')

@@ -1,58 +1,102 @@
 #!/bin/sh
-# Installs the packages that building and testing need, where they are missing (Debian 12, Ubuntu 24.04).
-# Asks nothing; does nothing where everything is there.
+# setup.sh [LEVEL ...]: installs the packages of these levels that are missing (Debian 12, Ubuntu 24.04): `program`
+# and `training` for what users run, `test` and `bench` for developers; without a level the first three. Asks
+# nothing. `setup.sh --missing LEVEL ...` only prints what it would install.
 set -eu
 
-packages="
+program_packages="
   cmake ninja-build g++ pkg-config
   libcli11-dev libfmt-dev nlohmann-json3-dev zlib1g-dev libzip-dev libxxhash-dev liburing-dev libsqlite3-dev
   libre2-dev
-  libgtest-dev libgmock-dev
-  clang clang-format clang-tidy
-  libbenchmark-dev
 "
-# For training. Without them the rest is built; torch computes many times faster on OpenBLAS than on the plain BLAS
-# that would come with it. Python's torch is for the tests that open checkpoints with it.
-training_packages="libtorch-dev libopenblas0-pthread python3-torch"
+# Without them the rest is built. Torch computes many times faster on OpenBLAS than on the plain BLAS that would
+# come with it.
+training_packages="libtorch-dev libopenblas0-pthread"
+# Python's torch is for the tests that open checkpoints with it.
+test_packages="libgtest-dev libgmock-dev clang clang-format clang-tidy python3-torch"
+bench_packages="libbenchmark-dev"
+
+only_print=""
+if [ "${1:-}" = --missing ]; then
+  only_print=yes
+  shift
+fi
+[ $# -gt 0 ] || set -- program training test
+packages=""
+for level in "$@"; do
+  case $level in
+    program) packages="$packages $program_packages" ;;
+    training) packages="$packages $training_packages" ;;
+    test) packages="$packages $test_packages" ;;
+    bench) packages="$packages $bench_packages" ;;
+    *)
+      echo "setup: unknown level $level: program, training, test or bench" >&2
+      exit 2
+      ;;
+  esac
+done
 case "$(. /etc/os-release && echo "$ID")" in
   debian | ubuntu) ;;
   *)
-    echo "setup: not Debian or Ubuntu; install the equivalents of:$packages" >&2
+    [ -n "$only_print" ] || echo "setup: not Debian or Ubuntu; install the equivalents of: $packages" >&2
     exit 0
     ;;
 esac
+
 missing_of() {
   for package in "$@"; do
     dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || echo "$package"
   done
 }
 
+as_root() {
+  if [ "$(id -u)" -eq 0 ]; then
+    "$@"
+  else
+    sudo "$@"
+  fi
+}
+
+# install PACKAGE...: those of torch may be missing from a system; train and predict are left out then.
 install() {
   [ $# -gt 0 ] || return 0
-  as_root=""
-  if [ "$(id -u)" -ne 0 ]; then
-    command -v sudo >/dev/null || {
-      echo "setup: missing: $*; install them as root, or install sudo" >&2
-      exit 1
-    }
-    as_root="sudo"
+  if [ "$(id -u)" -ne 0 ] && ! command -v sudo >/dev/null; then
+    echo "setup: missing: $*; install them as root, or install sudo" >&2
+    exit 1
   fi
-  echo "setup: installing $*"
-  $as_root apt-get update -qq
-  $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" \
-    >/dev/null
+  as_root apt-get update -qq
+  there=""
+  for package in "$@"; do
+    case $package in
+      libtorch-dev | python3-torch)
+        apt-cache show "$package" >/dev/null 2>&1 || {
+          echo "setup: this system has no package $package; without libtorch, train and predict are left out" >&2
+          continue
+        }
+        ;;
+    esac
+    there="$there $package"
+  done
+  [ -n "$there" ] || return 0
+  echo "setup: installing$there"
+  # Another apt may be at work: wait for it.
+  # shellcheck disable=SC2086  # a list of words
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 install -y -qq \
+    --no-install-recommends $there >/dev/null
 }
 
 # shellcheck disable=SC2046,SC2086  # lists of words
+if [ -n "$only_print" ]; then
+  missing_of $packages
+  exit 0
+fi
+# shellcheck disable=SC2046,SC2086
 install $(missing_of $packages)
-for package in $(missing_of $training_packages); do
-  if apt-cache show "$package" >/dev/null 2>&1; then
-    install "$package"
-  else
-    echo "setup: this system has no package $package; without libtorch, train and predict are left out" >&2
-  fi
-done
-# libFuzzer and the sanitizers of clang come in a package that is named after clang's version.
-version=$(clang --version | sed -n 's/.*version \([0-9]*\)\..*/\1/p')
-# shellcheck disable=SC2046
-install $(missing_of "libclang-rt-$version-dev")
+case " $* " in
+  *" test "*)
+    # libFuzzer and the sanitizers of clang come in a package that is named after clang's version.
+    version=$(clang --version | sed -n 's/.*version \([0-9]*\)\..*/\1/p')
+    # shellcheck disable=SC2046
+    install $(missing_of "libclang-rt-$version-dev")
+    ;;
+esac

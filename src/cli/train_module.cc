@@ -12,11 +12,20 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kLibrary = "libplimsoll_train.so";
-constexpr const char* kRemedy = "install libtorch (Debian: libtorch-dev) and build again";
+constexpr const char* kRemedy = "install the libtorch that it was built with, or build again";
+#ifdef PLIMSOLL_WITH_LIBTORCH
+constexpr bool kBuiltWithLibtorch = true;
+#else
+constexpr bool kBuiltWithLibtorch = false;
+#endif
 
-const char* last_error() {
+// What the loader says, without the path that it begins with where the library itself is at fault.
+std::string last_error(const fs::path& library) {
   const char* text = ::dlerror();
-  return text == nullptr ? "no reason given" : text;
+  std::string reason = text == nullptr ? "no reason given" : text;
+  const std::string opening = library.string() + ": ";
+  if (reason.starts_with(opening)) reason.erase(0, opening.size());
+  return reason;
 }
 
 fs::path find_library() {
@@ -27,10 +36,7 @@ fs::path find_library() {
     return fs::exists(place, unreadable);
   });
   if (found == places.end()) {
-    fail(ErrorKind::io,
-         "this plimsoll was built without libtorch and cannot train: there is no {} beside {} nor "
-         "in {}; {}",
-         kLibrary, program.string(), places.back().parent_path().string(), kRemedy);
+    fail(ErrorKind::io, "{}", without_train_library(program, kBuiltWithLibtorch));
   }
   return *found;
 }
@@ -42,18 +48,34 @@ std::vector<fs::path> train_library_places(const fs::path& program) {
   return {folder / kLibrary, folder.parent_path() / "lib" / "plimsoll" / kLibrary};
 }
 
+std::string without_train_library(const fs::path& program, bool built_with_libtorch) {
+  if (!built_with_libtorch) {
+    return fmt::format(
+        "{} was built without libtorch and cannot train; install libtorch (Debian: libtorch-dev) "
+        "and build again",
+        program.string());
+  }
+  const auto places = train_library_places(program);
+  return fmt::format(
+      "the training library is missing: there is neither {} nor {}; copy {} from the folder where "
+      "plimsoll was built, or install both with make install",
+      places.front().string(), places.back().string(), kLibrary);
+}
+
 void check_train_library() { find_library(); }
 
 const train::Module& load_train_module() {
   const fs::path path = find_library();
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
-    fail(ErrorKind::io, "the training library does not load: {}; {}", last_error(), kRemedy);
+    fail(ErrorKind::io, "the training library {} does not load: {}; {}", path.string(),
+         last_error(path), kRemedy);
   }
   // POSIX has dlsym return functions as void*.
   const auto entry = reinterpret_cast<train::EntryPoint>(::dlsym(library, train::kEntryPoint));
   if (entry == nullptr) {
-    fail(ErrorKind::io, "{} is not of this program: {}; {}", path.string(), last_error(), kRemedy);
+    fail(ErrorKind::io, "{} is not the training library of this program: {}; {}", path.string(),
+         last_error(path), kRemedy);
   }
   return *entry();
 }

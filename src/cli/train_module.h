@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <vector>
 
 #include "train/job.h"
@@ -11,6 +12,9 @@ namespace plimsoll::cli {
 
 // Where the library may lie for a program of this path, in the order of looking.
 std::vector<std::filesystem::path> train_library_places(const std::filesystem::path& program);
+
+// What to say where it lies in none of them.
+std::string without_train_library(const std::filesystem::path& program, bool built_with_libtorch);
 
 // Throws Error{io} where it lies in none of them: to know before hours of other work.
 void check_train_library();

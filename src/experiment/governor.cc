@@ -19,10 +19,10 @@ namespace plimsoll::experiment {
 namespace {
 
 namespace fs = std::filesystem;
-using Settings = std::map<fs::path, std::string>;
+using CpuSettings = std::map<fs::path, std::string>;
 
-Settings settings_now(const fs::path& cpus) {
-  Settings now;
+CpuSettings settings_now(const fs::path& cpus) {
+  CpuSettings now;
   std::error_code none;
   for (const auto& cpu : fs::directory_iterator(cpus, none)) {
     const fs::path file = cpu.path() / "cpufreq/scaling_governor";
@@ -38,7 +38,7 @@ bool write_text(const fs::path& file, const std::string& text) {
 }
 
 // Lives until the other end of `alive` is closed, which only the driver's end does.
-[[noreturn]] void guard(const Fd& alive, const Settings& before) {
+[[noreturn]] void guard(const Fd& alive, const CpuSettings& before) {
   setsid();
   sigset_t all;
   sigfillset(&all);
@@ -54,7 +54,7 @@ bool write_text(const fs::path& file, const std::string& text) {
 
 Governor::Governor(const std::string& name, const fs::path& cpus) {
   if (name.empty()) return;
-  const Settings before = settings_now(cpus);
+  const CpuSettings before = settings_now(cpus);
   if (before.empty()) {
     obstacle_ = fmt::format("the governor {} cannot be set: this machine has no cpufreq", name);
     return;

@@ -9,14 +9,14 @@
 namespace plimsoll::feature {
 namespace {
 
-uint64_t round_up(uint64_t bytes, uint64_t step) { return (bytes + step - 1) / step * step; }
+uint64_t round_up_bytes(uint64_t bytes, uint64_t step) { return (bytes + step - 1) / step * step; }
 
 }  // namespace
 
 // The row's sectors, at a place of the area that is a multiple of both their sizes.
 uint64_t RowSource::least_area_bytes(const RowShape& shape) {
   const uint64_t sector = io::kBlockBytes;
-  return 2 * std::lcm(shape.row_bytes, sector) + round_up(shape.row_bytes, sector) + sector;
+  return 2 * std::lcm(shape.row_bytes, sector) + round_up_bytes(shape.row_bytes, sector) + sector;
 }
 
 RowSource::RowSource(const kernel::Rows& rows, const NodeSet* set)

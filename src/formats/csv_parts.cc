@@ -17,7 +17,7 @@ namespace plimsoll::formats {
 namespace {
 
 constexpr size_t kTakenTextBytes = kMiB;
-constexpr size_t kPieceValues = 16 * kKiB;
+constexpr size_t kTextPieceValues = 16 * kKiB;
 
 std::string line_words(const std::filesystem::path& file, uint64_t line) {
   return fmt::format("{}, line {}", file.string(), line);
@@ -242,12 +242,12 @@ class CsvLabels final : public LabelReader {
   void read(const Source::LabelSink& sink) const override {
     CsvReader reader(open_text(file_));
     std::vector<int32_t> piece;
-    piece.reserve(kPieceValues);
+    piece.reserve(kTextPieceValues);
     uint64_t row = 0;
     while (const auto line = next_stated_line(reader, row, nodes_)) {
       piece.push_back(parse_label(reader.name(), *line));
       check_end(reader, ++row, nodes_);
-      if (piece.size() < kPieceValues) continue;
+      if (piece.size() < kTextPieceValues) continue;
       sink(piece);
       piece.clear();
     }

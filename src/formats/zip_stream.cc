@@ -14,16 +14,16 @@ namespace {
 struct CloseArchive {
   void operator()(zip_t* archive) const { ::zip_discard(archive); }
 };
-using Archive = std::unique_ptr<zip_t, CloseArchive>;
+using ReadArchive = std::unique_ptr<zip_t, CloseArchive>;
 
 struct CloseMember {
   void operator()(zip_file_t* member) const { ::zip_fclose(member); }
 };
 using Member = std::unique_ptr<zip_file_t, CloseMember>;
 
-Archive open_archive(const std::filesystem::path& path) {
+ReadArchive open_archive(const std::filesystem::path& path) {
   int code = ZIP_ER_OK;
-  Archive archive(::zip_open(path.c_str(), ZIP_RDONLY, &code));
+  ReadArchive archive(::zip_open(path.c_str(), ZIP_RDONLY, &code));
   if (archive) return archive;
   zip_error_t error;
   ::zip_error_init_with_code(&error, code);
@@ -115,7 +115,7 @@ class ZipMemberStream final : public ByteStream {
 
   Fd fd_;  // libzip keeps its own to itself; this one is for the broom
   CacheBroom broom_;
-  Archive archive_;
+  ReadArchive archive_;
   Member member_;  // after the archive: it ends first
 };
 

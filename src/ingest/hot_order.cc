@@ -20,7 +20,7 @@ namespace {
 // order, so the result does not depend on the number of threads. 2^20 leaves room for 10^13 visits
 // of one node.
 constexpr double kVisitUnits = 1048576.0;
-constexpr uint64_t kPieceBytes = kMiB;
+constexpr uint64_t kListPieceBytes = kMiB;
 constexpr size_t kPrefetchAhead = 16;
 
 // received[u] += given[v] over all lists v and their members u.
@@ -28,7 +28,7 @@ void pass_visits_on(const Lists& lists, std::span<const float> given, std::span<
                     const BuildContext& context) {
   std::atomic<size_t> next = 0;
   run_team(context.threads, [&](Team& team) {
-    memory::Buffer<std::byte> piece(context.ledger, "list pieces", kPieceBytes);
+    memory::Buffer<std::byte> piece(context.ledger, "list pieces", kListPieceBytes);
     for (size_t i = next++; i < lists.segments().size() && !team.stopping(); i = next++) {
       const Segment& segment = lists.segments()[i];
       throw_if_interrupted();

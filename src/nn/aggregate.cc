@@ -13,7 +13,7 @@
 namespace plimsoll::nn {
 namespace {
 
-constexpr int64_t kLeastRowsAThread = 256;
+constexpr int64_t kLeastReceiversAThread = 256;
 
 const uint32_t* whole_numbers(const at::Tensor& tensor) {
   return reinterpret_cast<const uint32_t*>(tensor.data_ptr<int32_t>());
@@ -50,7 +50,7 @@ at::Tensor sum_on_cpu(const at::Tensor& x, const Edges& edges) {
       .self_scale = floats_or_null(edges.self_scale),
       .self_count = static_cast<uint64_t>(edges.self_count),
       .out = out.data_ptr<float>()};
-  at::parallel_for(0, edges.receivers, kLeastRowsAThread, [&](int64_t first, int64_t last) {
+  at::parallel_for(0, edges.receivers, kLeastReceiversAThread, [&](int64_t first, int64_t last) {
     kernel::Aggregate part = task;
     part.first = static_cast<uint64_t>(first);
     part.last = static_cast<uint64_t>(last);

@@ -80,5 +80,19 @@ TEST(TrainLibrary, LiesBesideTheProgramOrInLib) {
                 {"/usr/bin/libplimsoll_train.so", "/usr/lib/plimsoll/libplimsoll_train.so"}));
 }
 
+TEST(TrainLibrary, IsNamedWithItsPlacesWhereTheFileIsMissing) {
+  const std::string text = without_train_library("/opt/bin/plimsoll", true);
+  EXPECT_NE(text.find("/opt/bin/libplimsoll_train.so"), std::string::npos) << text;
+  EXPECT_NE(text.find("/opt/lib/plimsoll/libplimsoll_train.so"), std::string::npos) << text;
+  EXPECT_EQ(text.find("built without"), std::string::npos) << text;
+}
+
+TEST(TrainLibrary, IsNotLookedForInAProgramThatWasBuiltWithoutLibtorch) {
+  const std::string text = without_train_library("/opt/bin/plimsoll", false);
+  EXPECT_NE(text.find("/opt/bin/plimsoll was built without libtorch"), std::string::npos) << text;
+  EXPECT_NE(text.find("libtorch-dev"), std::string::npos) << text;
+  EXPECT_EQ(text.find("libplimsoll_train.so"), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace plimsoll::cli

@@ -1,0 +1,51 @@
+#!/bin/sh
+# The training library: named where it is missing, with the loader's reason where it does not load, and found by an
+# installed program wherever that lies.
+. "$(dirname "$0")/lib.sh"
+build=$(dirname "$PLIMSOLL")
+library=$build/libplimsoll_train.so
+[ -e "$library" ] || skip "this program was built without libtorch"
+
+plimsoll synth --nodes 1000 --edges 5000 --classes 4 --features 8 --out a.plim --quiet
+mkdir -p apart/bin apart/lib/plimsoll
+cp "$PLIMSOLL" apart/bin
+train() {
+  rm -rf models
+  run "$1" train a.plim --epochs 1 --hidden 8 --fanout 2,2 --save-dir models
+}
+
+# The program alone.
+train apart/bin/plimsoll
+expect 6 "$WORK/apart/bin/libplimsoll_train.so" "$WORK/apart/lib/plimsoll/libplimsoll_train.so" "make install"
+grep -q "built without" output && fail "it was built with libtorch"
+[ ! -e models ] || fail "a run that cannot start made its folder"
+
+# With a file that is no library, and with one that is not this program's.
+head -c 200 /dev/zero >apart/lib/plimsoll/libplimsoll_train.so
+train apart/bin/plimsoll
+expect 6 "$WORK/apart/lib/plimsoll/libplimsoll_train.so does not load: invalid ELF header" "build again"
+cp "$(ldd "$PLIMSOLL" | awk '/libz\.so/ { print $3 }')" apart/lib/plimsoll/libplimsoll_train.so
+train apart/bin/plimsoll
+expect 6 "apart/lib/plimsoll/libplimsoll_train.so is not the training library of this program"
+
+# Together again.
+cp "$library" apart/lib/plimsoll
+train apart/bin/plimsoll
+expect 0 "Epoch 001"
+
+# Installed into a staging folder.
+command -v cmake >/dev/null || skip "no cmake to install with"
+run make -s -C "$TESTS/.." install BUILD="$build" DESTDIR="$WORK/stage" PREFIX=/opt/plimsoll
+expect 0
+for file in bin/plimsoll lib/plimsoll/libplimsoll_train.so share/bash-completion/completions/plimsoll \
+  share/zsh/site-functions/_plimsoll share/fish/vendor_completions.d/plimsoll.fish share/doc/plimsoll/README.md \
+  share/doc/plimsoll/docs/errors.md; do
+  [ -s "stage/opt/plimsoll/$file" ] || fail "$file is not installed"
+done
+bash -n stage/opt/plimsoll/share/bash-completion/completions/plimsoll || fail "the bash completion does not parse"
+train stage/opt/plimsoll/bin/plimsoll
+expect 0 "Epoch 001"
+# Through a link, as a package manager would make it.
+ln -s stage/opt/plimsoll/bin/plimsoll linked
+train ./linked
+expect 0 "Epoch 001"

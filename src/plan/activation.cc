@@ -40,32 +40,47 @@ struct LayerShape {
   bool first = false;
 };
 
+// While the gradient of a weight is made: the parts of the sum over all rows but the first, see
+// nn/product.cc.
+uint64_t gradient_parts(const LayerShape& shape, uint64_t rows) {
+  constexpr uint64_t kMostParts = 16;
+  constexpr uint64_t kLeastRows = 256;
+  const uint64_t parts = std::min(kMostParts, (rows + kLeastRows - 1) / kLeastRows);
+  return parts < 2 ? 0 : tensor(parts - 1, shape.in * shape.out);
+}
+
 LayerSize attention_size(const LayerShape& shape) {
   const uint64_t z = tensor(shape.sources, shape.out);
   const uint64_t weights = tensor(shape.edges + shape.destinations, shape.heads);
   const uint64_t own_scores = tensor(shape.destinations, shape.heads);
   const uint64_t out = tensor(shape.destinations, shape.out);
-  const uint64_t kept = z + weights + tensor(shape.sources, shape.heads) + own_scores + out;
-  // Gradients of the weights, of the scores and of z; then, all of what was kept being gone, that
-  // of the input.
+  const uint64_t kept = z + weights + tensor(shape.sources, shape.heads) + own_scores;
+  // Gradients of the weights, of the scores and of z; those of the matrix; then, all of what was
+  // kept being gone, that of the input.
+  const uint64_t matrix = kept + z + gradient_parts(shape, shape.sources);
   const uint64_t handed_on = shape.first ? 0 : z + tensor(shape.sources, shape.in);
-  return {
-      .out = out, .kept = kept, .backward = std::max(kept + weights + own_scores + z, handed_on)};
+  return {.out = out,
+          .kept = kept,
+          .backward = std::max({kept + weights + own_scores + z, matrix, handed_on})};
 }
 
 // gcn and sage sum before they multiply where that is less work; see nn::sum_first.
 LayerSize sums_size(const LayerShape& shape) {
   const uint64_t out = tensor(shape.destinations, shape.out);
-  if (shape.first) return {.out = out};  // its sums are made with the batch
+  const uint64_t parts = gradient_parts(shape, shape.destinations);
+  if (shape.first) return {.out = out, .backward = parts};  // its sums are made with the batch
   const uint64_t edges = shape.edges + shape.destinations;
   const uint64_t square = shape.in * shape.out;
   const bool sums_first =
       edges * shape.in + shape.destinations * square <= edges * shape.out + shape.sources * square;
   const uint64_t handed_on = tensor(shape.sources, shape.in);
   const uint64_t product = tensor(shape.sources, shape.out);
-  if (!sums_first) return {.out = out, .forward = product, .backward = product + handed_on};
+  if (!sums_first) {
+    const uint64_t most = std::max(gradient_parts(shape, shape.sources), handed_on);
+    return {.out = out, .forward = product, .backward = product + most};
+  }
   const uint64_t sums = tensor(shape.destinations, shape.in);
-  return {.out = out, .kept = sums, .backward = sums + handed_on};
+  return {.out = out, .kept = sums, .backward = sums + std::max(parts, handed_on)};
 }
 
 LayerSize size_of(ModelKind model, const LayerShape& shape) {
@@ -79,7 +94,8 @@ LayerSize size_of(ModelKind model, const LayerShape& shape) {
       break;
   }
   return {.out = tensor(shape.destinations, shape.out),
-          .backward = shape.first ? 0 : tensor(shape.destinations, shape.in)};
+          .backward = std::max(gradient_parts(shape, shape.destinations),
+                               shape.first ? 0 : tensor(shape.destinations, shape.in))};
 }
 
 LayerShape shape_of(const Work& work, size_t layer) {
@@ -118,7 +134,7 @@ uint64_t activation_bytes(const Work& work) {
     most = std::max(most, kept + layer.forward);
   }
   const uint64_t logits = layers.back().out;
-  most = std::max(most, kept + 3 * logits);  // the loss: shares, their gradient, the labels
+  most = std::max(most, kept + 2 * logits);  // the loss: its gradient, the labels
   const uint64_t from_the_loss = 2 * logits;
   uint64_t gradient = 0;  // of this layer's values; the last one's is the loss's
   for (size_t i = layers.size(); i-- > 0;) {

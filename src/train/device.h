@@ -1,4 +1,4 @@
-// Where and on how many threads torch computes.
+// Where torch computes.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -19,8 +19,5 @@ plan::Arrangement for_device(plan::Arrangement arrangement, const RunOptions& ru
 
 // The runtime's part of the limit.
 memory::Lease lease_runtime(memory::Ledger& ledger, c10::Device device);
-
-// For torch and for the BLAS below it, which keeps a count of its own.
-void set_computing_threads(unsigned threads);
 
 }  // namespace plimsoll::train

@@ -1,6 +1,5 @@
 #include "train/predict.h"
 
-#include <ATen/ops/argmax.h>
 #include <ATen/ops/from_blob.h>
 #include <fmt/format.h>
 
@@ -16,7 +15,9 @@
 #include "io/file.h"
 #include "io/load.h"
 #include "io/partial_file.h"
+#include "nn/loss.h"
 #include "nn/model.h"
+#include "nn/threads.h"
 #include "train/checkpoint.h"
 #include "train/data.h"
 #include "train/device.h"
@@ -113,7 +114,7 @@ void compute(const PredictJob& job, const Asked& asked, Inference& inference, ui
   inference.answer(questions, report, [&](const Answer& answer) {
     at::Tensor rows =
         job.output == Output::embeddings ? answer.outputs.embeddings : answer.outputs.logits;
-    if (job.output == Output::classes) rows = at::argmax(rows, 1);
+    if (job.output == Output::classes) rows = nn::largest_column(rows);
     rows = rows.to(at::kCPU).contiguous();
     const T* values = rows.data_ptr<T>();
     for (int64_t i = 0; i < rows.size(0); ++i) {
@@ -143,7 +144,7 @@ void predict(const PredictJob& job) {
   const memory::Lease runtime = lease_runtime(job.ledger, device);
   const recipe::Recipe& recipe = checkpoint.recipe;
   const plan::Arrangement arrangement = for_device(job.plan.arrangement, job.run, device);
-  set_computing_threads(arrangement.computing);
+  nn::set_computing_threads(arrangement.computing);
   const Data data =
       load_data(job.store, job.ledger,
                 {.arrangement = arrangement, .threads = job.run.threads, .quiet = job.run.quiet});

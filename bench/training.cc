@@ -2,7 +2,6 @@
 // holds the results.json of a gcn run on the store; printed are its stages and, measured here and
 // now, the sampler alone, the rate of matrix products of its shapes, of random rows and of plain
 // memory reads.
-#include <ATen/Parallel.h>
 #include <ATen/ops/mm.h>
 #include <ATen/ops/randn.h>
 #include <fmt/format.h>
@@ -25,9 +24,9 @@
 #include "feature/row_source.h"
 #include "graph/store.h"
 #include "memory/limit.h"
+#include "nn/threads.h"
 #include "recipe/recipe.h"
 #include "sample/sampler.h"
-#include "train/device.h"
 
 namespace plimsoll {
 namespace {
@@ -175,7 +174,7 @@ int run(int argc, char** argv) {
   const auto topology = sample::load_topology(store, ledger, {}, 2, ignore);
   const auto source = feature::load_rows(store, ledger, {}, 2, ignore);
   const auto splits = batch::load_splits(store, ledger);
-  train::set_computing_threads(1);
+  nn::set_computing_threads(1);
   if (!source.file().resident()) fail(ErrorKind::memory, "the features do not fit into memory");
   const io::LinedFile::Use use(source.file());
   kernel::Rows rows = source.shape();

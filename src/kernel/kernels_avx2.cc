@@ -1,4 +1,4 @@
-#include "kernel/kernels.h"
+#include "kernel/cpu_features.h"
 
 #if defined(__AVX2__) && defined(__F16C__)
 #include <immintrin.h>
@@ -27,10 +27,7 @@ struct Vector {
 
 namespace plimsoll::kernel {
 
-const Kernels* avx2_kernels() {
-  static constexpr Kernels kKernels = {"AVX2", gather, aggregate, relu_dropout};
-  return __builtin_cpu_supports("avx2") != 0 ? &kKernels : nullptr;
-}
+constinit const Build kAvx2Build = {kCompiledWith, {"AVX2", gather, aggregate, relu_dropout}};
 
 }  // namespace plimsoll::kernel
 
@@ -38,7 +35,7 @@ const Kernels* avx2_kernels() {
 
 namespace plimsoll::kernel {
 
-const Kernels* avx2_kernels() { return nullptr; }
+constinit const Build kAvx2Build = {};
 
 }  // namespace plimsoll::kernel
 

@@ -1,4 +1,4 @@
-#include "kernel/kernels.h"
+#include "kernel/cpu_features.h"
 
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__)
 #include <immintrin.h>
@@ -29,13 +29,7 @@ struct Vector {
 
 namespace plimsoll::kernel {
 
-const Kernels* avx512_kernels() {
-  static constexpr Kernels kKernels = {"AVX-512", gather, aggregate, relu_dropout};
-  const bool has = __builtin_cpu_supports("avx512f") != 0 &&
-                   __builtin_cpu_supports("avx512bw") != 0 &&
-                   __builtin_cpu_supports("avx512vl") != 0;
-  return has ? &kKernels : nullptr;
-}
+constinit const Build kAvx512Build = {kCompiledWith, {"AVX-512", gather, aggregate, relu_dropout}};
 
 }  // namespace plimsoll::kernel
 
@@ -43,7 +37,7 @@ const Kernels* avx512_kernels() {
 
 namespace plimsoll::kernel {
 
-const Kernels* avx512_kernels() { return nullptr; }
+constinit const Build kAvx512Build = {};
 
 }  // namespace plimsoll::kernel
 

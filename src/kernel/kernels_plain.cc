@@ -1,4 +1,4 @@
-#include "kernel/kernels.h"
+#include "kernel/cpu_features.h"
 
 namespace plimsoll::kernel {
 namespace {
@@ -38,9 +38,6 @@ struct Vector {
 
 namespace plimsoll::kernel {
 
-const Kernels* plain_kernels() {
-  static constexpr Kernels kKernels = {"plain", gather, aggregate, relu_dropout};
-  return &kKernels;
-}
+constinit const Build kPlainBuild = {kCompiledWith, {"plain", gather, aggregate, relu_dropout}};
 
 }  // namespace plimsoll::kernel

@@ -1,17 +1,15 @@
 #include "nn/activation.h"
 
-#include <ATen/Parallel.h>
 #include <ATen/ops/arange.h>
 
 #include <cmath>
 
 #include "base/random.h"
 #include "kernel/kernels.h"
+#include "nn/threads.h"
 
 namespace plimsoll::nn {
 namespace {
-
-constexpr int64_t kLeastRowsAThread = 256;
 
 kernel::ReluDropout task_of(const Dropout& dropout) {
   const uint64_t key = mix64(dropout.key);
@@ -25,11 +23,25 @@ void on_cpu(at::Tensor& x, const at::Tensor& nodes, kernel::ReluDropout task) {
   task.x = x.data_ptr<float>();
   task.nodes = reinterpret_cast<const uint32_t*>(nodes.data_ptr<int32_t>());
   task.columns = static_cast<uint32_t>(x.size(1));
-  at::parallel_for(0, x.size(0), kLeastRowsAThread, [&](int64_t first, int64_t last) {
+  for_blocks(x.size(0), block_rows(kValuesABlock, x.size(1)), [&](int64_t first, int64_t last) {
     kernel::ReluDropout part = task;
     part.first = static_cast<uint64_t>(first);
     part.last = static_cast<uint64_t>(last);
     kernel::best().relu_dropout(part);
+  });
+}
+
+void relu_on_cpu(at::Tensor& x) {
+  for_blocks(x.size(0), block_rows(kValuesABlock, x.size(1)),
+             [&](int64_t first, int64_t last) { x.narrow(0, first, last - first).clamp_min_(0); });
+}
+
+// One pass and no mask; what is not a number stays to be seen.
+void backward_on_cpu(at::Tensor& gradient, const at::Tensor& out, float scale) {
+  float* const values = gradient.data_ptr<float>();
+  const float* const passed = out.data_ptr<float>();
+  for_blocks(gradient.numel(), kValuesABlock, [&](int64_t first, int64_t last) {
+    for (int64_t i = first; i < last; ++i) values[i] *= passed[i] > 0 ? scale : 0.0F;
   });
 }
 
@@ -58,7 +70,7 @@ void on_gpu(at::Tensor& x, const at::Tensor& nodes, const kernel::ReluDropout& t
 
 void relu_dropout_in_place(at::Tensor& x, const at::Tensor& nodes, const Dropout& dropout) {
   if (dropout.share == 0) {
-    x.clamp_min_(0);
+    x.is_cpu() ? relu_on_cpu(x) : void(x.clamp_min_(0));
   } else if (x.is_cpu()) {
     on_cpu(x, nodes, task_of(dropout));
   } else {
@@ -68,6 +80,10 @@ void relu_dropout_in_place(at::Tensor& x, const at::Tensor& nodes, const Dropout
 
 void relu_dropout_backward_in_place(at::Tensor& gradient, const at::Tensor& out,
                                     double dropped_share) {
+  if (gradient.is_cpu()) {
+    backward_on_cpu(gradient, out, static_cast<float>(1.0 / (1.0 - dropped_share)));
+    return;
+  }
   gradient.mul_(out.gt(0));
   if (dropped_share > 0) gradient.mul_(1.0 / (1.0 - dropped_share));
 }

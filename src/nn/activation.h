@@ -14,6 +14,7 @@ struct Dropout {
 
 // `nodes` (int32, positions in the store) begins with a number for every row of x: a
 // value's fate depends on its node, so it is the same on every device and however a batch is cut.
+// Without dropout they are not read.
 void relu_dropout_in_place(at::Tensor& x, const at::Tensor& nodes, const Dropout& dropout);
 
 // On `gradient`; `out` is what relu_dropout_in_place left. A value that was dropped or negative is

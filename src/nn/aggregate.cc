@@ -2,18 +2,18 @@
 // of ones, scaled before and after. Neither makes a message per edge.
 #include "nn/aggregate.h"
 
-#include <ATen/Parallel.h>
 #include <ATen/ops/_sparse_csr_tensor_unsafe.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/mm.h>
 #include <ATen/ops/ones.h>
 
 #include "kernel/kernels.h"
+#include "nn/threads.h"
 
 namespace plimsoll::nn {
 namespace {
 
-constexpr int64_t kLeastReceiversAThread = 256;
+constexpr int64_t kRowsABlock = 256;
 
 const uint32_t* whole_numbers(const at::Tensor& tensor) {
   return reinterpret_cast<const uint32_t*>(tensor.data_ptr<int32_t>());
@@ -50,7 +50,7 @@ at::Tensor sum_on_cpu(const at::Tensor& x, const Edges& edges) {
       .self_scale = floats_or_null(edges.self_scale),
       .self_count = static_cast<uint64_t>(edges.self_count),
       .out = out.data_ptr<float>()};
-  at::parallel_for(0, edges.receivers, kLeastReceiversAThread, [&](int64_t first, int64_t last) {
+  for_blocks(edges.receivers, kRowsABlock, [&](int64_t first, int64_t last) {
     kernel::Aggregate part = task;
     part.first = static_cast<uint64_t>(first);
     part.last = static_cast<uint64_t>(last);

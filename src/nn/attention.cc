@@ -3,7 +3,6 @@
 // its list, and sums over all rows go by chunks whose size does not depend on the threads.
 #include "nn/attention.h"
 
-#include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/zeros.h>
@@ -17,11 +16,12 @@
 
 #include "base/error.h"
 #include "nn/attention_operators.h"
+#include "nn/threads.h"
 
 namespace plimsoll::nn {
 namespace {
 
-constexpr int64_t kRowsPerTask = 64;
+constexpr int64_t kRowsPerBlock = 64;
 // Chunks of the sums over all sources: few, since each keeps two rows of partial sums.
 constexpr int64_t kChunks = 128;
 constexpr int64_t kFewestRowsPerChunk = 64;
@@ -239,10 +239,10 @@ Attention attend_fused(const AttentionInputs& in) {
                       empty(block.destinations, in.heads.count)};
   Pass pass = make_pass(in, result);
   pass.out = result.out.data_ptr<float>();
-  at::parallel_for(0, block.sources, kRowsPerTask, [&](int64_t begin, int64_t end) {
+  for_blocks(block.sources, kRowsPerBlock, [&](int64_t begin, int64_t end) {
     for (int64_t j = begin; j < end; ++j) score(pass, j);
   });
-  at::parallel_for(0, block.destinations, kRowsPerTask, [&](int64_t begin, int64_t end) {
+  for_blocks(block.destinations, kRowsPerBlock, [&](int64_t begin, int64_t end) {
     std::vector<float> best(in.heads.count), sum(in.heads.count);
     for (int64_t i = begin; i < end; ++i) {
       weigh(pass, i, best.data(), sum.data());
@@ -336,18 +336,16 @@ void grade_sources(const Pass& pass, int64_t sources, float* grad_att) {
   const int64_t rows = std::max(kFewestRowsPerChunk, (sources + kChunks - 1) / kChunks);
   const int64_t chunks = (sources + rows - 1) / rows;
   std::vector<float> partial(chunks * 2 * width);
-  at::parallel_for(0, chunks, 1, [&](int64_t begin, int64_t end) {
+  for_blocks(sources, rows, [&](int64_t begin, int64_t end) {
     std::vector<float> total(pass.heads.count);
-    for (int64_t chunk = begin; chunk < end; ++chunk) {
-      float* const grad_src = partial.data() + chunk * 2 * width;
-      float* const grad_dst = grad_src + width;
-      for (int64_t j = chunk * rows; j < std::min(sources, (chunk + 1) * rows); ++j) {
-        grade_source(pass, j, total.data());
-        add_scaled(pass.heads, total.data(), pass.row(pass.z, j), grad_src);
-        if (j < pass.destinations)
-          add_scaled(pass.heads, pass.of(pass.grad_destination_scores, j), pass.row(pass.z, j),
-                     grad_dst);
-      }
+    float* const grad_src = partial.data() + begin / rows * 2 * width;
+    float* const grad_dst = grad_src + width;
+    for (int64_t j = begin; j < end; ++j) {
+      grade_source(pass, j, total.data());
+      add_scaled(pass.heads, total.data(), pass.row(pass.z, j), grad_src);
+      if (j < pass.destinations)
+        add_scaled(pass.heads, pass.of(pass.grad_destination_scores, j), pass.row(pass.z, j),
+                   grad_dst);
     }
   });
   for (int64_t chunk = 0; chunk < chunks; ++chunk)
@@ -373,7 +371,7 @@ AttentionGradients attend_backward_fused(const AttentionInputs& in, const at::Te
   pass.grad_scores = grad_scores.data_ptr<float>();
   pass.grad_destination_scores = grad_destination_scores.data_ptr<float>();
   pass.grad_z = grads.z.data_ptr<float>();
-  at::parallel_for(0, block.destinations, kRowsPerTask, [&](int64_t begin, int64_t end) {
+  for_blocks(block.destinations, kRowsPerBlock, [&](int64_t begin, int64_t end) {
     std::vector<float> mean(in.heads.count);
     for (int64_t i = begin; i < end; ++i) grade_scores(pass, i, mean.data());
   });

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/units.h"
+#include "nn/product_parts.h"
 #include "nn/tensor_room.h"
 
 namespace plimsoll::nn {
@@ -46,35 +47,48 @@ struct LayerShape {
   bool summed = false;  // its sums are made with the batch
 };
 
+// While the gradient of a weight is made: its parts but the first.
+uint64_t gradient_parts(const LayerShape& shape, uint64_t rows) {
+  const uint64_t values = shape.in * shape.out;
+  const auto parts = static_cast<uint64_t>(
+      most_parts(static_cast<int64_t>(rows), static_cast<int64_t>(values)));
+  return parts < 2 ? 0 : tensor(parts - 1, values);
+}
+
 LayerSize attention_size(const LayerShape& shape) {
   const uint64_t z = tensor(shape.sources, shape.out);
   const uint64_t weights = tensor(shape.edges + shape.destinations, shape.heads);
   const uint64_t own_scores = tensor(shape.destinations, shape.heads);
   const uint64_t out = tensor(shape.destinations, shape.out);
-  const uint64_t kept = z + weights + tensor(shape.sources, shape.heads) + own_scores + out;
+  const uint64_t kept = z + weights + tensor(shape.sources, shape.heads) + own_scores;
   const uint64_t partial = kPartialSums * 2 * shape.out * sizeof(float);
-  // Gradients of the weights, of the scores and of z; then, all of what was kept being gone, that
-  // of the input.
+  // Gradients of the weights, of the scores and of z; those of the matrix; then, all of what was
+  // kept being gone, that of the input.
+  const uint64_t matrix = kept + z + gradient_parts(shape, shape.sources);
   const uint64_t handed_on = shape.first ? 0 : z + tensor(shape.sources, shape.in);
   return {.out = out,
           .kept = kept,
-          .backward = std::max(kept + weights + own_scores + z + partial, handed_on)};
+          .backward = std::max({kept + weights + own_scores + z + partial, matrix, handed_on})};
 }
 
 // gcn and sage sum before they multiply where that is less work; see nn::sum_first.
 LayerSize sums_size(const LayerShape& shape) {
   const uint64_t out = tensor(shape.destinations, shape.out);
-  if (shape.summed) return {.out = out};
+  const uint64_t parts = gradient_parts(shape, shape.destinations);
+  if (shape.summed) return {.out = out, .backward = parts};
   const uint64_t edges = shape.edges + shape.destinations;
   const uint64_t square = shape.in * shape.out;
   const bool sums_first =
       edges * shape.in + shape.destinations * square <= edges * shape.out + shape.sources * square;
   const uint64_t handed_on = tensor(shape.sources, shape.in);
   const uint64_t product = tensor(shape.sources, shape.out);
-  if (!sums_first) return {.out = out, .forward = product, .backward = product + handed_on};
+  if (!sums_first) {
+    const uint64_t most = std::max(gradient_parts(shape, shape.sources), handed_on);
+    return {.out = out, .forward = product, .backward = product + most};
+  }
   // The product's gradient is there while it is summed back.
   const uint64_t sums = tensor(shape.destinations, shape.in);
-  return {.out = out, .kept = sums, .backward = sums + handed_on};
+  return {.out = out, .kept = sums, .backward = sums + std::max(parts, handed_on)};
 }
 
 LayerSize size_of(ModelKind model, const LayerShape& shape) {
@@ -88,7 +102,8 @@ LayerSize size_of(ModelKind model, const LayerShape& shape) {
       break;
   }
   return {.out = tensor(shape.destinations, shape.out),
-          .backward = shape.first ? 0 : tensor(shape.destinations, shape.in)};
+          .backward = std::max(gradient_parts(shape, shape.destinations),
+                               shape.first ? 0 : tensor(shape.destinations, shape.in))};
 }
 
 LayerShape shape_of(const Dimensions& model, size_t layer, const BatchSize& batch) {
@@ -144,7 +159,7 @@ uint64_t activation_bytes(const Dimensions& model, const BatchSize& batch) {
     most = std::max(most, kept + layer.forward);
   }
   const uint64_t logits = layers.back().out;
-  most = std::max(most, kept + 3 * logits);  // the loss: shares, their gradient, the labels
+  most = std::max(most, kept + 2 * logits);  // the loss: its gradient, the labels
   const uint64_t from_the_loss = 2 * logits;
   uint64_t gradient = 0;  // of this layer's values; the last one's is the loss's
   for (size_t i = layers.size(); i-- > 0;) {
@@ -153,8 +168,8 @@ uint64_t activation_bytes(const Dimensions& model, const BatchSize& batch) {
                     kept + from_the_loss + gradient + std::max(layers[i].kept, layers[i].backward));
     if (i == 0) break;
     gradient = layers[i - 1].out;
-    // What was dropped, a byte a value; of batch norm's own there are two for a moment.
-    const uint64_t beside = model.batch_norm ? gradient : gradient / sizeof(float);
+    // Of batch norm's own there are two for a moment.
+    const uint64_t beside = model.batch_norm ? gradient : 0;
     most = std::max(most, kept + from_the_loss + gradient + beside);
   }
   return with_margin(most);

@@ -1,12 +1,10 @@
 #include "nn/layer.h"
 
-#include <ATen/ops/addmm.h>
-#include <ATen/ops/mm.h>
-
 #include <cmath>
 
 #include "nn/aggregate.h"
 #include "nn/attention.h"
+#include "nn/product.h"
 
 namespace plimsoll::nn {
 namespace {
@@ -19,9 +17,9 @@ double glorot_bound(int64_t rows, int64_t columns) {
 
 // gradient of weight += g^T x, of bias += sum of g.
 void add_weight_gradient(Parameter& weight, const at::Tensor& g, const at::Tensor& x) {
-  weight.gradient.addmm_(g.t(), x);
+  add_transposed_product(weight.gradient, g, x);
 }
-void add_bias_gradient(Parameter& bias, const at::Tensor& g) { bias.gradient.add_(g.sum(0)); }
+void add_bias_gradient(Parameter& bias, const at::Tensor& g) { add_column_sums(bias.gradient, g); }
 
 class Linear final : public Layer {
  public:
@@ -32,14 +30,14 @@ class Linear final : public Layer {
 
   at::Tensor forward(const LayerInput& input, bool training) override {
     if (training) x_ = input.x;
-    return at::addmm(parameters_[1].value, input.x, parameters_[0].value.t());
+    return product_plus_bias(parameters_[1].value, input.x, parameters_[0].value.t());
   }
 
   at::Tensor backward(const at::Tensor& gradient, bool input_gradient) override {
     add_weight_gradient(parameters_[0], gradient, x_);
     add_bias_gradient(parameters_[1], gradient);
     forget();
-    return input_gradient ? at::mm(gradient, parameters_[0].value) : at::Tensor();
+    return input_gradient ? product(gradient, parameters_[0].value) : at::Tensor();
   }
 
   void forget() override { x_.reset(); }
@@ -63,10 +61,12 @@ class Gcn final : public Layer {
     if (sums_first_) {
       const at::Tensor sums = block_ == nullptr ? input.x : aggregate(input.x, *block_);
       if (training) multiplied_ = sums;
-      return at::addmm(bias, sums, weight);
+      return product_plus_bias(bias, sums, weight);
     }
     if (training) multiplied_ = input.x;
-    return aggregate(at::mm(input.x, weight), *block_).add_(bias);
+    const at::Tensor out = aggregate(product(input.x, weight), *block_);
+    add_bias(out, bias);
+    return out;
   }
 
   at::Tensor backward(const at::Tensor& gradient, bool input_gradient) override {
@@ -75,8 +75,8 @@ class Gcn final : public Layer {
     add_weight_gradient(parameters_[1], g, multiplied_);
     forget();
     if (!input_gradient) return {};
-    const at::Tensor product = at::mm(g, parameters_[1].value);
-    return sums_first_ ? aggregate_backward(product, *block_) : product;
+    const at::Tensor result = product(g, parameters_[1].value);
+    return sums_first_ ? aggregate_backward(result, *block_) : result;
   }
 
   void forget() override { multiplied_.reset(); }
@@ -108,11 +108,12 @@ class Sage final : public Layer {
     at::Tensor multiplied = input.x;
     if (sums_first_) {
       if (block_ != nullptr) multiplied = aggregate(input.x, *block_);
-      out = at::addmm(bias, multiplied, neighbors_weight);
+      out = product_plus_bias(bias, multiplied, neighbors_weight);
     } else {
-      out = aggregate(at::mm(input.x, neighbors_weight), *block_).add_(bias);
+      out = aggregate(product(input.x, neighbors_weight), *block_);
+      add_bias(out, bias);
     }
-    out.addmm_(own, parameters_[2].value.t());
+    add_product(out, own, parameters_[2].value.t());
     if (training) {
       multiplied_ = multiplied;
       own_ = own;
@@ -127,9 +128,9 @@ class Sage final : public Layer {
     add_weight_gradient(parameters_[0], g, multiplied_);
     forget();
     if (!input_gradient) return {};
-    at::Tensor result = at::mm(g, parameters_[0].value);
+    at::Tensor result = product(g, parameters_[0].value);
     if (sums_first_) result = aggregate_backward(result, *block_);
-    result.narrow(0, 0, block_->destinations).addmm_(gradient, parameters_[2].value);
+    add_product(result.narrow(0, 0, block_->destinations), gradient, parameters_[2].value);
     return result;
   }
 
@@ -159,9 +160,10 @@ class Gat final : public Layer {
 
   at::Tensor forward(const LayerInput& input, bool training) override {
     block_ = input.block;
-    const at::Tensor z = at::mm(input.x, parameters_[3].value.t());
+    const at::Tensor z = product(input.x, parameters_[3].value.t());
     Attention attention = attend(z, parameters_[0].value, parameters_[1].value, *block_);
-    at::Tensor out = attention.out.add(parameters_[2].value);
+    const at::Tensor out = attention.out;  // which backward does not read
+    add_bias(out, parameters_[2].value);
     if (training) {
       x_ = input.x;
       z_ = z;
@@ -178,7 +180,7 @@ class Gat final : public Layer {
     add_bias_gradient(parameters_[2], gradient);
     add_weight_gradient(parameters_[3], g.z, x_);
     forget();
-    return input_gradient ? at::mm(g.z, parameters_[3].value) : at::Tensor();
+    return input_gradient ? product(g.z, parameters_[3].value) : at::Tensor();
   }
 
   void forget() override {

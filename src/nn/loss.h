@@ -17,6 +17,8 @@ struct Loss {
 Loss cross_entropy(const at::Tensor& logits, const at::Tensor& labels, double smoothing,
                    int64_t count);
 
+// The column of each row's largest value, int64.
+at::Tensor largest_column(const at::Tensor& logits);
 // How many rows have their largest value at their label.
 at::Tensor count_correct(const at::Tensor& logits, const at::Tensor& labels);
 

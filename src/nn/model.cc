@@ -1,23 +1,14 @@
 #include "nn/model.h"
 
 #include <ATen/ops/empty.h>
-#include <ATen/ops/native_batch_norm.h>
-#include <ATen/ops/native_batch_norm_backward.h>
-#include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 #include <fmt/format.h>
-
-#include <array>
-#include <tuple>
 
 #include "base/random.h"
 
 namespace plimsoll::nn {
 namespace {
-
-constexpr double kNormMomentum = 0.1;
-constexpr double kNormEpsilon = 1e-5;
 
 std::unique_ptr<Layer> make_layer(recipe::ModelKind kind, const LayerShape& shape) {
   switch (kind) {
@@ -55,12 +46,7 @@ Model::Model(const ModelShape& shape, uint64_t seed, c10::Device device) : shape
                                               .out = last ? shape.classes : shape.hidden,
                                               .heads = last ? 1 : shape.heads}));
     if (last || !shape.batch_norm) continue;
-    const auto on_device = at::TensorOptions().device(device);
-    norms_.push_back({.weight = {"weight", {shape.hidden}, 0},
-                      .bias = {"bias", {shape.hidden}, 0},
-                      .running_mean = at::zeros({shape.hidden}, on_device),
-                      .running_var = at::ones({shape.hidden}, on_device),
-                      .batches = at::zeros({}, at::TensorOptions().dtype(at::kLong))});
+    norms_.emplace_back(shape.hidden, device);
   }
   bind_parameters(seed, device);
 }
@@ -121,7 +107,7 @@ Outputs Model::forward(const BatchTensors& batch, bool training, uint64_t dropou
                              .block = has_block ? &batch.blocks[i - made] : nullptr},
                             training);
     if (i + 1 == layers_.size()) break;
-    if (!norms_.empty()) x = normalize(i, x, training);
+    if (!norms_.empty()) x = norms_[i].forward(x, training);
     const double share = training ? shape_.dropout : 0;
     relu_dropout_in_place(x, batch.nodes, {share, mix64(dropout_key + i)});
     if (training) activations_.push_back(x);
@@ -138,48 +124,22 @@ void Model::backward(const at::Tensor& logits_gradient) {
     if (i == 0) break;
     relu_dropout_backward_in_place(gradient, activations_[i - 1], shape_.dropout);
     activations_.pop_back();
-    if (!norms_.empty()) gradient = normalize_backward(i - 1, gradient);
+    if (!norms_.empty()) gradient = norms_[i - 1].backward(gradient);
   }
 }
 
 void Model::forget() {
   activations_.clear();
   for (const auto& layer : layers_) layer->forget();
-  for (BatchNorm& norm : norms_) norm.x.reset();
+  for (BatchNorm& norm : norms_) norm.forget();
 }
 
 at::Tensor Model::layer(size_t index, const LayerInput& input) {
   at::Tensor x = layers_[index]->forward(input, /*training=*/false);
   if (index + 1 == layers_.size()) return x;
-  if (!norms_.empty()) x = normalize(index, x, /*training=*/false);
-  return x.clamp_min_(0);
-}
-
-at::Tensor Model::normalize(size_t index, const at::Tensor& x, bool training) {
-  BatchNorm& norm = norms_[index];
-  // One row has no variance that the running figures could learn from.
-  const bool learns = !training || x.size(0) > 1;
-  auto [out, mean, inverse_deviation] = at::native_batch_norm(
-      x, norm.weight.value, norm.bias.value, learns ? norm.running_mean : at::Tensor(),
-      learns ? norm.running_var : at::Tensor(), training, kNormMomentum, kNormEpsilon);
-  if (training) {
-    norm.batches.add_(1);
-    norm.x = x;
-    norm.mean = mean;
-    norm.inverse_deviation = inverse_deviation;
-  }
-  return out;
-}
-
-at::Tensor Model::normalize_backward(size_t index, const at::Tensor& gradient) {
-  BatchNorm& norm = norms_[index];
-  auto [x_gradient, weight_gradient, bias_gradient] = at::native_batch_norm_backward(
-      gradient, norm.x, norm.weight.value, norm.running_mean, norm.running_var, norm.mean,
-      norm.inverse_deviation, /*train=*/true, kNormEpsilon, {true, true, true});
-  norm.weight.gradient.add_(weight_gradient);
-  norm.bias.gradient.add_(bias_gradient);
-  norm.x.reset();
-  return x_gradient;
+  if (!norms_.empty()) x = norms_[index].forward(x, /*training=*/false);
+  relu_dropout_in_place(x, /*nodes=*/{}, {});
+  return x;
 }
 
 std::vector<NamedTensor> Model::state() const {

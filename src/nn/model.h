@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "nn/activation.h"
+#include "nn/batch_norm.h"
 #include "nn/block_tensors.h"
 #include "nn/layer.h"
 #include "recipe/recipe.h"
@@ -81,21 +82,7 @@ class Model {
   std::vector<NamedTensor> state() const;
 
  private:
-  struct BatchNorm {
-    Parameter weight;
-    Parameter bias;
-    at::Tensor running_mean;
-    at::Tensor running_var;
-    at::Tensor batches;  // seen while training; an int64 on the CPU
-    // Kept from forward to backward.
-    at::Tensor x;
-    at::Tensor mean;
-    at::Tensor inverse_deviation;
-  };
-
   void bind_parameters(uint64_t seed, c10::Device device);
-  at::Tensor normalize(size_t index, const at::Tensor& x, bool training);
-  at::Tensor normalize_backward(size_t index, const at::Tensor& gradient);
 
   const ModelShape shape_;
   std::vector<std::unique_ptr<Layer>> layers_;

@@ -1,4 +1,4 @@
-// Where and on how many threads torch computes.
+// Where torch computes.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -21,8 +21,5 @@ uint64_t planned_runtime_bytes(c10::Device device);
 // The runtime's part of the limit: what was planned for it, or what it takes already where that is
 // more.
 memory::Lease lease_runtime(memory::Ledger& ledger, c10::Device device);
-
-// For torch and for the BLAS below it, which keeps a count of its own.
-void set_computing_threads(unsigned threads);
 
 }  // namespace plimsoll::train

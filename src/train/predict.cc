@@ -1,6 +1,5 @@
 #include "train/predict.h"
 
-#include <ATen/ops/argmax.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +12,9 @@
 #include "formats/npy_rows.h"
 #include "io/file.h"
 #include "io/partial_file.h"
+#include "nn/loss.h"
 #include "nn/model.h"
+#include "nn/threads.h"
 #include "train/checkpoint.h"
 #include "train/data.h"
 #include "train/device.h"
@@ -106,7 +107,7 @@ void write_answers(const PredictJob& job, const Asked& asked, Source& source,
   inference.answer(questions, report, [&](const Answer& answer) {
     at::Tensor values =
         job.output == Output::embeddings ? answer.outputs.embeddings : answer.outputs.logits;
-    if (job.output == Output::classes) values = at::argmax(values, 1);
+    if (job.output == Output::classes) values = nn::largest_column(values);
     values = values.to(at::kCPU).contiguous();
     const auto count = static_cast<uint64_t>(values.size(0));
     const uint64_t row_bytes = values.nbytes() / std::max<uint64_t>(1, count);
@@ -164,7 +165,7 @@ void predict(const PredictJob& job) {
   Trained trained = load(job, device);
   const recipe::Recipe& recipe = trained.recipe;
   const plan::Arrangement arrangement = for_device(job.plan.arrangement, job.run, device);
-  set_computing_threads(arrangement.computing);
+  nn::set_computing_threads(arrangement.computing);
   const Data data =
       load_data(job.store, job.ledger,
                 {.arrangement = arrangement, .threads = job.run.threads, .quiet = job.run.quiet});

@@ -1,6 +1,5 @@
 #include "train/trainer.h"
 
-#include <ATen/Parallel.h>
 #include <ATen/ops/stack.h>
 #include <fmt/format.h>
 
@@ -13,6 +12,7 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/random.h"
+#include "nn/threads.h"
 #include "train/shortage.h"
 
 namespace plimsoll::train {
@@ -61,7 +61,7 @@ Trainer::Trainer(const TrainJob& job, const Setting& setting)
       last_write_(Clock::now()),
       room_keeper_(job.ledger, setting.data.rows.file(), setting.needed_bytes),
       timeline_(setting.timeline) {
-  set_computing_threads(setting.arrangement.computing);
+  nn::set_computing_threads(setting.arrangement.computing);
 }
 
 int Trainer::run() {

@@ -1,7 +1,6 @@
 #include "nn/attention.h"
 
 #include <ATen/Context.h>
-#include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/isfinite.h>
@@ -22,6 +21,7 @@
 
 #include "base/error.h"
 #include "nn/small_block.h"
+#include "nn/threads.h"
 
 namespace plimsoll::nn {
 namespace {
@@ -241,21 +241,20 @@ struct Results {
   AttentionGradients grads;
 };
 
-Results run_on_threads(const Case& made, int threads) {
-  const int before = at::get_num_threads();
-  at::set_num_threads(threads);
+Results run_on_threads(const Case& made, unsigned threads) {
+  set_computing_threads(threads);
   Results results;
   results.attention = attend(made.z, made.att_src, made.att_dst, made.block);
   results.grads = attend_backward(made.grad_out, made.z, made.att_src, made.att_dst,
                                   results.attention, made.block);
-  at::set_num_threads(before);
+  set_computing_threads(1);
   return results;
 }
 
 TEST(Attention, IsTheSameToTheBitOnAnyNumberOfThreads) {
   const Case made = random_case({4, 9, 500, 1300});
   const Results one = run_on_threads(made, 1);
-  for (const int threads : {2, 3}) {
+  for (const unsigned threads : {2, 3, 16}) {
     const Results many = run_on_threads(made, threads);
     EXPECT_TRUE(many.attention.out.equal(one.attention.out)) << threads;
     EXPECT_TRUE(many.attention.weights.equal(one.attention.weights)) << threads;

@@ -1,6 +1,5 @@
 #include "nn/layer.h"
 
-#include <ATen/Parallel.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/full.h>
@@ -18,6 +17,7 @@
 
 #include "nn/aggregate.h"
 #include "nn/small_block.h"
+#include "nn/threads.h"
 
 namespace plimsoll::nn {
 namespace {
@@ -91,16 +91,15 @@ TEST_P(Sums, AreTheSameToTheBitOnAnyNumberOfThreads) {
   const BlockTensors block = random_block(1500, 2100);
   const at::Tensor x = random_normal({2100, 9}, random_);
   const at::Tensor gradient = random_normal({1500, 9}, random_);
-  const int before = at::get_num_threads();
-  at::set_num_threads(1);
+  set_computing_threads(1);
   const at::Tensor sums = aggregate(x, block);
   const at::Tensor back = aggregate_backward(gradient, block);
-  for (const int threads : {2, 3}) {
-    at::set_num_threads(threads);
+  for (const unsigned threads : {2, 3, 16}) {
+    set_computing_threads(threads);
     EXPECT_TRUE(aggregate(x, block).equal(sums)) << threads;
     EXPECT_TRUE(aggregate_backward(gradient, block).equal(back)) << threads;
   }
-  at::set_num_threads(before);
+  set_computing_threads(1);
 }
 
 TEST_P(Sums, TakeRowsThatAreNotContiguous) {

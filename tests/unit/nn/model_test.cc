@@ -1,6 +1,5 @@
 #include "nn/model.h"
 
-#include <ATen/Parallel.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/isfinite.h>

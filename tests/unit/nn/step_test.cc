@@ -1,6 +1,5 @@
 // What a training step does around the layers: activation, loss and Adam.
 #include <ATen/Context.h>
-#include <ATen/Parallel.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/full.h>
@@ -21,6 +20,7 @@
 #include "nn/adam.h"
 #include "nn/loss.h"
 #include "nn/small_block.h"
+#include "nn/threads.h"
 
 namespace plimsoll::nn {
 namespace {
@@ -82,17 +82,16 @@ TEST_P(Dropouts, DependOnTheNodeAndNotOnItsRow) {
 TEST_P(Dropouts, AreTheSameOnAnyNumberOfThreads) {
   const at::Tensor x = random_normal({2000, 5}, random_);
   const at::Tensor nodes = random_nodes(2000, random_);
-  const int before = at::get_num_threads();
-  at::set_num_threads(1);
+  set_computing_threads(1);
   at::Tensor one = x.clone();
   relu_dropout_in_place(one, nodes, dropout_);
-  for (const int threads : {2, 3}) {
-    at::set_num_threads(threads);
+  for (const unsigned threads : {2, 3, 16}) {
+    set_computing_threads(threads);
     at::Tensor many = x.clone();
     relu_dropout_in_place(many, nodes, dropout_);
     EXPECT_TRUE(many.equal(one)) << threads;
   }
-  at::set_num_threads(before);
+  set_computing_threads(1);
 }
 
 TEST_P(Dropouts, DropTheirShareAndKeepTheMean) {

@@ -2,7 +2,6 @@
 // of nodes.
 #include "train/inference.h"
 
-#include <ATen/Parallel.h>
 #include <ATen/ops/full.h>
 #include <gtest/gtest.h>
 
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "nn/loss.h"
+#include "nn/threads.h"
 #include "train/small_graph.h"
 #include "train/small_run.h"
 
@@ -114,7 +114,7 @@ TEST_F(Feeding, HasNoBatchForAnEmptyList) {
 // ---- answers ----
 
 void expect_dense(SmallGraph& graph, const nn::ModelShape& shape, Evaluation evaluation) {
-  at::set_num_threads(2);
+  nn::set_computing_threads(2);
   nn::Model model(shape, 1, kCpu);
   nn::shake(model);
   Source source = make_source(graph, shape.kind, std::vector<uint32_t>(shape.layers, kAll));

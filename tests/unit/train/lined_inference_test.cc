@@ -1,6 +1,5 @@
 // An evaluation with all neighbours says the same, to the bit, wherever features, lists and hidden
 // rows are.
-#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include "base/units.h"
 #include "graph/store.h"
 #include "nn/dense_model.h"
+#include "nn/threads.h"
 #include "sample/small_graph.h"
 #include "temp_folder.h"
 #include "train/data.h"
@@ -146,7 +146,7 @@ void expect_same(const std::vector<Said>& said, const std::vector<Said>& expecte
 }
 
 TEST_F(LinedInference, SaysTheSameWhereverThingsAre) {
-  at::set_num_threads(1);
+  nn::set_computing_threads(1);
   for (const ModelKind kind : {ModelKind::gcn, ModelKind::sage, ModelKind::gat}) {
     nn::Model model(shape(kind), 1, kCpu);
     nn::shake(model);
@@ -171,7 +171,7 @@ TEST_F(LinedInference, SaysTheSameWhereverThingsAre) {
 
 // Training's pipeline and each evaluation's read the same rows from disk, again and again.
 TEST_F(LinedInference, MayFollowAnother) {
-  at::set_num_threads(1);
+  nn::set_computing_threads(1);
   nn::Model model(shape(ModelKind::sage), 1, kCpu);
   nn::shake(model);
   Run run(places().back(), model);
@@ -185,7 +185,7 @@ TEST_F(LinedInference, MayFollowAnother) {
 }
 
 TEST_F(LinedInference, SaysTheSameWhenLinesGoDownForIt) {
-  at::set_num_threads(1);
+  nn::set_computing_threads(1);
   nn::Model model(shape(ModelKind::gcn), 1, kCpu);
   nn::shake(model);
   const std::vector<Said> expected = Run(places().front(), model).say();

@@ -13,7 +13,7 @@
 namespace plimsoll::memory {
 namespace {
 
-constexpr size_t kMostBytes = size_t{64} << 20;  // the largest, of all mounts, have some MiB
+constexpr size_t kMostTextBytes = size_t{64} << 20;  // the largest, of all mounts, have some MiB
 
 }  // namespace
 
@@ -35,7 +35,7 @@ std::optional<std::string> read_text(const std::filesystem::path& path) {
     if (count < 0) return {};  // a pressure file of a kernel that does not keep pressure
     if (count == 0) break;
     text.append(part.data(), static_cast<size_t>(count));
-    if (text.size() > kMostBytes) return {};
+    if (text.size() > kMostTextBytes) return {};
   }
   if (text.empty()) return {};
   return text;

@@ -258,7 +258,7 @@ void add(int64_t count, const float* __restrict from, float* __restrict to) {
   for (int64_t at = 0; at < count; ++at) to[at] += from[at];
 }
 
-void add_product(int64_t count, const float* __restrict a, const float* __restrict b,
+void add_products(int64_t count, const float* __restrict a, const float* __restrict b,
                  float* __restrict to) {
   for (int64_t at = 0; at < count; ++at) to[at] += a[at] * b[at];
 }
@@ -289,7 +289,7 @@ void grade_scores(const Pass& pass, int64_t i, float* mean) {
   const auto grade_weight = [&](int64_t j, int64_t edge) {
     float* const grad = pass.of(pass.grad_scores, edge);
     dot_heads(pass.heads, grad_out, pass.row(pass.z, j), grad);
-    add_product(heads, pass.of(pass.weights, edge), grad, mean);
+    add_products(heads, pass.of(pass.weights, edge), grad, mean);
   };
   std::fill_n(mean, heads, 0.0F);
   std::fill_n(pass.of(pass.grad_destination_scores, i), heads, 0.0F);

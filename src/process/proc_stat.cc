@@ -34,7 +34,7 @@ bool shows_us(const char* folder) {
 
 // A mount that hangs nowhere and ends with its descriptor. Needs the rights of an administrator in
 // this namespace, and Linux 5.2.
-Fd mount_own_proc() {
+Fd open_own_proc() {
   const Fd context(static_cast<int>(syscall(SYS_fsopen, "proc", FSOPEN_CLOEXEC)));
   if (!context) return {};
   if (syscall(SYS_fsconfig, context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0) {
@@ -65,7 +65,7 @@ const std::string& proc_folder() {
   static Fd own;
   static const std::string folder = []() -> std::string {
     if (shows_us("/proc")) return "/proc";
-    own = mount_own_proc();
+    own = open_own_proc();
     return own ? fmt::format("/proc/self/fd/{}", own.get()) : "";
   }();
   return folder;

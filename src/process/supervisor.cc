@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <optional>
 #include <utility>
 
 #include "base/error.h"
@@ -87,6 +88,7 @@ class Supervisor {
   void check_tree(Clock::time_point now);
   void cut(Cut why);
   void order(Order::Kind kind, int number = 0);
+  void send_order();
   void check_children(Clock::time_point now);
   void check_keeper(Clock::time_point now);
   bool keeper_has_ended() const;
@@ -108,6 +110,7 @@ class Supervisor {
   Keeper keeper_;
   Tree tree_;
   pid_t leader_ = 0;
+  std::optional<Order> unsent_;
   bool leader_ended_ = false;
   bool ending_ordered_ = false;
   bool empty_ = false;
@@ -226,6 +229,7 @@ void Supervisor::loop() {
     before = now;
     if (empty_) break;
     check_clock(now);
+    if (unsent_) send_order();
     if (events[2].revents != 0 || now >= children_checked_at_ + kLongestWait) check_children(now);
     if (!leader_ended_ && leader_ != 0 && now >= sampler_.next_sample()) check_tree(now);
   }
@@ -348,8 +352,17 @@ void Supervisor::cut(Cut why) {
 }
 
 void Supervisor::order(Order::Kind kind, int number) {
-  const Order order{.kind = kind, .number = number};
-  send(keeper_.socket.get(), &order, sizeof order, MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (unsent_ && kind == Order::Kind::signal_leader) return;  // its end is ordered
+  unsent_ = Order{.kind = kind, .number = number};
+  send_order();
+}
+
+// A keeper that is stopped reads nothing: the order waits here until it goes on.
+void Supervisor::send_order() {
+  const ssize_t count =
+      send(keeper_.socket.get(), &*unsent_, sizeof *unsent_, MSG_NOSIGNAL | MSG_DONTWAIT);
+  const bool no_room = count < 0 && errno == EAGAIN;
+  if (!no_room || unsent_->kind == Order::Kind::signal_leader) unsent_.reset();
 }
 
 // Whether its end of the socket has closed. That comes before its children become ours.
@@ -368,7 +381,7 @@ void Supervisor::check_children(Clock::time_point now) {
 // The command can stop its keeper, and with it the time limit and the end of the tree.
 void Supervisor::check_keeper(Clock::time_point now) {
   const auto stat = read_stat(keeper_.pid);
-  if (!stat || (stat->state != 'T' && stat->state != 't')) return;
+  if (!stat || stat->state != 'T') return;
   if (keeper_stops_ == 0 || seconds_between(keeper_first_stopped_at_, now) > kStopsWithinSeconds) {
     keeper_first_stopped_at_ = now;
     keeper_stops_ = 0;

@@ -39,26 +39,28 @@ expect 0 "line one"
 
 # Signals: one that asks for the end reaches the whole tree; others go to the command.
 signalled() {
+  rm -f ready
   # A script's background ignores SIGINT, and so would the command.
   env --default-signal=INT "$PLIMSOLL" exec --grace 0.3s -- sh -c "$2" >output 2>&1 &
   pid=$!
-  sleep 0.3
+  tries=0
+  until [ -e ready ] || [ $tries -ge 600 ]; do sleep 0.05; tries=$((tries + 1)); done
   kill -"$1" $pid
   code=0
   wait $pid || code=$?
   nothing_alive "SIG$1"
 }
-signalled TERM 'sleep 40'
+signalled TERM ': >ready; sleep 40'
 expect 143
-signalled TERM 'trap "exit 9" TERM; while :; do sleep 0.02; done'
+signalled TERM 'trap "exit 9" TERM; : >ready; while :; do sleep 0.02; done'
 expect 9
-signalled TERM 'exec unruly stay'
+signalled TERM 'trap "" TERM; : >ready; exec unruly stay'
 expect 137
-signalled USR1 'trap "echo noticed; exit 3" USR1; while :; do sleep 0.02; done'
+signalled USR1 'trap "echo noticed; exit 3" USR1; : >ready; while :; do sleep 0.02; done'
 expect 3 noticed
-signalled INT 'trap "exit 4" INT; while :; do sleep 0.02; done'
+signalled INT 'trap "exit 4" INT; : >ready; while :; do sleep 0.02; done'
 expect 4
-signalled HUP 'sleep 40'
+signalled HUP ': >ready; sleep 40'
 expect 129
 
 # The log: whole, in order, shown as well; a reader that goes away harms nobody.

@@ -9,6 +9,10 @@ keeper_of() {
   done
 }
 
+# A stopped keeper would outlive a failed test.
+keeper=
+trap '[ -z "$keeper" ] || kill -CONT "$keeper" 2>/dev/null || true; end_own' EXIT
+
 wait_until_alive() {
   tries=0
   until [ "$(alive | wc -w)" -ge "$1" ] || [ $tries -ge 200 ]; do sleep 0.05; tries=$((tries + 1)); done
@@ -46,6 +50,7 @@ for level in $(levels | grep -v pidns); do # from inside a namespace a command c
   expect 0 ended
   nothing_alive "$level, orphans with a stopped keeper"
   [ ! -e "/proc/$keeper/exe" ] || fail "$level: the stopped keeper is left"
+  keeper=
   [ -z "$(ls state/plimsoll/runs)" ] || fail "$level: records are left"
   [ -z "$(own_groups $pid)" ] || fail "$level: control groups are left"
 

@@ -81,14 +81,13 @@ TEST(Summary, HasNoCurveWhereNoVisitsAreExpected) {
   EXPECT_TRUE(summarise_graph({.hotness = {0, 0, 0, 0}}).hotness.empty());
 }
 
-TEST(Summary, OfNoNodesIsAllZero) {
-  const Summary summary =
-      summarise_graph({.offsets = {0}, .labels = {}, .hotness = {}, .classes = 0, .train = {}});
-  EXPECT_EQ(summary.degrees.minimum, 0);
-  EXPECT_EQ(summary.degrees.maximum, 0);
-  EXPECT_EQ(summary.degrees.mean, 0);
-  EXPECT_TRUE(summary.degrees.by_power_of_two.empty());
-  EXPECT_TRUE(summary.hotness.empty());
+TEST(DegreeHistogram, OfNoNodesIsAllZero) {
+  memory::Ledger ledger(8 * kMiB);
+  const DegreeHistogram histogram(ledger);
+  EXPECT_EQ(histogram.minimum(), 0);
+  EXPECT_EQ(histogram.maximum(), 0);
+  EXPECT_EQ(histogram.percentile(50), 0);
+  EXPECT_TRUE(histogram.by_power_of_two().empty());
 }
 
 TEST(Summary, ReadsTheBytesItAnnounces) {

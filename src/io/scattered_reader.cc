@@ -14,7 +14,7 @@ ScatteredReader::ScatteredReader(memory::Ledger& ledger, const ReadOptions& opti
 // With its queue. A piece has a sector at least: there are no more of them than sectors in the
 // room.
 uint64_t ScatteredReader::bytes_needed(const ReadOptions& options, uint64_t count) {
-  return memory::Growing<Want>::grown_bytes(count) +
+  return memory::Growing<Want>::renewed_bytes(count) +
          memory::Growing<Piece>::grown_bytes(
              std::min(count, options.room_bytes / kLeastSectorBytes)) +
          memory::Growing<std::byte>::renewed_bytes(options.room_bytes) + kQueueBytes;

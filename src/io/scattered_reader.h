@@ -25,14 +25,14 @@ class ScatteredReader {
   // What it holds when `count` places are read at once.
   static uint64_t bytes_needed(const ReadOptions& options, uint64_t count);
 
-  // Remembers a place of the file; `tag` is the caller's word for it.
-  void want(uint64_t offset, uint64_t tag) {
-    wants_.reserve(count_ + 1, count_);
-    wants_[count_++] = {offset, tag};
+  // Nothing is wanted any more; then up to `count` places may be.
+  void expect(uint64_t count) {
+    count_ = 0;
+    wants_.renew(count);
   }
+  // Remembers a place of the file; `tag` is the caller's word for it.
+  void want(uint64_t offset, uint64_t tag) { wants_[count_++] = {offset, tag}; }
   uint64_t wanted() const { return count_; }
-  // Nothing is wanted any more: after an exception.
-  void forget() { count_ = 0; }
 
   // Reads `bytes` at every place wanted, each sector once, and hands them over by ascending offset;
   // what was handed over is gone with the next call. Then nothing is wanted any more.

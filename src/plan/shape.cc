@@ -39,6 +39,7 @@ StoreShape read_shape(const graph::Store& store, memory::Ledger& ledger) {
                    .first_layer = meta.first_layer,
                    .marks = places(meta.nodes)};
   io::ScatteredReader reader(ledger, {});
+  reader.expect(shape.marks.size());
   for (size_t i = 0; i < shape.marks.size(); ++i) {
     reader.want(shape.marks[i].node * sizeof(uint64_t), i);
   }

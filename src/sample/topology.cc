@@ -67,7 +67,7 @@ ListReader::ListReader(const Topology& topology, memory::Ledger& ledger,
 // What is not resident is marked on the way and wanted afterwards: wanting takes leases.
 void ListReader::bounds(std::span<const uint32_t> nodes, ListBounds* out) {
   const io::LinedFile& file = topology_.offsets();
-  bool all = true;
+  uint64_t missing = 0;
   {
     const io::LinedFile::Use use(file);
     const auto* offsets = reinterpret_cast<const uint64_t*>(use.data);
@@ -79,12 +79,12 @@ void ListReader::bounds(std::span<const uint32_t> nodes, ListBounds* out) {
         out[i] = {offsets[node], offsets[node + 1] - offsets[node]};
       } else {
         out[i].begin = kNotResident;
-        all = false;
+        ++missing;
       }
     }
   }
-  if (all) return;
-  reader_.forget();
+  if (missing == 0) return;
+  reader_.expect(missing);
   for (size_t i = 0; i < nodes.size(); ++i) {
     if (out[i].begin == kNotResident) reader_.want(nodes[i] * sizeof(uint64_t), i);
   }
@@ -101,7 +101,7 @@ void ListReader::bounds(std::span<const uint32_t> nodes, ListBounds* out) {
 
 void ListReader::neighbors(std::span<const uint64_t> places, uint32_t* out) {
   const io::LinedFile& file = topology_.neighbors();
-  bool all = true;
+  uint64_t missing = 0;
   {
     const io::LinedFile::Use use(file);
     const auto* values = reinterpret_cast<const uint32_t*>(use.data);
@@ -109,11 +109,11 @@ void ListReader::neighbors(std::span<const uint64_t> places, uint32_t* out) {
     for (size_t i = 0; i < places.size(); ++i) {
       const bool here = places[i] < resident;
       out[i] = here ? values[places[i]] : UINT32_MAX;  // no node: a store has fewer
-      all &= here;
+      missing += here ? 0 : 1;
     }
   }
-  if (all) return;
-  reader_.forget();
+  if (missing == 0) return;
+  reader_.expect(missing);
   for (size_t i = 0; i < places.size(); ++i) {
     if (out[i] == UINT32_MAX) reader_.want(places[i] * sizeof(uint32_t), i);
   }

@@ -22,7 +22,7 @@ class OutputsTest : public testing::Test {
                         .training = {.repository = "toy", .model = "good"}});
       AttemptResult attempt{
           .cause = "success", .started = 1e9, .seconds = 0.1 * static_cast<double>(number)};
-      attempt.metrics["loss"] = 1e-5;
+      attempt.metrics["loss"] = {.number = 1e-5};
       attempts_.push_back({.experiment = static_cast<int64_t>(number),
                            .number = 1,
                            .result = number == 2 ? "" : to_text(attempt)});

@@ -56,6 +56,7 @@ class Scattered : public testing::TestWithParam<std::tuple<bool, ReadMethod>> {
   // Wants these places, tagged by their number, and checks that each comes once, in order.
   void expect_values(ScatteredReader& reader, const std::vector<uint64_t>& offsets,
                      uint32_t bytes) {
+    reader.expect(offsets.size());
     for (uint64_t i = 0; i < offsets.size(); ++i) reader.want(offsets[i], i);
     EXPECT_EQ(reader.wanted(), offsets.size());
     std::vector<int> times(offsets.size());

@@ -18,8 +18,7 @@ void check_patterns(ObjectReader& object, const std::string& key,
                     const std::vector<std::string>& patterns) {
   for (const std::string& pattern : patterns) {
     if (const auto obstacle = obstacle_of_pattern(pattern)) {
-      object.error(object.line_of(key),
-                   fmt::format("{}: the pattern '{}' {}", key, pattern, *obstacle));
+      object.error(object.line_of(key), fmt::format("{}: '{}' {}", key, pattern, *obstacle));
     }
   }
 }

@@ -44,7 +44,7 @@ expect 0 '\x1b[2Jred\x9b'
 no_escapes
 cat >repos/toy/train.sh <<'END'
 #!/bin/sh
-printf 'ModuleNotFoundError: No module named "\033[31mapex\033[0m"\n'
+printf "ModuleNotFoundError: No module named '\033[31mapex\033[0m'\n"
 exit 1
 END
 run plimsoll run -ec settings.json -c escapes.json

@@ -506,7 +506,7 @@ TEST_F(TorchFile, RefusesTensorsThatDoNotFitTheirStorage) {
   expect_case(floats, "K\x00"s + huge + "\x85" + huge + "\x85", "beyond its storage");
   expect_case(floats, "K\x00"s + huge + huge + "\x86K\x00K\x00\x86"s, "beyond its storage");
   expect_case("FloatStorage\n" + name + "K\x05", "K\x00K\x04\x85K\x01\x85"s, "5 numbers");
-  expect_case("LongStorage\n" + name + huge, "K\x00)"s, "numbers of type Long");
+  expect_case("LongStorage\n" + name + huge, "K\x00))"s, "numbers of type Long");
   expect_case("BoolStorage\n" + name + "K\x10", "K\x00))"s, "neither true nor false");
   expect_case(
       "FloatStorage\nX\x01\x00\x00\x00"

@@ -98,9 +98,14 @@ void predict(const Options& options) {
   const train::Module& module = load_train_module();
   const recipe::Recipe recipe = module.read_recipe(options.checkpoint);
   batch::check_first_layer(store, recipe);
-  const plan::Plan plan =
-      plan_prediction(store, recipe, options.running.run,
-                      {limit.bytes, nodes * row_bytes(output_of(options), store, recipe)});
+  const train::RunOptions& run = options.running.run;
+  const PlannerOptions planning = {
+      .run = run,
+      .device =
+          settled_device(run.device, module.has_gpu(), training_device(run.device, gpu_facts())),
+      .limit_bytes = limit.bytes};
+  const plan::Plan plan = plan_prediction(store, recipe, planning,
+                                          nodes * row_bytes(output_of(options), store, recipe));
   say(options.running, "store", describe(store));
   say(options.running, "model", options.checkpoint.string());
   say(options.running, "nodes", fmt::format("{}, {}", format_count(nodes), options.split));
@@ -114,7 +119,7 @@ void predict(const Options& options) {
                   .evaluation = options.evaluation,
                   .out = options.out,
                   .ids_out = options.ids_out,
-                  .run = options.running.run,
+                  .run = as_planned(run, plan),
                   .plan = plan,
                   .ledger = ledger});
 }

@@ -19,20 +19,27 @@ const char* last_error() {
   return text == nullptr ? "no reason given" : text;
 }
 
-fs::path find_library() {
-  const fs::path program = fs::read_symlink("/proc/self/exe");
-  const auto places = train_library_places(program);
+// Empty where there is none.
+fs::path look_for_library(const std::vector<fs::path>& places) {
   const auto found = std::find_if(places.begin(), places.end(), [](const fs::path& place) {
     std::error_code unreadable;
     return fs::exists(place, unreadable);
   });
-  if (found == places.end()) {
+  return found == places.end() ? fs::path() : *found;
+}
+
+fs::path this_program() { return fs::read_symlink("/proc/self/exe"); }
+
+fs::path find_library() {
+  const auto places = train_library_places(this_program());
+  fs::path found = look_for_library(places);
+  if (found.empty()) {
     fail(ErrorKind::io,
          "this plimsoll was built without libtorch and cannot train: there is no {} beside {} nor "
          "in {}; {}",
-         kLibrary, program.string(), places.back().parent_path().string(), kRemedy);
+         kLibrary, this_program().string(), places.back().parent_path().string(), kRemedy);
   }
-  return *found;
+  return found;
 }
 
 }  // namespace
@@ -43,6 +50,8 @@ std::vector<fs::path> train_library_places(const fs::path& program) {
 }
 
 void check_train_library() { find_library(); }
+
+bool has_train_library() { return !look_for_library(train_library_places(this_program())).empty(); }
 
 const train::Module& load_train_module() {
   const fs::path path = find_library();

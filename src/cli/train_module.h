@@ -14,6 +14,7 @@ std::vector<std::filesystem::path> train_library_places(const std::filesystem::p
 
 // Throws Error{io} where it lies in none of them: to know before hours of other work.
 void check_train_library();
+bool has_train_library();
 
 // Opens the library; it stays open until the process ends. Throws Error{io} where it is missing or
 // does not load.

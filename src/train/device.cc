@@ -4,8 +4,6 @@
 #include <ATen/Parallel.h>
 #include <dlfcn.h>
 
-#include <algorithm>
-
 #include "base/error.h"
 #include "base/units.h"
 #include "memory/usage.h"
@@ -26,16 +24,6 @@ c10::Device choose_device(DeviceKind kind) {
          "libtorch with CUDA (see README), or use --device cpu");
   }
   return {c10::DeviceType::CPU};
-}
-
-plan::Arrangement for_device(plan::Arrangement arrangement, const RunOptions& run,
-                             c10::Device device) {
-  if (device.is_cpu()) return arrangement;
-  arrangement.computing = 1;
-  if (run.workers == 0) {
-    arrangement.workers = std::max({1U, run.threads - 1, arrangement.workers});
-  }
-  return arrangement;
 }
 
 memory::Lease lease_runtime(memory::Ledger& ledger, c10::Device device) {

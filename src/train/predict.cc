@@ -142,7 +142,7 @@ void predict(const PredictJob& job) {
   const c10::Device device = choose_device(job.run.device);
   const memory::Lease runtime = lease_runtime(job.ledger, device);
   const recipe::Recipe& recipe = checkpoint.recipe;
-  const plan::Arrangement arrangement = for_device(job.plan.arrangement, job.run, device);
+  const plan::Arrangement arrangement = job.plan.arrangement;
   set_computing_threads(arrangement.computing);
   const Data data =
       load_data(job.store, job.ledger,

@@ -65,7 +65,7 @@ limited() {
 
 # Figures of results.json, and of what was measured of the machine.
 value() { sed -n "s/^ *\"$1\": \\([0-9.e+-]*\\),*\$/\\1/p" "$work/run/results.json" | head -n 1; }
-machine() { sed -n "s/^ *\"$1\": \\([0-9.e+]*\\),*\$/\\1/p" "$XDG_CACHE_HOME/plimsoll/machine.json" | head -n 1; }
+machine() { sed -n "s/^ *\"$1\": \\([0-9.e+-]*\\),*\$/\\1/p" "$XDG_CACHE_HOME/plimsoll/machine.json" | head -n 1; }
 # row WORK GIB TARGET THEIRS DIRECTION OPTIONS...
 row() {
   name=$1 gib=$2 target=$3 theirs=$4 direction=$5
@@ -90,8 +90,8 @@ row() {
 
 limits() {
   awk "BEGIN { printf \"The machine, measured in the same run: %.0f random reads of %d bytes a second, %.1f GB/s in order; products of matrices %.0f GFLOP/s; %.1f M \", \
-    $(machine reads_per_second), $(machine read_bytes), $(machine read_bytes_per_second) / 1e9, $(machine flops_per_second) / 1e9, $(machine rows_per_second) / 1e6 }"
-  echo "rows a second gathered from memory by one thread."
+    $(machine reads_per_second), $(machine read_bytes), $(machine read_bytes_per_second) / 1e9, $(machine wide_flops) / 1e9, 1e-6 / $(machine row_seconds) }"
+  echo "rows a second added up from memory by one thread, with the others busy."
 }
 
 table() {

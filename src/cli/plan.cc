@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -15,6 +16,7 @@
 #include "cli/command.h"
 #include "cli/open_store.h"
 #include "cli/planning.h"
+#include "cli/shape_estimate.h"
 #include "cli/train_options.h"
 #include "memory/automatic_limit.h"
 #include "plan/describe.h"
@@ -30,7 +32,10 @@ struct Options {
   TrainOptions train;
   std::vector<std::string> fanouts_words;            // as they stand on the command line
   std::vector<std::optional<uint64_t>> memory = {};  // nothing = auto
+  ShapeOptions shape;
   bool fastest = false;
+  std::vector<uint64_t> batch_sizes;
+  bool any_batch_size = false;
   bool calibrate = false;
   bool json = false;
 };
@@ -53,7 +58,11 @@ std::vector<recipe::Recipe> recipes(const CLI::App& command, Options& options) {
            word);
     }
   }
-  if (train.store.empty()) fail(ErrorKind::usage, "STORE is missing; name the folder of a store");
+  if (train.store.empty() && !options.shape.any()) {
+    fail(ErrorKind::usage,
+         "STORE is missing; name the folder of a store, a data set such as papers100M, or its "
+         "--nodes, --edges, --columns and --classes");
+  }
   if (all.empty()) all.push_back(train.recipe);
   for (const recipe::Recipe& recipe : all) {
     recipe::check(recipe);
@@ -101,22 +110,53 @@ void say_limit(const memory::Limit& limit) {
   fmt::print("  {:<11} here a training would get {}\n", "", format_bytes(machine_bytes));
 }
 
+// Of a data set that is not here yet.
+void say_estimate(const ShapeEstimate& estimate) {
+  const plan::StoreShape& shape = estimate.shape();
+  fmt::print("  {:<11} {} nodes, {} edges, {} columns, {} classes, {} to train on\n", "shape",
+             format_count(shape.nodes), format_count(shape.edges), format_count(shape.columns),
+             format_count(shape.classes), format_count(shape.train_nodes));
+  fmt::print("  {:<11} an estimate: neighbourhoods as in a small synthetic graph of this kind\n",
+             "");
+  const ingest::DiskNeed disk = estimate.disk();
+  fmt::print(
+      "  {:<11} {} of disk for the store; to import it {} in all beside the data set, and "
+      "{} of memory\n",
+      "import", format_bytes_up(disk.store_bytes), format_bytes_up(disk.together_bytes),
+      format_bytes_up(estimate.import_memory_bytes()));
+}
+
+ordered_json estimate_json(const ShapeEstimate& estimate) {
+  const plan::StoreShape& shape = estimate.shape();
+  const ingest::DiskNeed disk = estimate.disk();
+  return {{"nodes", shape.nodes},
+          {"edges", shape.edges},
+          {"columns", shape.columns},
+          {"classes", shape.classes},
+          {"train_nodes", shape.train_nodes},
+          {"store_bytes", disk.store_bytes},
+          {"import_disk_bytes", disk.together_bytes},
+          {"import_memory_bytes", estimate.import_memory_bytes()}};
+}
+
 void say_pyg(const plan::Plan& plan) {
   fmt::print("  PyG's NeighborLoader would need about {} for the same work\n",
              format_bytes(plan.pyg_bytes));
 }
 
 void show_one(Planner& planner, const recipe::Recipe& recipe, const memory::Limit& limit,
-              bool json) {
+              const Options& options, const ShapeEstimate* estimate) {
   const plan::Question question = planner.question(recipe, limit.bytes);
   const plan::Plan plan = plan::make_plan(question);
   const auto remedies = plan.fits ? std::vector<plan::Remedy>() : planner.remedies(question);
-  if (json) {
+  if (options.json) {
     ordered_json object = answer_json(recipe, plan);
     object["limit"] = describe(limit);
+    if (estimate != nullptr) object["estimate"] = estimate_json(*estimate);
     if (!plan.fits) object["remedies"] = plan::to_json(remedies);
     print(object);
   } else {
+    if (estimate != nullptr) say_estimate(*estimate);
     say_limit(limit);
     fmt::print("{}", plan::describe(plan));
     say_pyg(plan);
@@ -125,7 +165,8 @@ void show_one(Planner& planner, const recipe::Recipe& recipe, const memory::Limi
 }
 
 void show_table(Planner& planner, const std::vector<recipe::Recipe>& recipes,
-                const std::vector<memory::Limit>& limits, bool json) {
+                const std::vector<memory::Limit>& limits, bool json,
+                const ShapeEstimate* estimate) {
   std::vector<plan::Row> rows;
   ordered_json list = ordered_json::array();
   uint64_t least = UINT64_MAX;
@@ -137,8 +178,11 @@ void show_table(Planner& planner, const std::vector<recipe::Recipe>& recipes,
     }
   }
   if (json) {
-    print({{"plans", list}});
+    ordered_json object = {{"plans", list}};
+    if (estimate != nullptr) object["estimate"] = estimate_json(*estimate);
+    print(object);
   } else {
+    if (estimate != nullptr) say_estimate(*estimate);
     fmt::print("{}", plan::describe_table(rows));
     say_pyg(rows.front().plan);
   }
@@ -148,20 +192,27 @@ void show_table(Planner& planner, const std::vector<recipe::Recipe>& recipes,
   }
 }
 
+// A batch size changes what is learned, so others are tried only where they are asked for.
+std::vector<uint64_t> batch_sizes(const Options& options, const plan::Question& question) {
+  if (options.any_batch_size) return plan::usual_batch_sizes(question);
+  return options.batch_sizes;
+}
+
 void show_fastest(Planner& planner, const CLI::App& command, const Options& options,
-                  const memory::Limit& limit) {
+                  const memory::Limit& limit, const ShapeEstimate* estimate) {
   TrainOptions chosen = options.train;
   const plan::Question question = planner.question(chosen.recipe, limit.bytes);
   const plan::Fastest fastest = plan::find_fastest(
       question, planner.draws(chosen.recipe),
-      {.batch_size = !chosen.given.contains("batch_size"), .workers = question.workers == 0});
+      {.batch_sizes = batch_sizes(options, question), .workers = question.workers == 0});
   const plan::Setting& best = fastest.best;
   if (!best.plan.fits) {
-    show_one(planner, chosen.recipe, limit, options.json);
+    show_one(planner, chosen.recipe, limit, options, estimate);
     return;
   }
+  const bool other_batch_size = best.batch_size != chosen.recipe.batch_size;
   chosen.recipe.batch_size = best.batch_size;
-  chosen.given.insert("batch_size");
+  if (other_batch_size) chosen.given.insert("batch_size");
   chosen.running.run.workers = best.workers;
   const auto memory = command.get_option("--memory")->results();
   const std::string train =
@@ -181,7 +232,33 @@ void show_fastest(Planner& planner, const CLI::App& command, const Options& opti
              arrangement.workers, arrangement.window, arrangement.window == 1 ? "batch" : "batches",
              arrangement.ahead);
   fmt::print("\n{}\n", train);
-  fmt::print("The batch size changes what is learned: train never changes it by itself.\n");
+  if (other_batch_size) {
+    fmt::print("The batch size changes what is learned: train never changes it by itself.\n");
+  }
+}
+
+// Null where a store is named: a folder that exists counts for more than a data set of that name.
+std::unique_ptr<ShapeEstimate> estimate_of(const Options& options) {
+  const std::string name = options.train.store.string();
+  const bool preset = !std::filesystem::exists(options.train.store) && is_preset(name);
+  if (!preset && !options.shape.any() && !options.shape.directed) return nullptr;
+  if (!preset && !name.empty()) {
+    fail(ErrorKind::usage,
+         "--nodes, --edges, --columns, --classes, --train-nodes and --directed describe a data set "
+         "that is not here, and {} is {}; leave one of them out",
+         name, std::filesystem::exists(options.train.store) ? "a store" : "no data set we know");
+  }
+  return std::make_unique<ShapeEstimate>(shape_of(name, options.shape), options.shape.directed,
+                                         options.train.running.run.threads);
+}
+
+graph::Store open_planned(const std::filesystem::path& folder) {
+  const auto meant = nearest_preset(folder.string());
+  if (!std::filesystem::exists(folder) && meant) {
+    fail(ErrorKind::io, "there is no store {}; did you mean the data set {}?", folder.string(),
+         *meant);
+  }
+  return open_store(folder);
 }
 
 void plan(const CLI::App& command, Options& options) {
@@ -191,27 +268,74 @@ void plan(const CLI::App& command, Options& options) {
   if (several && options.fastest) {
     fail(ErrorKind::usage, "--fastest takes one --memory and one --fanout");
   }
-  const graph::Store store = open_store(options.train.store);
-  for (const recipe::Recipe& recipe : asked) check_trainable(store, recipe);
-  Planner planner(store, options.train.running.run, options.calibrate);
+  if (!options.fastest && (options.any_batch_size || !options.batch_sizes.empty())) {
+    fail(ErrorKind::usage, "--batch-sizes and --any-batch-size go with --fastest");
+  }
+  const auto estimate = estimate_of(options);
+  const std::optional<graph::Store> store =
+      estimate ? std::nullopt : std::optional(open_planned(options.train.store));
+  if (store) {
+    for (const recipe::Recipe& recipe : asked) check_trainable(*store, recipe);
+  }
+  const train::RunOptions& run = options.train.running.run;
+  Planner planner(estimate ? estimate->planned() : Planned{*store},
+                  {.run = run,
+                   .device = training_device(run.device, gpu_facts()),
+                   .calibrate = options.calibrate});
   if (options.fastest) {
     options.train.recipe = asked.front();
-    show_fastest(planner, command, options, under.front());
+    show_fastest(planner, command, options, under.front(), estimate.get());
   } else if (several) {
-    show_table(planner, asked, under, options.json);
+    show_table(planner, asked, under, options.json, estimate.get());
   } else {
-    show_one(planner, asked.front(), under.front(), options.json);
+    show_one(planner, asked.front(), under.front(), options, estimate.get());
   }
 }
 
 constexpr const char* kFooter =
     R"(Exit code 0: it fits, or one of several does; 4: it does not, and the message says what would.
-The first plan on a machine measures it for two seconds and keeps the figures in ~/.cache/plimsoll.
+The first plan on a machine measures it for some seconds and keeps the figures in ~/.cache/plimsoll.
 
 Examples:
   plimsoll plan papers.plim --memory 16G --fanout 15,10 --batch-size 1024 --hidden 256
   plimsoll plan papers.plim --memory 8G,16G,32G,64G --fanouts 15,10 10,10,10
-  plimsoll plan papers.plim --memory 8G --fastest)";
+  plimsoll plan papers.plim --memory 8G --fastest
+  plimsoll plan papers100M --memory 16G
+  plimsoll plan --nodes 111M --edges 1.6G --columns 128 --classes 172 --train-nodes 1.2M)";
+
+constexpr const char* kShape = "A data set that is not here";
+
+void add_count(CLI::App& command, const char* name, std::optional<uint64_t>& count,
+               const char* description) {
+  command
+      .add_option_function<std::string>(
+          name, [&count](const std::string& text) { count = parse_count(text); }, description)
+      ->check(CLI::Validator(
+          [](std::string& text) -> std::string {
+            try {
+              parse_count(text);
+              return {};
+            } catch (const Error& error) {
+              return error.what();
+            }
+          },
+          ""))
+      ->type_name("N")
+      ->group(kShape);
+}
+
+void add_shape_options(CLI::App& command, ShapeOptions& shape) {
+  add_count(command, "--nodes", shape.nodes, "number of nodes, as 2500000 or 111M");
+  add_count(command, "--edges", shape.edges, "number of edges as the data set has them, as 1.6G");
+  add_count(command, "--columns", shape.columns, "feature columns");
+  add_count(command, "--classes", shape.classes, "number of classes");
+  add_count(command, "--train-nodes", shape.train_nodes,
+            "training nodes; the preset's, or 60 % of the nodes");
+  command
+      .add_flag("--directed", shape.directed,
+                "it would be imported with --directed: no reverse edges")
+      ->group(kShape);
+}
 
 }  // namespace
 
@@ -219,7 +343,9 @@ void add_plan(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("plan", "Say whether a training fits into memory, before it starts");
   auto options = std::make_shared<Options>();
-  command->add_option("STORE", options->train.store, "folder of the store");
+  command->add_option("STORE", options->train.store,
+                      "folder of the store; or papers100M, products or arxiv before the download");
+  add_shape_options(*command, options->shape);
   add_recipe_options(*command, options->train);
   command
       ->add_option("--fanouts", options->fanouts_words,
@@ -231,7 +357,21 @@ void add_plan(CLI::App& app) {
   add_training_memories(*command, options->memory);
   command
       ->add_flag("--fastest", options->fastest,
-                 "find the fastest batch size and prefetch for this memory; what you give is kept")
+                 "find the fastest number of workers and prefetch for this memory; what you give "
+                 "is kept")
+      ->group(kResources);
+  command
+      ->add_option("--batch-sizes", options->batch_sizes,
+                   "with --fastest: batch sizes to choose from, as 256,512,1024; a batch size "
+                   "changes what is learned")
+      ->delimiter(',')
+      ->check(whole_number(1, 0xffffffffU))
+      ->type_name("LIST")
+      ->group(kResources);
+  command
+      ->add_flag("--any-batch-size", options->any_batch_size,
+                 "with --fastest: choose from 256 to 4096")
+      ->excludes("--batch-sizes")
       ->group(kResources);
   command
       ->add_flag("--calibrate", options->calibrate,

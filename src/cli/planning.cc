@@ -4,12 +4,13 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <string>
+#include <utility>
 
 #include "base/error.h"
 #include "base/units.h"
 #include "batch/first_layer.h"
+#include "cli/train_module.h"
 #include "memory/automatic_limit.h"
 #include "plan/describe.h"
 #include "plan/machine_cache.h"
@@ -25,6 +26,40 @@ constexpr double kDrawSeconds = 0.4;
 constexpr double kLeastReads = 1'000;
 constexpr double kMostReads = 40'000;
 constexpr uint64_t kRemedyPart = 8;  // of that, for a fan-out that might be a remedy
+// What measuring the machine may hold: enough to be out of a CPU's caches, and a part of the limit.
+constexpr uint64_t kMostMeasuringBytes = 896 * kMiB;
+constexpr uint64_t kLeastMeasuringBytes = 16 * kMiB;
+constexpr uint64_t kLimitPart = 4;
+constexpr uint64_t kStepsBytes = 256 * kMiB;  // beside the runtime, to measure steps in
+
+uint64_t runtime_bytes(bool gpu) { return gpu ? train::kGpuRuntimeBytes : train::kRuntimeBytes; }
+
+// As kept from an earlier run, or measured. Steps can only be measured where the training library
+// is, and has room.
+plan::Machine measured_machine(const Planned& planned, const PlannerOptions& options) {
+  const uint64_t room = std::min(options.limit_bytes, memory::automatic_limit().bytes);
+  plan::Wanted wanted = {.file = planned.store.features_file(),
+                         .threads = options.run.threads,
+                         .device = options.device.name,
+                         .again = options.calibrate};
+  if (planned.scale > 1) {
+    // There is no large file to read yet. What is known of the disk here will do.
+    const auto known = plan::load_machine(plan::machine_cache_file(),
+                                          plan::machine_key(".", wanted.threads, wanted.device));
+    if (known && known->known() && !options.calibrate) return *known;
+    wanted.file.clear();
+  }
+  const bool gpu = options.device.gpu;
+  if (has_train_library() && room >= runtime_bytes(gpu) + kStepsBytes) {
+    wanted.measure_steps = [gpu](unsigned computing, memory::Ledger& ledger) {
+      const train::Module& module = load_train_module();
+      return gpu && !module.has_gpu() ? plan::StepRates()
+                                      : module.measure_steps(gpu, computing, ledger);
+    };
+  }
+  memory::Ledger ledger(std::clamp(room / kLimitPart, kLeastMeasuringBytes, kMostMeasuringBytes));
+  return plan::known_machine(wanted, ledger);
+}
 
 }  // namespace
 
@@ -56,40 +91,43 @@ void check_trainable(const graph::Store& store, const recipe::Recipe& recipe) {
   }
 }
 
-Planner::Planner(const graph::Store& store, const train::RunOptions& run, bool calibrate)
-    : store_(store),
-      run_(run),
+Planner::Planner(Planned planned, const PlannerOptions& options)
+    : planned_(std::move(planned)),
+      options_(options),
       ledger_(kPlanningBytes),
-      machine_(plan::known_machine(store.features_file(), run.threads, calibrate, ledger_)),
-      shape_(plan::read_shape(store, ledger_)) {}
+      machine_(measured_machine(planned_, options)),
+      shape_(planned_.shape ? *planned_.shape : plan::read_shape(planned_.store, ledger_)) {}
 
 uint64_t Planner::affordable_reads() const {
+  if (planned_.scale > 1) return kMostReads;  // of a small file that was just written
   return static_cast<uint64_t>(
       std::clamp(kDrawSeconds * machine_.reads_per_second, kLeastReads, kMostReads));
+}
+
+plan::Draws Planner::draw(const recipe::Recipe& recipe, uint64_t reads) {
+  plan::Draws draws = plan::draw(planned_.store, recipe, reads, ledger_);
+  draws.scale = planned_.scale;
+  return draws;
 }
 
 const plan::Draws& Planner::draws(const recipe::Recipe& recipe) {
   auto found = draws_.find(recipe.fanout);
   if (found == draws_.end()) {
-    found = draws_.emplace(recipe.fanout, plan::draw(store_, recipe, affordable_reads(), ledger_))
-                .first;
+    found = draws_.emplace(recipe.fanout, draw(recipe, affordable_reads())).first;
   }
   return found->second;
 }
 
 plan::Question Planner::question(const recipe::Recipe& recipe, uint64_t limit_bytes) {
-  // Whether a GPU will be used is known once libtorch is loaded; a driver's file is the best guess.
-  const bool gpu =
-      run_.device == train::DeviceKind::cuda ||
-      (run_.device == train::DeviceKind::automatic && std::filesystem::exists("/dev/nvidiactl"));
+  const bool gpu = options_.device.gpu;
   return {.store = shape_,
           .recipe = recipe,
           .probe = plan::expect_batch(draws(recipe), shape_, recipe.batch_size),
           .limit_bytes = limit_bytes,
-          .runtime_bytes = gpu ? train::kGpuRuntimeBytes : train::kRuntimeBytes,
-          .threads = run_.threads,
-          .workers = run_.workers,
-          .window = run_.look_ahead,
+          .runtime_bytes = runtime_bytes(gpu),
+          .threads = options_.run.threads,
+          .workers = options_.run.workers,
+          .window = options_.run.look_ahead,
           .gpu = gpu,
           .machine = machine_};
 }
@@ -98,13 +136,12 @@ std::vector<plan::Remedy> Planner::remedies(const plan::Question& question) {
   std::vector<plan::FanoutDraws> smaller;
   if (question.recipe.model != recipe::ModelKind::mlp) {
     for (auto fanout : plan::smaller_fanouts(question.recipe.fanout)) {
-      if (store_.meta().first_layer != graph::FirstLayer::none) {
+      if (planned_.store.meta().first_layer != graph::FirstLayer::none) {
         fanout.back() = recipe::kAllNeighbors;
       }
       recipe::Recipe recipe = question.recipe;
       recipe.fanout = fanout;
-      smaller.push_back(
-          {fanout, plan::draw(store_, recipe, affordable_reads() / kRemedyPart, ledger_)});
+      smaller.push_back({fanout, draw(recipe, affordable_reads() / kRemedyPart)});
     }
   }
   return plan::find_remedies(question, draws(question.recipe), smaller);
@@ -118,9 +155,9 @@ std::string explain_shortage(const plan::Plan& plan, const plan::Question& quest
 }
 
 plan::Plan plan_training(const graph::Store& store, const recipe::Recipe& recipe,
-                         const train::RunOptions& run, uint64_t limit_bytes) {
-  Planner planner(store, run);
-  const plan::Question question = planner.question(recipe, limit_bytes);
+                         const PlannerOptions& options) {
+  Planner planner({store}, options);
+  const plan::Question question = planner.question(recipe, options.limit_bytes);
   plan::Plan plan = plan::make_plan(question);
   if (!plan.fits) {
     fail(ErrorKind::memory, "{}", explain_shortage(plan, question, planner.remedies(question)));
@@ -129,18 +166,23 @@ plan::Plan plan_training(const graph::Store& store, const recipe::Recipe& recipe
 }
 
 plan::Plan plan_prediction(const graph::Store& store, const recipe::Recipe& recipe,
-                           const train::RunOptions& run, const PredictionRoom& room) {
-  const uint64_t left = room.limit_bytes - std::min(room.limit_bytes, room.output_bytes);
-  plan::Plan plan = plan::make_plan(Planner(store, run).question(recipe, left));
+                           const PlannerOptions& options, uint64_t output_bytes) {
+  const uint64_t limit = options.limit_bytes;
+  const uint64_t left = limit - std::min(limit, output_bytes);
+  plan::Plan plan = plan::make_plan(Planner({store}, options).question(recipe, left));
   if (!plan.fits) {
     fail(ErrorKind::memory,
          "the limit is {}, and this prediction needs {} at least: {} to put its output in order, "
-         "the "
-         "rest for the model and its batches; raise --memory",
-         format_bytes(room.limit_bytes), format_bytes_up(room.output_bytes + plan.minimum_bytes),
-         format_bytes(room.output_bytes));
+         "the rest for the model and its batches; raise --memory",
+         format_bytes(limit), format_bytes_up(output_bytes + plan.minimum_bytes),
+         format_bytes(output_bytes));
   }
   return plan;
+}
+
+train::RunOptions as_planned(train::RunOptions run, const plan::Plan& plan) {
+  run.device = plan.gpu ? train::DeviceKind::cuda : train::DeviceKind::cpu;
+  return run;
 }
 
 void say_plan(const RunningOptions& options, const plan::Plan& plan) {

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "cli/running.h"
+#include "cli/training_device.h"
 #include "graph/store.h"
 #include "memory/limit.h"
 #include "plan/draw.h"
@@ -21,22 +23,37 @@ memory::Limit training_limit(const RunningOptions& options);
 // Throws Error{input} where there is nothing to learn.
 void check_trainable(const graph::Store& store, const recipe::Recipe& recipe);
 
+// What is planned: a store, or a small graph that stands for one that is `scale` times as large.
+struct Planned {
+  const graph::Store& store;  // must outlive the planner
+  double scale = 1;
+  std::optional<plan::StoreShape> shape;  // of the large one
+};
+
+struct PlannerOptions {
+  train::RunOptions run;
+  TrainingDevice device;
+  uint64_t limit_bytes = UINT64_MAX;  // measuring stays below it, too
+  bool calibrate = false;             // measure the machine again
+};
+
 // What planning needs to know of a store and this machine. Reads a little of the store, for every
-// fan-out asked for, and measures the machine the first time, or again with `calibrate`. The store
-// must outlive it.
+// fan-out asked for, and measures the machine the first time.
 class Planner {
  public:
-  Planner(const graph::Store& store, const train::RunOptions& run, bool calibrate = false);
+  Planner(Planned planned, const PlannerOptions& options);
 
   plan::Question question(const recipe::Recipe& recipe, uint64_t limit_bytes);
   const plan::Draws& draws(const recipe::Recipe& recipe);
   std::vector<plan::Remedy> remedies(const plan::Question& question);
+  const plan::Machine& machine() const { return machine_; }
 
  private:
+  plan::Draws draw(const recipe::Recipe& recipe, uint64_t reads);
   uint64_t affordable_reads() const;
 
-  const graph::Store& store_;
-  const train::RunOptions run_;
+  const Planned planned_;
+  const PlannerOptions options_;
   memory::Ledger ledger_;
   plan::Machine machine_;
   plan::StoreShape shape_;
@@ -47,16 +64,15 @@ class Planner {
 std::string explain_shortage(const plan::Plan& plan, const plan::Question& question,
                              const std::vector<plan::Remedy>& remedies);
 
-// The plan of a run; throws Error{memory} where it does not fit, with the least limit and, for a
-// training, what would lower it.
+// The plan of a run on this device; throws Error{memory} where it does not fit, with the least
+// limit and, for a training, what would lower it.
 plan::Plan plan_training(const graph::Store& store, const recipe::Recipe& recipe,
-                         const train::RunOptions& run, uint64_t limit_bytes);
-struct PredictionRoom {
-  uint64_t limit_bytes = 0;
-  uint64_t output_bytes = 0;  // to put the output in order
-};
+                         const PlannerOptions& options);
 plan::Plan plan_prediction(const graph::Store& store, const recipe::Recipe& recipe,
-                           const train::RunOptions& run, const PredictionRoom& room);
+                           const PlannerOptions& options, uint64_t output_bytes);
+
+// What a run must be told so that it runs as planned.
+train::RunOptions as_planned(train::RunOptions run, const plan::Plan& plan);
 
 // The plan as part of the opening; nothing when quiet.
 void say_plan(const RunningOptions& options, const plan::Plan& plan);

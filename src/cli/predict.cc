@@ -98,9 +98,14 @@ void predict(const Options& options) {
   recipe.evaluation = options.evaluation.value_or(recipe.evaluation);
   batch::check_first_layer(store, recipe);
   verify_if_asked(store, options.running);
-  const plan::Plan plan =
-      plan_prediction(store, recipe, options.running.run,
-                      {limit.bytes, output_bytes(options, store, nodes, recipe)});
+  const train::RunOptions& run = options.running.run;
+  const PlannerOptions planning = {
+      .run = run,
+      .device =
+          settled_device(run.device, module.has_gpu(), training_device(run.device, gpu_facts())),
+      .limit_bytes = limit.bytes};
+  const plan::Plan plan = plan_prediction(store, recipe, planning,
+                                          output_bytes(options, store, nodes, recipe));
   say(options.running, "store", describe(store));
   say(options.running, "model", options.checkpoint.string());
   say(options.running, "nodes", fmt::format("{}, {}", format_count(nodes), options.split));
@@ -114,7 +119,7 @@ void predict(const Options& options) {
                   .evaluation = recipe.evaluation,
                   .out = options.out,
                   .ids_out = options.ids_out,
-                  .run = options.running.run,
+                  .run = as_planned(run, plan),
                   .plan = plan,
                   .ledger = ledger});
 }

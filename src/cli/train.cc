@@ -79,9 +79,18 @@ void train(const CLI::App& command, TrainOptions& options) {
   }
   check_trainable(store, options.recipe);
   verify_if_asked(store, options.running);
-  const plan::Plan plan = plan_training(store, options.recipe, options.running.run, limit.bytes);
+  const train::RunOptions& run = options.running.run;
+  PlannerOptions planning = {
+      .run = run, .device = training_device(run.device, gpu_facts()), .limit_bytes = limit.bytes};
+  plan::Plan plan = plan_training(store, options.recipe, planning);
   SaveFolder save_folder(options.save_dir);
   const train::Module& module = load_train_module();
+  // The driver may promise what torch cannot use, or say nothing of what it can.
+  const TrainingDevice device = settled_device(run.device, module.has_gpu(), planning.device);
+  if (device != planning.device) {
+    planning.device = device;
+    plan = plan_training(store, options.recipe, planning);
+  }
   if (options.force) save_folder.clear();
   say_opening(store, limit, options);
   say_plan(options.running, plan);
@@ -89,7 +98,7 @@ void train(const CLI::App& command, TrainOptions& options) {
   memory::Ledger ledger(limit.bytes - plan::headroom_bytes(limit.bytes));
   const int signal_number = module.train({.store = store,
                                           .recipe = options.recipe,
-                                          .run = options.running.run,
+                                          .run = as_planned(run, plan),
                                           .save_dir = options.save_dir,
                                           .resume = resuming,
                                           .save_every = options.save_every,

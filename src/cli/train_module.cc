@@ -28,17 +28,23 @@ std::string last_error(const fs::path& library) {
   return reason;
 }
 
-fs::path find_library() {
-  const fs::path program = fs::read_symlink("/proc/self/exe");
-  const auto places = train_library_places(program);
+// Empty where there is none.
+fs::path look_for_library(const std::vector<fs::path>& places) {
   const auto found = std::find_if(places.begin(), places.end(), [](const fs::path& place) {
     std::error_code unreadable;
     return fs::exists(place, unreadable);
   });
-  if (found == places.end()) {
-    fail(ErrorKind::io, "{}", without_train_library(program, kBuiltWithLibtorch));
+  return found == places.end() ? fs::path() : *found;
+}
+
+fs::path this_program() { return fs::read_symlink("/proc/self/exe"); }
+
+fs::path find_library() {
+  fs::path found = look_for_library(train_library_places(this_program()));
+  if (found.empty()) {
+    fail(ErrorKind::io, "{}", without_train_library(this_program(), kBuiltWithLibtorch));
   }
-  return *found;
+  return found;
 }
 
 }  // namespace
@@ -63,6 +69,8 @@ std::string without_train_library(const fs::path& program, bool built_with_libto
 }
 
 void check_train_library() { find_library(); }
+
+bool has_train_library() { return !look_for_library(train_library_places(this_program())).empty(); }
 
 const train::Module& load_train_module() {
   const fs::path path = find_library();

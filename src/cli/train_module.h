@@ -18,6 +18,7 @@ std::string without_train_library(const std::filesystem::path& program, bool bui
 
 // Throws Error{io} where it lies in none of them: to know before hours of other work.
 void check_train_library();
+bool has_train_library();
 
 // Opens the library; it stays open until the process ends. Throws Error{io} where it is missing or
 // does not load.

@@ -20,6 +20,7 @@ Pages::Pages(Ledger& ledger, std::string_view tag, uint64_t bytes, PageSource* s
     : source_(source),
       bytes_((std::min(bytes, kMostBytes) + kPageBytes - 1) / kPageBytes * kPageBytes) {
   if (bytes_ == 0) return;
+  if (source_ != nullptr) bytes_ = source_->whole_bytes(bytes_);
   lease_ = ledger.lease(tag, bytes_);
   if (source_ != nullptr) {
     data_ = source_->allocate(bytes_);

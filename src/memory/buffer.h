@@ -26,6 +26,8 @@ class PageSource {
   PageSource(const PageSource&) = delete;
   PageSource& operator=(const PageSource&) = delete;
   virtual ~PageSource() = default;
+  // What allocate(bytes) takes and gives, `bytes` at least: that much is leased.
+  virtual uint64_t whole_bytes(uint64_t bytes) const { return bytes; }
   virtual void* allocate(uint64_t bytes) = 0;  // throws where it cannot
   virtual void release(void* data, uint64_t bytes) noexcept = 0;
 };

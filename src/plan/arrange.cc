@@ -13,22 +13,34 @@ namespace {
 constexpr uint64_t kWindowNodes = 8192;  // of the batches that a worker makes at once
 constexpr uint64_t kMostWindow = 16;
 constexpr uint64_t kLeastAreaBytes = 256 * kKiB;
+// Pages that a GPU copies from come in powers of two, see train/feeder.cc: half as much again as is
+// asked for, on average over sizes.
+constexpr double kPinnedRounding = 1.5;
 
 Arrangement arrange(const Question& question, const Arrangement& wanted) {
   Arrangement arrangement = wanted;
   if (question.workers > 0) arrangement.workers = question.workers;
   if (question.window > 0) arrangement.window = question.window;
   const unsigned threads = question.threads;
-  arrangement.computing = std::max(1U, threads - std::min(arrangement.workers, threads / 2));
+  arrangement.computing =
+      question.gpu ? 1 : std::max(1U, threads - std::min(arrangement.workers, threads / 2));
+  arrangement.held = question.gpu ? 1 + kCopiedAhead : 1;
   arrangement.area_bytes = std::max(wanted.area_bytes, kLeastAreaBytes);
   return arrangement;
 }
 
+// The threads that a CPU's computing leaves over; all but one of them for a GPU.
+unsigned most_making(const Question& question) {
+  const unsigned threads = question.threads;
+  return std::max(1U, question.gpu ? threads - 1 : (threads + 1) / 2);
+}
+
 std::vector<Arrangement> resident_arrangements(const Question& question) {
-  const unsigned half = std::max(1U, (question.threads + 1) / 2);
-  return {arrange(question, {.workers = 1, .ahead = 0, .area_bytes = 0}),
-          arrange(question, {.workers = 1, .ahead = 1, .area_bytes = 0}),
-          arrange(question, {.workers = half, .ahead = 1, .area_bytes = 0})};
+  std::vector<Arrangement> all = {arrange(question, {.workers = 1, .ahead = 0, .area_bytes = 0})};
+  for (unsigned workers = 1; workers <= most_making(question); ++workers) {
+    all.push_back(arrange(question, {.workers = workers, .ahead = 1, .area_bytes = 0}));
+  }
+  return all;
 }
 
 std::vector<Arrangement> reading_arrangements(const Question& question) {
@@ -40,16 +52,18 @@ std::vector<Arrangement> reading_arrangements(const Question& question) {
       arrange(question, {.workers = 1, .ahead = 1, .area_bytes = rows_bytes / 8})};
   // Threads that wait for the disk use no core: more of them than cores keep it busy.
   const unsigned most_workers = question.threads + 2;
-  for (unsigned workers = 2; workers < most_workers; ++workers) {
+  for (unsigned workers = 2; workers <= most_workers; ++workers) {
     all.push_back(
         arrange(question, {.workers = workers, .ahead = 1, .area_bytes = rows_bytes / 4}));
   }
   const uint64_t most_window = std::clamp<uint64_t>(kWindowNodes / nodes, 1, kMostWindow);
-  for (uint64_t window = 1; window <= most_window; window *= 2) {
-    all.push_back(arrange(question, {.workers = most_workers,
-                                     .window = static_cast<unsigned>(window),
-                                     .ahead = 2,
-                                     .area_bytes = rows_bytes * window / 2}));
+  for (uint64_t window = 2; window <= most_window; window *= 2) {
+    for (const unsigned workers : {1U, 2U, std::max(1U, question.threads), most_workers}) {
+      all.push_back(arrange(question, {.workers = workers,
+                                       .window = static_cast<unsigned>(window),
+                                       .ahead = 2,
+                                       .area_bytes = rows_bytes * window / 2}));
+    }
   }
   return all;
 }
@@ -82,10 +96,10 @@ std::vector<Arrangement> arrangements(const Question& question, bool reads_disk)
 Taken taken_bytes(const Question& question, const Arrangement& arrangement, bool reads_disk) {
   const Work work = question.work();
   const uint64_t batches = std::max<uint64_t>(1, batches_of_largest_pass(question));
-  const auto in_flight = static_cast<unsigned>(std::min<uint64_t>(
-      arrangement.workers * arrangement.window + arrangement.ahead + 1, batches));
+  const auto in_flight = static_cast<unsigned>(std::min<uint64_t>(arrangement.slots(), batches));
   const auto workers = static_cast<unsigned>(std::min<uint64_t>(arrangement.workers, batches));
-  const auto slot = static_cast<double>(slot_bytes(work, reads_disk));
+  const auto slot =
+      static_cast<double>(slot_bytes(work, reads_disk)) * (question.gpu ? kPinnedRounding : 1);
   const double full = in_flight < batches ? in_flight : in_flight - 1 + last_batch_part(question);
   Taken taken{
       .batches_bytes = static_cast<uint64_t>(full * slot),

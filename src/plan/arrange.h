@@ -9,7 +9,8 @@
 
 namespace plimsoll::plan {
 
-// From the least to the roomiest, without lines. A run that reads nothing needs no buffers for it.
+// Without lines; the first one needs least. For the device that computes: nothing about them is
+// left to be decided later. A run that reads nothing needs no buffers for it.
 std::vector<Arrangement> arrangements(const Question& question, bool reads_disk);
 
 struct Taken {

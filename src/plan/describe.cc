@@ -44,16 +44,28 @@ std::string describe(const Plan& plan) {
     text += fmt::format("  {:<11} {:<52} {:>10}\n", part.name, part.note, format_bytes(part.bytes));
   }
   const std::string peak = format_bytes(plan.peak_bytes);
-  text += line("peak", plan.fits ? fmt::format("{}   headroom {}   fits", peak,
-                                               format_bytes(plan.limit_bytes - plan.peak_bytes))
+  const uint64_t kept_free = headroom_bytes(plan.minimum_bytes);
+  text += line("peak", plan.fits ? fmt::format("{} + {} headroom = the limit, {}   fits", peak,
+                                               format_bytes(plan.limit_bytes - plan.peak_bytes),
+                                               format_bytes(plan.limit_bytes))
                                  : fmt::format("{} at least   does not fit", peak));
-  text += line("minimum",
-               fmt::format("{}, the least limit it runs in", format_bytes_up(plan.minimum_bytes)));
-  if (!plan.fits || plan.seconds_an_epoch <= 0) return text;
-  return text +
-         line("epoch", fmt::format("{} {}, {} batches ({})",
-                                   plan.gpu_not_counted ? "batches made in about" : "about",
-                                   epoch(plan), format_count(plan.batches), reads_in_words(plan)));
+  text +=
+      line("minimum", fmt::format("{} + {} headroom = {}, the least limit it runs in",
+                                  format_bytes(plan.minimum_bytes - kept_free),
+                                  format_bytes(kept_free), format_bytes_up(plan.minimum_bytes)));
+  if (!plan.fits) return text;
+  text += line("epoch", fmt::format("{}, {} batches ({})",
+                                    plan.seconds_an_epoch > 0
+                                        ? "about " + epoch(plan)
+                                        : std::string("time unknown: not measured here"),
+                                    format_count(plan.batches), reads_in_words(plan)));
+  if (plan.other_load > 0 && plan.seconds_an_epoch > 0) {
+    text += line("", fmt::format("measured on a busy machine (others used {:.1f} cores): a quiet "
+                                 "one is faster;",
+                                 plan.other_load));
+    text += line("", "measured again when it is quiet");
+  }
+  return text;
 }
 
 std::string describe_shortage(const Plan& plan, const Question& question) {

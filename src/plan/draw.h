@@ -19,6 +19,9 @@ struct Draws {
     std::vector<uint32_t> offsets;
     std::vector<uint32_t> indices;  // destination i draws nodes[indices[offsets[i] ...]]
   };
+  // More than 1: drawn from a small graph of the same kind as the one in question, which is so many
+  // times as large. A part of the seeds then stands for all of a batch.
+  double scale = 1;
   uint64_t seeds = 0;             // 0 where not even one could be drawn
   std::vector<uint32_t> nodes;    // positions in the store; the seeds come first
   std::vector<uint32_t> degrees;  // in the whole graph, of the last hop's destinations; 0

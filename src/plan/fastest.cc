@@ -6,11 +6,16 @@ namespace plimsoll::plan {
 namespace {
 
 constexpr uint64_t kAround = 4;    // from a quarter of the default to four times as much
-constexpr double kWorthIt = 0.95;  // of the time before
+constexpr double kWorthIt = 0.95;  // of the question's own time
 
 bool faster(const Plan& plan, const Plan& than) {
   if (plan.fits != than.fits) return plan.fits;
-  return plan.seconds_an_epoch < kWorthIt * than.seconds_an_epoch;
+  return plan.seconds_an_epoch < than.seconds_an_epoch;
+}
+
+bool worth_a_change(const Plan& plan, const Plan& from) {
+  if (plan.fits != from.fits) return plan.fits;
+  return plan.seconds_an_epoch < kWorthIt * from.seconds_an_epoch;
 }
 
 std::vector<unsigned> workers_to_try(const Question& question, const Freedom& freedom) {
@@ -23,8 +28,7 @@ std::vector<unsigned> workers_to_try(const Question& question, const Freedom& fr
 
 }  // namespace
 
-std::vector<uint64_t> batch_sizes_to_try(const Question& question, const Freedom& freedom) {
-  if (!freedom.batch_size) return {question.recipe.batch_size};
+std::vector<uint64_t> usual_batch_sizes(const Question& question) {
   const uint64_t usual = recipe::Recipe().batch_size;
   std::vector<uint64_t> sizes;
   for (uint64_t size = usual / kAround; size <= usual * kAround; size *= 2) {
@@ -35,8 +39,11 @@ std::vector<uint64_t> batch_sizes_to_try(const Question& question, const Freedom
 }
 
 Fastest find_fastest(const Question& question, const Draws& draws, const Freedom& freedom) {
-  Fastest fastest{.best = {question.recipe.batch_size, question.workers, make_plan(question)}};
-  for (const uint64_t size : batch_sizes_to_try(question, freedom)) {
+  const Setting own = {question.recipe.batch_size, question.workers, make_plan(question)};
+  Fastest fastest{.best = own};
+  std::vector<uint64_t> sizes = freedom.batch_sizes;
+  if (sizes.empty()) sizes = {question.recipe.batch_size};
+  for (const uint64_t size : sizes) {
     Question asked = question;
     asked.recipe.batch_size = size;
     asked.probe = expect_batch(draws, question.store, size);
@@ -52,6 +59,7 @@ Fastest find_fastest(const Question& question, const Draws& draws, const Freedom
     fastest.others.push_back(best_of_size);
     if (faster(best_of_size.plan, fastest.best.plan)) fastest.best = best_of_size;
   }
+  if (!worth_a_change(fastest.best.plan, own.plan)) fastest.best = own;
   return fastest;
 }
 

@@ -24,15 +24,16 @@ struct Fastest {
 };
 
 struct Freedom {
-  bool batch_size = true;  // may be chosen; else it is the question's
+  std::vector<uint64_t> batch_sizes;  // that may be chosen; empty = the question's own alone
   bool workers = true;
 };
 
-// Powers of two around the default; the question's own, if it must stay.
-std::vector<uint64_t> batch_sizes_to_try(const Question& question, const Freedom& freedom);
+// Powers of two around the default, up to what the store has use for.
+std::vector<uint64_t> usual_batch_sizes(const Question& question);
 
-// Where nothing fits, `others` is empty and best the question's own plan. Something other than the
-// question's own is chosen only if it is faster by more than such a prediction is worth.
+// Where nothing fits, `others` is empty and best the question's own plan. The question's own stays
+// unless the fastest is faster by more than such a prediction is worth; nothing else is chosen that
+// is slower than another.
 Fastest find_fastest(const Question& question, const Draws& draws, const Freedom& freedom);
 
 }  // namespace plimsoll::plan

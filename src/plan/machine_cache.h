@@ -16,10 +16,11 @@ namespace plimsoll::plan {
 // set.
 std::filesystem::path machine_cache_file(const memory::Host& host = memory::Host::real());
 
-// "AMD EPYC, 2 threads, disk 254:0": what the figures depend on. The disk is the one of `file`; a
-// file that fits into the caches of a disk has a key of its own.
+// "AMD EPYC, 2 threads, disk 254:0, cpu": what the figures depend on. The disk is the one of
+// `file`, which may be empty; a file that fits into the caches of a disk has a key of its own.
+// `device` is what trains.
 std::string machine_key(const std::filesystem::path& file, unsigned threads,
-                        const memory::Host& host = memory::Host::real());
+                        const std::string& device, const memory::Host& host = memory::Host::real());
 
 // Nothing where the file is missing, of another version or damaged, or does not know the key.
 std::optional<Machine> load_machine(const std::filesystem::path& cache_file,
@@ -29,8 +30,17 @@ std::optional<Machine> load_machine(const std::filesystem::path& cache_file,
 bool save_machine(const std::filesystem::path& cache_file, const std::string& key,
                   const Machine& machine);
 
-// As it was measured before, else measured now and saved; `again` measures in any case.
-Machine known_machine(const std::filesystem::path& file, unsigned threads, bool again,
-                      memory::Ledger& ledger);
+struct Wanted {
+  std::filesystem::path file;  // on the disk in question; empty = no disk
+  unsigned threads = 1;
+  std::string device = "cpu";  // "cpu", or the name of a GPU
+  bool again = false;          // measure in any case
+  MeasureSteps measure_steps;  // empty where there is no training library, or no room for it
+  memory::Host host = memory::Host::real();  // whose other load is watched, and whose cache is used
+};
+
+// As it was measured before, else measured now and saved. What was measured on a busy machine, or
+// without the training library where there is one now, is measured again as soon as possible.
+Machine known_machine(const Wanted& wanted, memory::Ledger& ledger);
 
 }  // namespace plimsoll::plan

@@ -3,66 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "base/units.h"
-#include "plan/arrange.h"
 #include "plan/evaluation.h"
+#include "plan/layout.h"
 #include "plan/timing.h"
 
 namespace plimsoll::plan {
 namespace {
-
-// Of what is beyond the least, this part goes to more batches under way, until there are enough;
-// the rest to the lines. Both only grow with the limit.
-constexpr uint64_t kBatchesPart = 4;
-
-// What an arrangement needs, and all it would need with every line at the end.
-struct Layout {
-  Arrangement arrangement;
-  Taken taken;
-};
-
-Layout lay_out(const Question& question, const Arrangement& arrangement, bool reads_disk) {
-  return {arrangement, taken_bytes(question, arrangement, reads_disk)};
-}
-
-uint64_t needed_resident(const Question& question, const Layout& layout) {
-  return layout.taken.all_bytes() + line_bytes(all_resident(question.work()));
-}
-
-Layout least(const Question& question, bool reads_disk) {
-  return lay_out(question, arrangements(question, reads_disk).front(), reads_disk);
-}
-
-// The roomiest with which everything is resident.
-std::optional<Layout> resident_layout(const Question& question, uint64_t usable_bytes) {
-  std::optional<Layout> found;
-  for (const Arrangement& arrangement : arrangements(question, /*reads_disk=*/false)) {
-    const Layout layout = lay_out(question, arrangement, false);
-    if (needed_resident(question, layout) <= usable_bytes) found = layout;
-  }
-  if (found) found->arrangement.lines = all_resident(question.work());
-  return found;
-}
-
-// The least arrangement must fit.
-Layout reading_layout(const Question& question, uint64_t usable_bytes) {
-  std::vector<Layout> layouts;
-  for (const Arrangement& arrangement : arrangements(question, /*reads_disk=*/true)) {
-    layouts.push_back(lay_out(question, arrangement, true));
-  }
-  const uint64_t least_bytes = layouts.front().taken.all_bytes();
-  const uint64_t most_bytes = layouts.back().taken.all_bytes();
-  const uint64_t given_bytes =
-      std::min(most_bytes, least_bytes + (usable_bytes - least_bytes) / kBatchesPart);
-  Layout chosen = layouts.front();
-  for (const Layout& layout : layouts) {
-    if (layout.taken.all_bytes() <= given_bytes) chosen = layout;
-  }
-  chosen.arrangement.lines = LineChoice(question.work()).within(usable_bytes - given_bytes);
-  return chosen;
-}
 
 double share(uint64_t part, uint64_t all) {
   return all == 0 ? 1 : static_cast<double>(part) / static_cast<double>(all);
@@ -114,8 +62,8 @@ uint64_t headroom_bytes(uint64_t limit_bytes) {
 }
 
 uint64_t minimum_bytes(const Question& question) {
-  const uint64_t needed = std::min(least(question, true).taken.all_bytes(),
-                                   needed_resident(question, least(question, false)));
+  const uint64_t needed = std::min(least_layout(question, true).taken.all_bytes(),
+                                   resident_bytes(question, least_layout(question, false)));
   const auto with_share =
       static_cast<uint64_t>(static_cast<double>(needed) / (1 - kHeadroomShare)) + 1;
   return std::max(needed + kLeastHeadroomBytes, with_share);
@@ -126,13 +74,13 @@ Plan make_plan(const Question& question) {
   Plan plan{.limit_bytes = question.limit_bytes,
             .minimum_bytes = minimum_bytes(question),
             .batches = question.batches(),
-            .gpu_not_counted = question.gpu,
+            .gpu = question.gpu,
+            .other_load = question.machine.was_busy() ? question.machine.other_load : 0,
             .pyg_bytes = pyg_bytes(store)};
   plan.fits = plan.limit_bytes >= plan.minimum_bytes;
   const uint64_t limit_bytes = std::max(plan.limit_bytes, plan.minimum_bytes);
   const uint64_t usable_bytes = limit_bytes - headroom_bytes(limit_bytes);
-  const std::optional<Layout> resident = resident_layout(question, usable_bytes);
-  const Layout layout = resident ? *resident : reading_layout(question, usable_bytes);
+  const Layout layout = choose_layout(question, usable_bytes);
   plan.arrangement = layout.arrangement;
   const Lines& lines = plan.arrangement.lines;
   plan.adjacency_resident = share(lines.offsets_bytes + lines.neighbors_bytes,

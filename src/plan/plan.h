@@ -36,10 +36,11 @@ struct Plan {
   // Of each file, the share that is resident.
   double adjacency_resident = 1;
   double features_resident = 1;
-  Reads reads;                   // of a batch
-  uint64_t batches = 0;          // an epoch
-  double seconds_an_epoch = 0;   // 0 where the machine's rates are not known
-  bool gpu_not_counted = false;  // in those seconds
+  Reads reads;                  // of a batch
+  uint64_t batches = 0;         // an epoch
+  double seconds_an_epoch = 0;  // 0 where the machine's rates are not known
+  bool gpu = false;             // computes
+  double other_load = 0;        // cores that others used while the machine was measured; 0 = few
   uint64_t pyg_bytes = 0;
 
   bool reads_disk() const { return reads.all() > 0; }

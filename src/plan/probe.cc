@@ -250,9 +250,7 @@ Probe everything(const Draws& draws, const StoreShape& store, uint64_t seeds) {
   return probe;
 }
 
-}  // namespace
-
-Probe expect_batch(const Draws& draws, const StoreShape& store, uint64_t batch_size) {
+Probe expect_drawn_batch(const Draws& draws, const StoreShape& store, uint64_t batch_size) {
   const uint64_t seeds = std::min(batch_size, store.train_nodes);
   if (seeds == 0) {
     Probe none;
@@ -271,6 +269,46 @@ Probe expect_batch(const Draws& draws, const StoreShape& store, uint64_t batch_s
   if (draws.hops.empty()) return probe;
   add_unseen(draws, store, seeds, probe.expanded);
   add_unseen(draws, store, seeds, probe.list_reads);
+  return probe;
+}
+
+StoreShape shrunk(const StoreShape& store, double scale) {
+  const auto part = [&](uint64_t count) {
+    return static_cast<uint64_t>(std::llround(static_cast<double>(count) / scale));
+  };
+  StoreShape small = store;
+  small.nodes = part(store.nodes);
+  small.edges = part(store.edges);
+  small.train_nodes = std::max<uint64_t>(1, part(store.train_nodes));
+  for (Mark& mark : small.marks) mark = {part(mark.node), part(mark.edges)};
+  return small;
+}
+
+void enlarge(BatchSize& size, double times, uint64_t seeds) {
+  const auto more = [&](uint64_t count) { return whole(static_cast<double>(count) * times); };
+  size.seeds = seeds;
+  size.nodes = std::max(seeds, more(size.nodes));
+  for (size_t i = 0; i < size.hops.size(); ++i) {
+    size.hops[i] = {i == 0 ? seeds : more(size.hops[i].destinations), more(size.hops[i].edges)};
+  }
+}
+
+}  // namespace
+
+// In a graph of a hundredth of the nodes, a hundredth of a batch meets itself as often as all of it
+// does in the whole graph: what it holds is a hundredth, too.
+Probe expect_batch(const Draws& draws, const StoreShape& store, uint64_t batch_size) {
+  if (draws.scale <= 1) return expect_drawn_batch(draws, store, batch_size);
+  const uint64_t seeds = std::min(batch_size, store.train_nodes);
+  const auto part =
+      std::max<uint64_t>(1, static_cast<uint64_t>(static_cast<double>(seeds) / draws.scale));
+  Probe probe = expect_drawn_batch(draws, shrunk(store, draws.scale), part);
+  const double times = static_cast<double>(seeds) / static_cast<double>(part);
+  enlarge(probe.batch, times, seeds);
+  enlarge(probe.largest, times, seeds);
+  for (auto* visits : {&probe.visited, &probe.expanded, &probe.list_reads}) {
+    for (double& count : *visits) count *= times;
+  }
   return probe;
 }
 

@@ -21,7 +21,7 @@ struct Question {
   unsigned threads = 1;
   unsigned workers = 0;  // 0 = chosen
   unsigned window = 0;   // 0 = chosen
-  bool gpu = false;      // computes; its time is not predicted
+  bool gpu = false;      // computes; `machine.step` is then the GPU's
   Machine machine;
 
   Work work() const { return {store, recipe, probe}; }

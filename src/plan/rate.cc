@@ -1,5 +1,7 @@
 #include "plan/rate.h"
 
+#include <time.h>  // NOLINT(modernize-deprecated-headers): clock_gettime is POSIX
+
 #include <algorithm>
 #include <chrono>
 #include <vector>
@@ -11,7 +13,16 @@ namespace {
 constexpr size_t kLeastRounds = 3;
 constexpr double kLongest = 4;  // times the time given
 
+double seconds_of(clockid_t clock) {
+  timespec time{};
+  ::clock_gettime(clock, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
 }  // namespace
+
+double thread_cpu_seconds() { return seconds_of(CLOCK_THREAD_CPUTIME_ID); }
+double process_cpu_seconds() { return seconds_of(CLOCK_PROCESS_CPUTIME_ID); }
 
 double steady_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();

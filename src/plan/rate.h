@@ -10,6 +10,9 @@ namespace plimsoll::plan {
 // Seconds from any start, never backwards.
 using Clock = std::function<double()>;
 double steady_seconds();
+// That this thread, or all of this process, has computed: time that others took does not count.
+double thread_cpu_seconds();
+double process_cpu_seconds();
 
 struct RateOptions {
   double seconds = 0.3;     // about how long to measure; four times that where work stalls

@@ -1,34 +1,107 @@
 // Making batches, reading and computing overlap, so the slowest of them decides: the workers, the
-// disk, the threads that compute, or the cores that all of them share.
+// disk, the device that computes, or the cores that all of them share.
 #include "plan/timing.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace plimsoll::plan {
 namespace {
 
-constexpr double kReadCpuSeconds = 3e-6;  // of a core, for one read
-constexpr double kBatchSeconds = 2e-4;    // torch's own cost of a batch's operations
-constexpr double kDrawShare = 0.5;        // of an edge, beside gathering a row of 256 bytes
-constexpr double kMeasuredRowBytes = 256;
+using recipe::ModelKind;
 
-// Of the products: forward, the weights' gradient, and the input's but for the first layer.
-double product_flops(const Work& work) {
+constexpr double kReadCpuSeconds = 4e-6;  // of a core, for one read
+constexpr double kThreadsHelp = 0.9;      // twice the threads compute 2^0.9 times as much
+// Two stages that take equally long wait for each other now and then, since batches vary: they
+// take a fifth more together than one alone.
+constexpr double kOverlap = 4;
+
+double longest(double a, double b) {
+  return std::pow(std::pow(a, kOverlap) + std::pow(b, kOverlap), 1 / kOverlap);
+}
+
+// Products of narrow matrices are slower than those of wide ones.
+double flops_per_second(const StepRates& rates, double columns) {
+  const double wide = std::log(StepRates::kWide);
+  const double narrow = std::log(StepRates::kNarrow);
+  const double place = std::clamp((std::log(columns) - narrow) / (wide - narrow), 0.0, 1.0);
+  return rates.narrow_flops * std::pow(rates.wide_flops / rates.narrow_flops, place);
+}
+
+// One layer's part of a batch.
+struct LayerWork {
+  double sources = 0;
+  double destinations = 0;
+  double edges = 0;  // the own one of every destination included
+  double in = 0;
+  double out = 0;
+  bool first = false;
+  bool last = false;
+};
+
+LayerWork layer_work(const Work& work, size_t layer) {
   const BatchSize& batch = work.probe.batch;
-  const recipe::Recipe& recipe = work.recipe;
-  const size_t layers = recipe.fanout.size();
-  const bool mlp = recipe.model == recipe::ModelKind::mlp;
-  double flops = 0;
-  uint64_t in = work.store.columns;
-  for (size_t layer = 0; layer < layers; ++layer) {
-    const uint64_t out = layer + 1 == layers ? work.store.classes : recipe.hidden;
-    const uint64_t rows = mlp ? batch.seeds : batch.hops[layers - 1 - layer].destinations;
-    const double one = 2.0 * static_cast<double>(rows) * static_cast<double>(in) *
-                       static_cast<double>(out) * (recipe.model == recipe::ModelKind::sage ? 2 : 1);
-    flops += one * (layer == 0 ? 2 : 3);
-    in = out;
+  const size_t layers = work.recipe.fanout.size();
+  LayerWork one{
+      .sources = static_cast<double>(batch.seeds),
+      .destinations = static_cast<double>(batch.seeds),
+      .in = static_cast<double>(layer == 0 ? work.store.columns : work.recipe.hidden),
+      .out = static_cast<double>(layer + 1 == layers ? work.store.classes : work.recipe.hidden),
+      .first = layer == 0,
+      .last = layer + 1 == layers};
+  if (work.recipe.model == ModelKind::mlp) return one;
+  const HopSize& hop = batch.hops[layers - 1 - layer];
+  one.destinations = static_cast<double>(hop.destinations);
+  one.edges = static_cast<double>(hop.edges + hop.destinations);
+  one.sources =
+      static_cast<double>(layer == 0 ? batch.nodes : batch.hops[layers - layer].destinations);
+  return one;
+}
+
+// Without what operations cost by themselves.
+double layer_seconds(ModelKind model, const LayerWork& layer, const StepRates& rates) {
+  // Forward, the weights' gradient, and the input's but for the first layer.
+  const double times = layer.first ? 2 : 3;
+  const double flops_a_row =
+      2 * layer.in * layer.out * times / flops_per_second(rates, std::min(layer.in, layer.out));
+  const double activations = layer.last ? 0 : layer.destinations * layer.out / rates.activations;
+  if (model == ModelKind::mlp) return layer.destinations * flops_a_row + activations;
+  if (model == ModelKind::gat) {
+    return layer.sources * flops_a_row + layer.edges * layer.out / rates.attention + activations;
   }
-  return flops;
+  // The worker has made the first layer's sums. The others sum before they multiply where that is
+  // less work; see nn::sum_first.
+  const double square = layer.in * layer.out;
+  const bool sums_first = layer.first || layer.edges * layer.in + layer.destinations * square <=
+                                             layer.edges * layer.out + layer.sources * square;
+  const double multiplied = sums_first ? layer.destinations : layer.sources;
+  const double own = model == ModelKind::sage ? layer.destinations : 0;
+  const double summed = layer.first ? 0 : 2 * layer.edges * (sums_first ? layer.in : layer.out);
+  return (multiplied + own) * flops_a_row + summed / rates.sums + activations;
+}
+
+struct StepCost {
+  double fixed = 0;    // of one thread: operations, or launching them
+  double working = 0;  // of the device, as it was measured
+};
+
+StepCost step_cost(const Question& question) {
+  const Work work = question.work();
+  const recipe::Recipe& recipe = question.recipe;
+  const StepRates& rates = question.machine.step;
+  const auto layers = static_cast<double>(recipe.fanout.size());
+  StepCost cost{.fixed = rates.of(recipe.model).base + layers * rates.of(recipe.model).layer};
+  for (size_t i = 0; i < recipe.fanout.size(); ++i) {
+    const LayerWork layer = layer_work(work, i);
+    cost.working += layer_seconds(recipe.model, layer, rates);
+    if (recipe.batch_norm && !layer.last) {
+      cost.working += layer.destinations * layer.out / rates.activations;
+    }
+  }
+  const auto seeds = static_cast<double>(question.probe.batch.seeds);
+  cost.working += seeds * static_cast<double>(question.store.classes) / rates.losses;
+  cost.working += static_cast<double>(nn::parameter_count(dimensions(work))) / rates.parameters;
+  return cost;
 }
 
 // Reads of a batch, on average over epochs: rows that are put aside come in one piece later.
@@ -36,43 +109,94 @@ double one_by_one(const Question& question, const Reads& reads) {
   return reads.lists + reads.rows / static_cast<double>(question.recipe.reuse_epochs);
 }
 
+double row_bytes_read(const Question& question) {
+  return static_cast<double>(std::max(question.machine.read_bytes, question.store.row_bytes));
+}
+
+// Of the disk, with as many reads under way as it takes.
 double disk_seconds(const Question& question, const Reads& reads) {
   const Machine& machine = question.machine;
   if (machine.reads_per_second <= 0) return 0;
   const double by_count = one_by_one(question, reads) / machine.reads_per_second;
-  const auto read_bytes = static_cast<double>(machine.read_bytes);
-  const double row_bytes = std::max(read_bytes, static_cast<double>(question.store.row_bytes));
-  const double bytes = reads.lists * read_bytes + reads.rows * row_bytes;
+  const double bytes =
+      reads.lists * static_cast<double>(machine.read_bytes) + reads.rows * row_bytes_read(question);
   const double by_bytes =
       machine.read_bytes_per_second > 0 ? bytes / machine.read_bytes_per_second : 0;
   return std::max(by_count, by_bytes);
 }
 
+// A worker reads hop after hop, then rows as many as its area holds; each round waits for one read
+// at least. A window goes through its rounds together.
+double rounds_seconds(const Question& question, const Arrangement& arrangement,
+                      const Reads& reads) {
+  double rounds = 0;
+  if (reads.lists > 0) rounds += static_cast<double>(question.probe.batch.hops.size());
+  if (reads.rows > 0) {
+    const double bytes = reads.rows * row_bytes_read(question) * arrangement.window;
+    rounds +=
+        std::max(1.0, bytes / static_cast<double>(std::max<uint64_t>(1, arrangement.area_bytes)));
+  }
+  return rounds * question.machine.read_seconds / arrangement.window;
+}
+
+// Batches on their way to a GPU, beside the computing.
+double copy_seconds(const Question& question) {
+  const StepRates& rates = question.machine.step;
+  if (!question.gpu || rates.copied_bytes <= 0) return 0;
+  return static_cast<double>(slot_bytes(question.work(), /*reads_disk=*/false)) /
+         rates.copied_bytes;
+}
+
 }  // namespace
+
+double step_seconds(const Question& question, unsigned computing) {
+  const StepRates& rates = question.machine.step;
+  const StepCost cost = step_cost(question);
+  // A GPU computes while the next operations are launched.
+  if (question.gpu) return longest(cost.fixed, std::max(cost.working, copy_seconds(question)));
+  const double more = static_cast<double>(computing) / std::max(1U, rates.threads);
+  return cost.fixed + cost.working / std::pow(more, kThreadsHelp);
+}
+
+double making_seconds(const Question& question, const Reads& reads) {
+  const BatchSize& batch = question.probe.batch;
+  const ModelKind model = question.recipe.model;
+  const MakingRates& rates = question.machine.making;
+  double edges = 0;
+  for (const HopSize& hop : batch.hops) edges += static_cast<double>(hop.edges);
+  double summed = 0;
+  auto copied = static_cast<double>(batch.nodes);
+  double sorted = edges;
+  if (!batch.hops.empty() && (model == ModelKind::gcn || model == ModelKind::sage)) {
+    const HopSize& last = batch.hops.back();
+    const bool sage = model == ModelKind::sage;  // its own rows stay apart
+    summed = static_cast<double>(last.edges + (sage ? 0 : last.destinations));
+    copied = static_cast<double>(sage ? last.destinations : 0);
+    sorted = edges - static_cast<double>(last.edges);
+  }
+  // Half of what a row costs is to find it, the other half its bytes.
+  const double row_share =
+      0.5 + 0.5 * static_cast<double>(question.store.row_bytes) / MakingRates::kRowBytes;
+  return rates.batch_seconds + edges * rates.edge_seconds +
+         (summed * rates.row_seconds + copied * rates.copy_seconds) * row_share +
+         sorted * rates.sort_seconds + one_by_one(question, reads) * kReadCpuSeconds;
+}
 
 double predict_time(const Question& question, const Arrangement& arrangement, const Reads& reads) {
   const Machine& machine = question.machine;
-  if (machine.rows_per_second <= 0 || machine.flops_per_second <= 0) return 0;
-  const BatchSize& batch = question.probe.batch;
-  uint64_t edges = batch.seeds;
-  for (const HopSize& hop : batch.hops) edges += hop.edges;
-  const double row_share = static_cast<double>(question.store.row_bytes) / kMeasuredRowBytes;
-  // Seconds of one core each, and of the disk.
-  const double making =
-      static_cast<double>(edges) * (kDrawShare + row_share) / machine.rows_per_second +
-      one_by_one(question, reads) * kReadCpuSeconds;
-  const double computing = question.gpu
-                               ? 0
-                               : product_flops(question.work()) / machine.flops_per_second *
-                                         static_cast<double>(machine.threads) +
-                                     kBatchSeconds;
+  if (!machine.known() || (reads.all() > 0 && machine.reads_per_second <= 0)) return 0;
+  const double making = making_seconds(question, reads);
   const double disk = disk_seconds(question, reads);
-  const double workers = arrangement.workers;
+  const double waiting = std::max(disk, rounds_seconds(question, arrangement, reads));
+  const double step = step_seconds(question, arrangement.computing);
+  const double made = std::max((making + waiting) / arrangement.workers, disk);
+  // Seconds of cores. A GPU takes one of them to be fed.
+  const StepCost cost = step_cost(question);
+  const double computing =
+      question.gpu ? cost.fixed : cost.fixed + cost.working * machine.step.threads;
   const double cores = std::max(1U, question.threads);
-  const double batch_seconds =
-      std::max({(making + disk) / workers, disk, computing / arrangement.computing,
-                (making + computing) / cores});
-  return static_cast<double>(question.batches()) * batch_seconds;
+  const double seconds = std::max(longest(made, step), (making + computing) / cores);
+  return static_cast<double>(question.batches()) * seconds;
 }
 
 }  // namespace plimsoll::plan

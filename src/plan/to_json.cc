@@ -23,14 +23,19 @@ ordered_json to_json(const Plan& plan) {
        {{"offsets", plan.reads.offsets_hits},
         {"lists", plan.reads.lists_hits},
         {"rows", plan.reads.rows_hits}}},
+      {"gpu", plan.gpu},
       {"workers", arrangement.workers},
+      {"computing", arrangement.computing},
       {"window", arrangement.window},
       {"ahead", arrangement.ahead},
+      {"held", arrangement.held},
       {"batches", plan.batches},
       {"rows_read", plan.rows_an_epoch()},
       {"lists_read", plan.lists_an_epoch()},
       {"epoch_seconds",
        plan.seconds_an_epoch > 0 ? ordered_json(plan.seconds_an_epoch) : ordered_json(nullptr)},
+      {"measured_beside_cores",
+       plan.other_load > 0 ? ordered_json(plan.other_load) : ordered_json(nullptr)},
       {"pyg_bytes", plan.pyg_bytes}};
 }
 

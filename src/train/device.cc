@@ -2,8 +2,6 @@
 
 #include <ATen/Context.h>
 
-#include <algorithm>
-
 #include "base/error.h"
 #include "base/units.h"
 #include "memory/usage.h"
@@ -24,16 +22,6 @@ c10::Device choose_device(DeviceKind kind) {
          "libtorch with CUDA (see README), or use --device cpu");
   }
   return {c10::DeviceType::CPU};
-}
-
-plan::Arrangement for_device(plan::Arrangement arrangement, const RunOptions& run,
-                             c10::Device device) {
-  if (device.is_cpu()) return arrangement;
-  arrangement.computing = 1;
-  if (run.workers == 0) {
-    arrangement.workers = std::max({1U, run.threads - 1, arrangement.workers});
-  }
-  return arrangement;
 }
 
 uint64_t planned_runtime_bytes(c10::Device device) {

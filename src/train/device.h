@@ -13,10 +13,6 @@ namespace plimsoll::train {
 // What the user's wish comes to; throws Error{usage} for cuda where there is none.
 c10::Device choose_device(DeviceKind kind);
 
-// A GPU computes by itself: the threads make batches for it.
-plan::Arrangement for_device(plan::Arrangement arrangement, const RunOptions& run,
-                             c10::Device device);
-
 uint64_t planned_runtime_bytes(c10::Device device);
 // The runtime's part of the limit: what was planned for it, or what it takes already where that is
 // more.

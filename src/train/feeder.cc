@@ -6,6 +6,7 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <c10/util/Exception.h>
 
+#include <bit>
 #include <map>
 #include <mutex>
 #include <span>
@@ -16,6 +17,8 @@ namespace {
 
 class PinnedPages final : public memory::PageSource {
  public:
+  // As torch's allocator of pinned memory rounds them.
+  uint64_t whole_bytes(uint64_t bytes) const override { return std::bit_ceil(bytes); }
   void* allocate(uint64_t bytes) override {
     const std::lock_guard lock(mutex_);
     at::Tensor tensor = at::empty({static_cast<int64_t>(bytes)},

@@ -15,6 +15,7 @@
 #include "batch/pipeline.h"
 #include "memory/buffer.h"
 #include "nn/model.h"
+#include "plan/arrangement.h"
 
 namespace plimsoll::train {
 
@@ -44,7 +45,7 @@ class Feeder {
   Feeder& operator=(const Feeder&) = delete;
 
   // How many batches it holds beyond the one that next() gave.
-  static constexpr unsigned kAhead = 2;
+  static constexpr unsigned kAhead = plan::kCopiedAhead;
 
   void start(const batch::Pass& pass);
   // The next batch; `batch` is null after the last one.

@@ -46,8 +46,7 @@ Source::Source(const Place& place, const feature::RowSource& rows, const Hops& h
                 .draw = hops.draw,
                 .assembly = assembly,
                 .workers = place.arrangement.workers,
-                .slots = place.arrangement.workers * place.arrangement.window +
-                         place.arrangement.ahead + (place.device.is_cpu() ? 1 : 1 + Feeder::kAhead),
+                .slots = place.arrangement.slots(),
                 .window = place.arrangement.window,
                 .pages = pages.get(),
                 .on_stall = place.on_stall},

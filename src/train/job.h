@@ -10,6 +10,7 @@
 #include "graph/store.h"
 #include "memory/ledger.h"
 #include "plan/plan.h"
+#include "plan/step_rates.h"
 #include "recipe/recipe.h"
 
 namespace plimsoll::train {
@@ -83,6 +84,10 @@ struct Module {
   void (*predict)(const PredictJob& job);
   // The recipe that a checkpoint was trained with.
   recipe::Recipe (*read_recipe)(const std::filesystem::path& checkpoint);
+  // Whether torch can compute on a GPU here.
+  bool (*has_gpu)();
+  // What training steps cost: on the GPU, or on so many threads of the CPU.
+  plan::StepRates (*measure_steps)(bool gpu, unsigned threads, memory::Ledger& ledger);
 };
 constexpr const char* kEntryPoint = "plimsoll_train_module";
 using EntryPoint = const Module* (*)();

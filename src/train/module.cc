@@ -1,4 +1,5 @@
 // What the training library exports.
+#include <ATen/Context.h>
 #include <c10/util/Exception.h>
 #include <fmt/format.h>
 
@@ -13,6 +14,7 @@
 #include "train/data.h"
 #include "train/device.h"
 #include "train/job.h"
+#include "train/measure.h"
 #include "train/pickle_reader.h"
 #include "train/predict.h"
 #include "train/tensor_memory.h"
@@ -49,7 +51,8 @@ int run_training(const TrainJob& job) {
   std::fflush(stdout);
   std::filesystem::create_directories(job.save_dir);
   const memory::Timeline timeline(job.ledger);
-  const plan::Arrangement arrangement = for_device(job.plan.arrangement, job.run, device);
+  // What was planned is what runs: the plan knows the device.
+  const plan::Arrangement& arrangement = job.plan.arrangement;
   const Data data =
       load_data(job.store, job.ledger,
                 {.arrangement = arrangement, .threads = job.run.threads, .quiet = job.run.quiet});
@@ -81,6 +84,15 @@ extern "C" const plimsoll::train::Module* plimsoll_train_module() {
       [](const train::PredictJob& job) { train::guarded([&] { train::predict(job); }); },
       [](const std::filesystem::path& checkpoint) {
         return train::guarded([&] { return train::read_recipe(checkpoint); });
+      },
+      [] { return at::hasCUDA(); },
+      [](bool gpu, unsigned threads, memory::Ledger& ledger) {
+        return train::guarded([&] {
+          const train::TensorMemory tensors(ledger);
+          return train::measure_steps(
+              train::choose_device(gpu ? train::DeviceKind::cuda : train::DeviceKind::cpu),
+              threads);
+        });
       }};
   return &kModule;
 }

@@ -164,7 +164,7 @@ void predict(const PredictJob& job) {
   const memory::Lease runtime = lease_runtime(job.ledger, device);
   Trained trained = load(job, device);
   const recipe::Recipe& recipe = trained.recipe;
-  const plan::Arrangement arrangement = for_device(job.plan.arrangement, job.run, device);
+  const plan::Arrangement& arrangement = job.plan.arrangement;
   nn::set_computing_threads(arrangement.computing);
   const Data data =
       load_data(job.store, job.ledger,

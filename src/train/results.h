@@ -59,6 +59,7 @@ struct Results {
   uint64_t unattributed_bytes = 0;    // of the kernel's figure at the end, in no lease
   batch::ReadCounts reads;            // of all epochs with their evaluations
   double planned_epoch_seconds = 0;   // of its batches alone; 0 = not known
+  plan::Arrangement arrangement;      // that it ran in
   std::string store_checksum;
   std::string device;
   double batches_per_second = 0;

@@ -45,6 +45,7 @@ int Trainer::end(Status status) {
       .series = position_.series,
       .reads = source_.pipeline.reads(),
       .planned_epoch_seconds = job_.plan.seconds_an_epoch,
+      .arrangement = place_.arrangement,
       .store_checksum = store_.checksum,
       .device = device_.str(),
       .batches_per_second =

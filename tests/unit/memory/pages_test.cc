@@ -27,6 +27,22 @@ TEST(Pages, ComeFromTheirSourceAndGoBackToIt) {
   EXPECT_EQ(ledger.used_bytes(), 0U);
 }
 
+// What a source rounds up is taken, so it is leased, and may be used.
+TEST(Pages, AreLeasedAsTheSourceRoundsThem) {
+  class Doubling final : public PageSource {
+   public:
+    uint64_t whole_bytes(uint64_t bytes) const override { return 2 * bytes; }
+    void* allocate(uint64_t bytes) override { return ::operator new(bytes); }
+    void release(void* data, uint64_t /*bytes*/) noexcept override { ::operator delete(data); }
+  };
+  Ledger ledger(kMiB);
+  Doubling source;
+  const Pages pages(ledger, "rows", 5000, &source);
+  EXPECT_EQ(pages.bytes(), 16384U);
+  EXPECT_EQ(ledger.used_bytes(), 16384U);
+  std::memset(pages.data(), 1, pages.bytes());
+}
+
 TEST(Pages, OfNoBytesAskNobody) {
   Ledger ledger(0);
   PageCounter source;

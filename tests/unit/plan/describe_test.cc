@@ -1,5 +1,6 @@
 #include "plan/describe.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,16 +30,35 @@ TEST(DescribePlan, NamesEveryPartThePeakTheMinimumAndTheTime) {
               {"mlp ignores the edges"});
 }
 
-TEST(DescribePlan, SaysThatAGpuIsNotCounted) {
-  Question question = made_up_question({});
-  question.gpu = true;
-  expect_says(describe(plan_within(question, kGiB)), {"batches made in about"});
+// Both sums are written out: a peak below the minimum is no riddle then.
+TEST(DescribePlan, AddsUpToTheLimitAndToTheMinimum) {
+  const Question question = made_up_question({});
+  const uint64_t minimum = minimum_bytes(question);
+  const uint64_t kept_free = headroom_bytes(minimum);
+  const Plan plan = plan_within(question, minimum);
+  EXPECT_LE(plan.peak_bytes, minimum - kept_free);
+  expect_says(describe(plan),
+              {fmt::format("minimum     {} + {} headroom = {}, the least limit",
+                           format_bytes(minimum - kept_free), format_bytes(kept_free),
+                           format_bytes_up(minimum)),
+               fmt::format("peak        {} + {} headroom = the limit, {}   fits",
+                           format_bytes(plan.peak_bytes), format_bytes(minimum - plan.peak_bytes),
+                           format_bytes(minimum))});
 }
 
-TEST(DescribePlan, HasNoTimeOnAnUnknownMachine) {
+TEST(DescribePlan, SaysThatTheMachineWasBusyWhenItWasMeasured) {
+  Question question = made_up_question({});
+  EXPECT_EQ(describe(plan_within(question, kGiB)).find("busy"), std::string::npos);
+  question.machine.other_load = 10'000;
+  expect_says(describe(plan_within(question, kGiB)),
+              {"measured on a busy machine (others used 10000.0 cores)"});
+  EXPECT_EQ(to_json(plan_within(question, kGiB))["measured_beside_cores"], 10'000);
+}
+
+TEST(DescribePlan, SaysThatTheTimeIsUnknown) {
   Question question = made_up_question({});
   question.machine = {};
-  EXPECT_EQ(describe(plan_within(question, kGiB)).find("epoch"), std::string::npos);
+  expect_says(describe(plan_within(question, kGiB)), {"epoch       time unknown"});
 }
 
 TEST(DescribeShortage, SaysTheLimitAndWhatIsNeeded) {

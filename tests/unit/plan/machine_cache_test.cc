@@ -20,19 +20,23 @@ const Machine kMachine = {.reads_per_second = 257'123.4,
                           .read_bytes = 512,
                           .read_bytes_per_second = 4.1e9,
                           .read_method = "io_uring",
-                          .flops_per_second = 196e9,
-                          .rows_per_second = 6.9e6,
+                          .making = {1e-4, 4e-8, 1.1e-7, 1.3e-7, 9e-9},
+                          .step = {.fixed = {{{1e-4, 2e-5}, {2e-4, 3e-5}, {3e-4, 4e-5}, {}}},
+                                   .narrow_flops = 2e10,
+                                   .wide_flops = 9e10,
+                                   .activations = 1e9,
+                                   .sums = 2e9,
+                                   .attention = 3e8,
+                                   .losses = 4e8,
+                                   .parameters = 5e8,
+                                   .copied_bytes = 6e9,
+                                   .threads = 3,
+                                   .device = "cpu"},
                           .threads = 2};
 
 void expect_same(const std::optional<Machine>& machine, const Machine& expected) {
   ASSERT_TRUE(machine);
-  EXPECT_EQ(machine->reads_per_second, expected.reads_per_second);
-  EXPECT_EQ(machine->read_bytes, expected.read_bytes);
-  EXPECT_EQ(machine->read_bytes_per_second, expected.read_bytes_per_second);
-  EXPECT_EQ(machine->read_method, expected.read_method);
-  EXPECT_EQ(machine->flops_per_second, expected.flops_per_second);
-  EXPECT_EQ(machine->rows_per_second, expected.rows_per_second);
-  EXPECT_EQ(machine->threads, expected.threads);
+  EXPECT_EQ(*machine, expected);
 }
 
 memory::Host host_with(std::map<std::string, std::string> variables) {
@@ -86,10 +90,12 @@ TEST_F(MachineCache, ThatIsDamagedIsForgottenAndMadeAnew) {
   for (const std::string& text :
        {std::string(), std::string("{"), std::string("[1, 2]"), std::string("null"),
         std::string("\xff\xfe\x00", 3), good.substr(0, good.size() / 2), std::string(5000, '['),
-        replaced("\"version\": 1", "\"version\": 2"), replaced("\"machines\"", "\"engines\""),
+        replaced("\"version\": 2", "\"version\": 1"), replaced("\"machines\"", "\"engines\""),
         replaced("\"this\": {", "\"this\": 5, \"that\": {"), replaced("257123.4", "\"fast\""),
         replaced("257123.4", "-1"), replaced("257123.4", "1e999"), replaced("512", "-512"),
-        replaced("\"threads\": 2", "\"threads\": 4294967298"), replaced("\"io_uring\"", "7")}) {
+        replaced("\"threads\": 2", "\"threads\": 4294967298"), replaced("\"io_uring\"", "7"),
+        replaced("\"gat\": {", "\"gta\": {"), replaced("\"making\"", "\"taking\""),
+        replaced("\"attention\"", "\"retention\"")}) {
     write_file(file_, text);
     EXPECT_FALSE(load_machine(file_, "this")) << text;
     EXPECT_TRUE(save_machine(file_, "this", kMachine)) << text;
@@ -133,36 +139,70 @@ TEST_F(MachineCache, HasAKeyOfCpuThreadsAndDisk) {
              "processor\t: 0\nmodel\t\t: 17\nmodel name\t: AMD EPYC 9\nmodel name\t: another\n");
   memory::Host host = host_with({});
   host.root = folder_.path();
-  const std::string key = machine_key(folder_.path(), 2, host);
+  const std::string key = machine_key(folder_.path(), 2, "cpu", host);
   EXPECT_EQ(key.find("AMD EPYC 9, 2 threads, disk "), 0U) << key;
-  EXPECT_NE(machine_key(folder_.path(), 3, host), key);
+  EXPECT_NE(machine_key(folder_.path(), 3, "cpu", host), key);
+  EXPECT_NE(machine_key(folder_.path(), 2, "NVIDIA H200", host), key);
+  EXPECT_EQ(machine_key({}, 2, "cpu", host), "AMD EPYC 9, 2 threads, no disk, cpu");
   if (fs::exists("/dev/shm")) {
-    EXPECT_NE(machine_key("/dev/shm", 2, host), key);
+    EXPECT_NE(machine_key("/dev/shm", 2, "cpu", host), key);
   }
   write_file(folder_ / "proc/cpuinfo", "");
-  EXPECT_NE(machine_key(folder_.path(), 2, host), key);
+  EXPECT_NE(machine_key(folder_.path(), 2, "cpu", host), key);
 }
 
 TEST_F(MachineCache, KnowsASmallFileFromALargeOne) {
   write_file(folder_ / "small", "x");
   write_file(folder_ / "large", "x");
   fs::resize_file(folder_ / "large", kGiB);  // a hole
-  EXPECT_NE(machine_key(folder_ / "small", 2), machine_key(folder_ / "large", 2));
-  EXPECT_EQ(machine_key(folder_.path(), 2), machine_key(folder_ / "large", 2));
+  EXPECT_NE(machine_key(folder_ / "small", 2, "cpu"), machine_key(folder_ / "large", 2, "cpu"));
+  EXPECT_EQ(machine_key(folder_.path(), 2, "cpu"), machine_key(folder_ / "large", 2, "cpu"));
 }
 
-TEST_F(MachineCache, IsAskedBeforeMeasuring) {
-  write_file(folder_ / "rows", std::string(kMiB, 'x'));
-  const std::string before =
-      ::getenv("XDG_CACHE_HOME") != nullptr ? ::getenv("XDG_CACHE_HOME") : "";
-  ::setenv("XDG_CACHE_HOME", folder_.path().c_str(), 1);
-  memory::Ledger ledger(16 * kMiB);
-  const Machine measured = known_machine(folder_ / "rows", 1, /*again=*/false, ledger);
+// A host whose CPUs do nothing, with a cache of its own.
+class KnownMachine : public MachineCache {
+ protected:
+  KnownMachine() {
+    write_file(folder_ / "rows", std::string(kMiB, 'x'));
+    wanted_.host = host_with({{"XDG_CACHE_HOME", folder_.path().string()}});
+    wanted_.host.root = folder_.path();
+  }
+  std::string key() const {
+    return machine_key(wanted_.file, wanted_.threads, wanted_.device, wanted_.host);
+  }
+
+  Wanted wanted_ = {.file = folder_ / "rows"};
+  memory::Ledger ledger_{32 * kMiB};
+  memory::Ledger none_{0};  // measuring would need memory
+};
+
+TEST_F(KnownMachine, IsAskedBeforeMeasuring) {
+  const Machine measured = known_machine(wanted_, ledger_);
   EXPECT_TRUE(fs::exists(file_));
-  memory::Ledger none(0);  // measuring would need memory
-  expect_same(known_machine(folder_ / "rows", 1, /*again=*/false, none), measured);
-  EXPECT_THROW(known_machine(folder_ / "rows", 1, /*again=*/true, none), Error);
-  before.empty() ? ::unsetenv("XDG_CACHE_HOME") : ::setenv("XDG_CACHE_HOME", before.c_str(), 1);
+  EXPECT_EQ(measured.other_load, 0);
+  expect_same(known_machine(wanted_, none_), measured);
+  wanted_.again = true;
+  EXPECT_THROW(known_machine(wanted_, none_), Error);
+}
+
+TEST_F(KnownMachine, IsMeasuredAgainWhenItWasBusyAndIsQuietNow) {
+  Machine busy = kMachine;
+  busy.other_load = 10'000;
+  EXPECT_TRUE(busy.was_busy());
+  ASSERT_TRUE(save_machine(file_, key(), busy));
+  EXPECT_THROW(known_machine(wanted_, none_), Error);  // it was about to measure
+  EXPECT_NE(known_machine(wanted_, ledger_), busy);
+  EXPECT_FALSE(load_machine(file_, key())->was_busy());
+}
+
+TEST_F(KnownMachine, GetsItsStepsAsSoonAsThereIsALibrary) {
+  Machine without = kMachine;
+  without.step = {};
+  ASSERT_TRUE(save_machine(file_, key(), without));
+  expect_same(known_machine(wanted_, none_), without);
+  wanted_.measure_steps = [](unsigned, memory::Ledger&) { return kMachine.step; };
+  EXPECT_EQ(known_machine(wanted_, ledger_).step, kMachine.step);
+  EXPECT_EQ(load_machine(file_, key())->step, kMachine.step);
 }
 
 }  // namespace

@@ -73,18 +73,38 @@ inline std::vector<uint32_t> drawn_fanout(const recipe::Recipe& recipe) {
   return recipe.model == recipe::ModelKind::mlp ? std::vector<uint32_t>() : recipe.fanout;
 }
 
+// Four cores and an SSD.
+inline Machine made_up_machine() {
+  Machine machine = {.reads_per_second = 150'000,
+                     .read_seconds = 1e-4,
+                     .read_bytes = 512,
+                     .read_bytes_per_second = 2e9,
+                     .read_method = "io_uring",
+                     .making = {.batch_seconds = 1e-4,
+                                .edge_seconds = 4e-8,
+                                .row_seconds = 1e-7,
+                                .copy_seconds = 1e-7,
+                                .sort_seconds = 1e-8},
+                     .step = {.narrow_flops = 2e10,
+                              .wide_flops = 1e11,
+                              .activations = 1e9,
+                              .sums = 2e9,
+                              .attention = 5e8,
+                              .losses = 2e8,
+                              .parameters = 1e9,
+                              .threads = 2,
+                              .device = "cpu"},
+                     .threads = 4};
+  machine.step.fixed.fill({.base = 5e-5, .layer = 3e-5});
+  return machine;
+}
+
 inline Question made_up_question(const recipe::Recipe& recipe, uint64_t nodes = 10'000'000) {
   Question question{.store = made_up_store(nodes, nodes * 15),
                     .recipe = recipe,
                     .runtime_bytes = 220 * kMiB,
                     .threads = 4,
-                    .machine = {.reads_per_second = 150'000,
-                                .read_bytes = 512,
-                                .read_bytes_per_second = 2e9,
-                                .read_method = "io_uring",
-                                .flops_per_second = 1e11,
-                                .rows_per_second = 1e7,
-                                .threads = 4}};
+                    .machine = made_up_machine()};
   question.probe = expect_batch(made_up_draws(question.store, drawn_fanout(recipe), 600),
                                 question.store, recipe.batch_size);
   return question;

@@ -112,6 +112,33 @@ TEST(ExpectBatch, GuessesABatchLargerThanTheDrawsWell) {
   }
 }
 
+// A batch of a large graph is as many parts of a small one: it meets itself as often.
+TEST(ExpectBatch, GuessesABatchOfALargeGraphFromASmallOneWell) {
+  constexpr uint64_t kScale = 16;
+  const StoreShape large = made_up_store(16'000'000, 240'000'000);
+  const StoreShape small = made_up_store(16'000'000 / kScale, 240'000'000 / kScale);
+  Draws draws = made_up_draws(small, {15, 10}, 512);
+  draws.scale = kScale;
+  StoreShape estimate = large;
+  estimate.marks.clear();
+  for (const Mark& mark : small.marks) {
+    estimate.marks.push_back({mark.node * kScale, mark.edges * kScale});
+  }
+  for (const uint64_t size : {64, 512, 1024, 4096}) {
+    const Probe guessed = expect_batch(draws, estimate, size);
+    const Probe real = expect_batch(made_up_draws(large, {15, 10}, 4096), large, size);
+    const auto close = [](double a, double b) { EXPECT_NEAR(a / b, 1, 0.2); };
+    EXPECT_EQ(guessed.batch.seeds, size);
+    close(static_cast<double>(guessed.batch.nodes), static_cast<double>(real.batch.nodes));
+    close(static_cast<double>(guessed.batch.hops[1].destinations),
+          static_cast<double>(real.batch.hops[1].destinations));
+    close(static_cast<double>(guessed.batch.hops[1].edges),
+          static_cast<double>(real.batch.hops[1].edges));
+    close(std::accumulate(guessed.visited.begin(), guessed.visited.end(), 0.0),
+          std::accumulate(real.visited.begin(), real.visited.end(), 0.0));
+  }
+}
+
 TEST(ExpectBatch, MayReachEverythingWhereNothingCouldBeDrawn) {
   const StoreShape store = made_up_store(100'000, 1'000'000);
   const Probe probe = expect_batch({.hops = std::vector<Draws::Hop>(2)}, store, 64);

@@ -35,8 +35,16 @@ TEST(PredictTime, FallsWithFewerReadsAndFasterParts) {
   EXPECT_GT(less, none);
   EXPECT_GT(none, 0);
   Question faster = question;
-  faster.machine.flops_per_second *= 100;
-  faster.machine.rows_per_second *= 100;
+  for (double* rate : {&faster.machine.step.narrow_flops, &faster.machine.step.wide_flops,
+                       &faster.machine.step.activations, &faster.machine.step.sums,
+                       &faster.machine.step.losses, &faster.machine.step.parameters}) {
+    *rate *= 100;
+  }
+  for (double* seconds :
+       {&faster.machine.making.edge_seconds, &faster.machine.making.row_seconds,
+        &faster.machine.making.copy_seconds, &faster.machine.making.sort_seconds}) {
+    *seconds /= 100;
+  }
   EXPECT_LT(predict_time(faster, kRoomy, {}), none / 10);
 }
 
@@ -53,11 +61,67 @@ TEST(PredictTime, FallsWithWorkersWhileTheyAreWhatIsSlow) {
   EXPECT_LT(before, one);
 }
 
-TEST(PredictTime, LeavesOutWhatAGpuComputes) {
-  Question question = made_up_question({.hidden = 4096});
-  const double cpu = predict_time(question, kRoomy, {});
+// A small batch costs what its operations cost by themselves, whatever they compute.
+TEST(PredictTime, IsTheOperationsForSmallBatches) {
+  Question question = made_up_question({.fanout = {1, 1}, .hidden = 4, .batch_size = 1});
+  question.machine.making = {1e-6, 1e-9, 1e-9, 1e-9, 1e-9};
+  for (const recipe::ModelKind kind :
+       {recipe::ModelKind::gcn, recipe::ModelKind::sage, recipe::ModelKind::gat}) {
+    question.recipe.model = kind;
+    question.machine.step.fixed.at(static_cast<size_t>(kind)) = {.base = 3e-4, .layer = 1e-4};
+    EXPECT_NEAR(step_seconds(question, 2), 5e-4, 1e-4);
+    EXPECT_NEAR(predict_time(question, kRoomy, {}),
+                static_cast<double>(question.batches()) * step_seconds(question, 2), 1);
+  }
+}
+
+TEST(PredictTime, CountsProductsSumsAndActivationsOfEveryModel) {
+  for (const recipe::ModelKind kind : {recipe::ModelKind::gcn, recipe::ModelKind::sage,
+                                       recipe::ModelKind::gat, recipe::ModelKind::mlp}) {
+    const Question question = made_up_question({.model = kind, .fanout = {10, 10, 5}});
+    const double before = step_seconds(question, 2);
+    const auto slower = [&](double StepRates::*rate) {
+      Question other = question;
+      other.machine.step.*rate /= 2;
+      return step_seconds(other, 2);
+    };
+    const bool summed = kind == recipe::ModelKind::gcn || kind == recipe::ModelKind::sage;
+    EXPECT_GT(slower(&StepRates::wide_flops), before);
+    EXPECT_GT(slower(&StepRates::activations), before);
+    EXPECT_GT(slower(&StepRates::losses), before);
+    EXPECT_GT(slower(&StepRates::parameters), before);
+    EXPECT_EQ(slower(&StepRates::sums) > before, summed);
+    EXPECT_EQ(slower(&StepRates::attention) > before, kind == recipe::ModelKind::gat);
+    EXPECT_LT(step_seconds(question, 4), before) << "more threads compute faster";
+  }
+}
+
+TEST(PredictTime, IsAGpusLaunchesOrItsWork) {
+  Question question = made_up_question({});
   question.gpu = true;
-  EXPECT_LT(predict_time(question, kRoomy, {}), cpu / 10);
+  question.machine.step.copied_bytes = 1e13;
+  for (double* rate : {&question.machine.step.narrow_flops, &question.machine.step.wide_flops,
+                       &question.machine.step.activations, &question.machine.step.sums,
+                       &question.machine.step.losses, &question.machine.step.parameters}) {
+    *rate *= 1000;
+  }
+  question.machine.step.fixed.fill({.base = 4e-4, .layer = 3e-4});
+  EXPECT_NEAR(step_seconds(question, 1), 1e-3, 1e-5);  // launches hide what is computed
+  question.machine.step.wide_flops = 1e9;
+  const double computing = step_seconds(question, 1);
+  EXPECT_GT(computing, 0.1);
+  question.machine.step.fixed.fill({});
+  EXPECT_NEAR(step_seconds(question, 1), computing, computing / 100);
+  question.machine.step.copied_bytes = 1e3;  // a slow bus
+  EXPECT_GT(step_seconds(question, 1), 100 * computing);
+}
+
+// What is read from a disk that nobody has measured takes a time that nobody knows.
+TEST(PredictTime, IsUnknownWithAnUnknownDisk) {
+  Question question = made_up_question({});
+  question.machine.reads_per_second = 0;
+  EXPECT_EQ(predict_time(question, kRoomy, {.rows = 1}), 0);
+  EXPECT_GT(predict_time(question, kRoomy, {}), 0);
 }
 
 TEST(PredictTime, IsUnknownOnAnUnknownMachine) {

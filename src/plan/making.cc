@@ -1,0 +1,217 @@
+#include "plan/making.h"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "base/parallel.h"
+#include "base/random.h"
+#include "base/units.h"
+#include "batch/first_layer.h"
+#include "batch/pipeline.h"
+#include "memory/buffer.h"
+#include "plan/busy_threads.h"
+#include "plan/rate.h"
+
+namespace plimsoll::plan {
+namespace {
+
+constexpr uint64_t kDegree = 16;
+constexpr uint32_t kColumns = 128;  // halves: kRowBytes
+constexpr uint64_t kBytesPerNode =
+    sizeof(uint64_t) + kDegree * sizeof(uint32_t) + MakingRates::kRowBytes;
+constexpr uint64_t kMostBytes = 640 * kMiB;
+constexpr uint64_t kLeastNodes = 4096;
+constexpr double kSeconds = 0.25;  // of each measurement
+constexpr uint64_t kKey = 0x6d616b65;
+
+// Every node has as many neighbours, drawn evenly: nothing is hot.
+class MadeUpGraph {
+ public:
+  MadeUpGraph(uint64_t nodes, unsigned threads, memory::Ledger& ledger)
+      : topology_(make_topology(nodes, threads, ledger)),
+        table_(ledger, "calibration", nodes * MakingRates::kRowBytes),
+        rows_({.data = table_.data(),
+               .row_bytes = MakingRates::kRowBytes,
+               .count = nodes,
+               .columns = kColumns,
+               .half = true}),
+        seeds_(std::min<uint64_t>(nodes, 1 << 16)) {
+    parallel_for(threads, kPieces, [&](size_t piece) {
+      const uint64_t first = table_.size() * piece / kPieces;
+      std::fill_n(table_.data() + first, table_.size() * (piece + 1) / kPieces - first, '\1');
+    });
+    std::iota(seeds_.begin(), seeds_.end(), 0);
+  }
+
+  const sample::Topology& topology() const { return topology_; }
+  const feature::RowSource& rows() const { return rows_; }
+  const kernel::Rows& table() const { return rows_.shape(); }
+  batch::Seeds seeds() const { return batch::Seeds::shuffled(seeds_, kKey); }
+
+ private:
+  static constexpr size_t kPieces = 64;
+
+  static sample::Topology make_topology(uint64_t nodes, unsigned threads, memory::Ledger& ledger) {
+    memory::Pages offsets(ledger, "calibration", (nodes + 1) * sizeof(uint64_t));
+    memory::Pages neighbors(ledger, "calibration", nodes * kDegree * sizeof(uint32_t));
+    auto* const bounds = static_cast<uint64_t*>(offsets.data());
+    for (uint64_t i = 0; i <= nodes; ++i) bounds[i] = i * kDegree;
+    auto* const values = static_cast<uint32_t*>(neighbors.data());
+    const uint64_t edges = nodes * kDegree;
+    const RandomStream random(kKey, 0);
+    parallel_for(threads, kPieces, [&](size_t piece) {
+      for (uint64_t i = edges * piece / kPieces; i < edges * (piece + 1) / kPieces; ++i) {
+        values[i] = static_cast<uint32_t>(below(random.at(i), nodes));
+      }
+    });
+    return {std::move(offsets), std::move(neighbors), nodes, edges};
+  }
+
+  sample::Topology topology_;
+  memory::Buffer<unsigned char> table_;
+  feature::RowSource rows_;
+  std::vector<uint32_t> seeds_;
+};
+
+struct Setting {
+  std::vector<uint32_t> fanout;
+  uint64_t batch_size = 0;
+  recipe::ModelKind model = recipe::ModelKind::gcn;
+};
+
+// An average batch: what it had, and how long this thread computed for it. What other programs take
+// of the time does not count.
+struct Made {
+  double batches = 0;
+  double edges = 0;
+  double rows = 0;    // fetched
+  double sorted = 0;  // edges that are kept by source, too
+  double sample_seconds = 0;
+  double prepare_seconds = 0;
+  double fill_seconds = 0;
+  double seconds() const { return sample_seconds + prepare_seconds + fill_seconds; }
+};
+
+class Maker {
+ public:
+  Maker(const MadeUpGraph& graph, const Setting& setting, memory::Ledger& ledger)
+      : graph_(graph),
+        setting_(setting),
+        assembly_(batch::assembly_for(setting.model, recipe::Norm::full)),
+        sampler_(graph.topology(),
+                 {.fanout = setting.fanout,
+                  .all_degrees = assembly_.weighting == batch::Weighting::gcn_full},
+                 ledger),
+        assembler_(ledger, setting.fanout.size(), nullptr),
+        seeds_(setting.batch_size) {
+    assembly_.gradients = true;
+  }
+
+  Made measure() {
+    for (int i = 0; i < kWarmUp; ++i) make();
+    made_ = {};
+    const double start = thread_cpu_seconds();
+    while (thread_cpu_seconds() - start < kSeconds) make();
+    for (double* value : {&made_.edges, &made_.rows, &made_.sorted, &made_.sample_seconds,
+                          &made_.prepare_seconds, &made_.fill_seconds}) {
+      *value /= made_.batches;
+    }
+    return made_;
+  }
+
+ private:
+  static constexpr int kWarmUp = 2;
+
+  // As a worker of the pipeline does.
+  void make() {
+    const batch::Seeds all = graph_.seeds();
+    for (uint32_t& seed : seeds_) seed = all.node(all.place(next_++ % all.size()));
+    const double start = thread_cpu_seconds();
+    sampler_.sample(seeds_, next_, assembler_.neighborhood());
+    const double sampled = thread_cpu_seconds();
+    assembler_.prepare(assembly_, kColumns);
+    const double prepared = thread_cpu_seconds();
+    assembler_.fill(graph_.table(), assembler_.batch().nodes.data());
+    made_.fill_seconds += thread_cpu_seconds() - prepared;
+    made_.prepare_seconds += prepared - sampled;
+    made_.sample_seconds += sampled - start;
+    made_.rows += static_cast<double>(assembler_.batch().input.rows);
+    for (const sample::Hop& hop : assembler_.neighborhood().hops) {
+      made_.edges += static_cast<double>(hop.edges());
+    }
+    for (const batch::Block& block : assembler_.batch().blocks) {
+      made_.sorted += static_cast<double>(block.indices.size());
+    }
+    if (assembly_.input != batch::Input::rows) {
+      made_.rows += static_cast<double>(assembler_.summed_hop().edges());
+    }
+    ++made_.batches;
+  }
+
+  const MadeUpGraph& graph_;
+  const Setting setting_;
+  batch::Assembly assembly_;
+  sample::Sampler sampler_;
+  batch::Assembler assembler_;
+  std::vector<uint32_t> seeds_;
+  uint64_t next_ = 0;
+  Made made_;
+};
+
+// Of a batch that goes through the pipeline, all told: the threads of this process compute for
+// nothing else but the busy ones.
+double pipeline_seconds(const MadeUpGraph& graph, const Setting& setting, const BusyThreads& busy,
+                        memory::Ledger& ledger) {
+  batch::Pipeline pipeline(graph.topology(), graph.rows(),
+                           {.fanout = setting.fanout,
+                            .assembly = batch::assembly_for(setting.model, recipe::Norm::full)},
+                           ledger);
+  const auto computed = [&] { return process_cpu_seconds() - busy.cpu_seconds(); };
+  double start = 0;
+  double batches = 0;
+  double end = 0;
+  pipeline.start(
+      {.seeds = graph.seeds(), .batch_size = setting.batch_size, .key = kKey, .gradients = true});
+  for (int taken = 0; const batch::Batch* batch = pipeline.take(); ++taken) {
+    pipeline.give_back(batch);
+    end = computed();
+    if (taken == 10) start = end;  // nothing is allocated any more
+    if (taken > 10) ++batches;
+    if (taken > 10 && end - start > kSeconds) break;
+  }
+  pipeline.stop();
+  return batches > 0 ? (end - start) / batches : 0;
+}
+
+double part(double seconds, double count) { return std::max(seconds / count, 1e-10); }
+
+}  // namespace
+
+MakingRates measure_making(unsigned threads, memory::Ledger& ledger) {
+  const uint64_t room = std::min(ledger.available_bytes() / 8 * 5, kMostBytes);
+  const MadeUpGraph graph(std::max(room / kBytesPerNode, kLeastNodes), threads, ledger);
+  const BusyThreads busy(threads - 1, ledger);
+  const uint64_t large = room >= 64 * kMiB ? 512 : 64;
+  const Setting small = {.fanout = {3, 2}, .batch_size = large / 8};
+  const Made few = Maker(graph, small, ledger).measure();
+  const Made summed = Maker(graph, {.fanout = {15, 10}, .batch_size = large}, ledger).measure();
+  const Made copied =
+      Maker(graph, {.fanout = {15, 10}, .batch_size = large, .model = recipe::ModelKind::gat},
+            ledger)
+          .measure();
+  MakingRates rates;
+  rates.edge_seconds = part(summed.sample_seconds, summed.edges);
+  rates.sort_seconds = part(copied.prepare_seconds, copied.sorted);
+  rates.copy_seconds = part(copied.fill_seconds, copied.rows);
+  rates.row_seconds =
+      part(summed.fill_seconds + summed.prepare_seconds - summed.sorted * rates.sort_seconds,
+           summed.rows);
+  const double in_parts = few.edges * rates.edge_seconds + few.sorted * rates.sort_seconds +
+                          few.rows * rates.row_seconds;
+  const double through_pipeline = pipeline_seconds(graph, small, busy, ledger);
+  rates.batch_seconds = std::max({0.0, few.seconds() - in_parts, through_pipeline - in_parts});
+  return rates;
+}
+
+}  // namespace plimsoll::plan

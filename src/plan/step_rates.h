@@ -1,0 +1,45 @@
+// What a training step costs on a device: measured by the training library, with the layers that it
+// trains with. Free of torch.
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "recipe/recipe.h"
+
+namespace plimsoll::plan {
+
+constexpr size_t kModelKinds = 4;
+
+struct StepRates {
+  // Seconds of a step on next to nothing: the cost of its operations, or of launching them.
+  struct Fixed {
+    double base = 0;
+    double layer = 0;  // more for each layer
+  };
+  std::array<Fixed, kModelKinds> fixed = {};  // by recipe::ModelKind
+  // The rest is a second's worth. A value goes forward and backward, unless something else stands
+  // here.
+  double narrow_flops = 0;  // of products with kNarrow columns
+  double wide_flops = 0;    // of products with kWide columns
+  double activations = 0;   // values between two layers
+  double sums = 0;          // values added up along edges, in one direction
+  double attention = 0;     // values weighed along edges
+  double losses = 0;        // logits
+  double parameters = 0;    // changed by Adam
+  double copied_bytes = 0;  // to a GPU; 0 on a CPU
+  unsigned threads = 1;     // that computed
+  std::string device;       // "cpu"; the name of a GPU
+
+  static constexpr uint64_t kNarrow = 16;
+  static constexpr uint64_t kWide = 256;
+
+  bool known() const { return wide_flops > 0; }
+  const Fixed& of(recipe::ModelKind kind) const { return fixed.at(static_cast<size_t>(kind)); }
+  bool operator==(const StepRates&) const = default;
+};
+inline bool operator==(const StepRates::Fixed& a, const StepRates::Fixed& b) {
+  return a.base == b.base && a.layer == b.layer;
+}
+
+}  // namespace plimsoll::plan

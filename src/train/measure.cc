@@ -1,0 +1,230 @@
+#include "train/measure.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/rand.h>
+#include <ATen/ops/randint.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "batch/by_source.h"
+#include "nn/activation.h"
+#include "nn/adam.h"
+#include "nn/aggregate.h"
+#include "nn/attention.h"
+#include "nn/loss.h"
+#include "nn/model.h"
+#include "nn/threads.h"
+#include "plan/rate.h"
+#include "train/device.h"
+#include "train/feeder.h"
+
+namespace plimsoll::train {
+namespace {
+
+using plan::StepRates;
+using recipe::ModelKind;
+
+constexpr double kSeconds = 0.05;  // of one measurement
+constexpr double kDropout = 0.5;
+constexpr int64_t kHeads = 8;
+
+// Work a second, waiting for a GPU to have done it. `work` returns a tensor that it has made last.
+// One thread alone is timed by what it computes, so that other programs do not count.
+template <typename Work>
+double rate_of(const Work& work) {
+  bool gpu = false;
+  const auto repeat = [&](uint64_t count) {
+    at::Tensor last;
+    for (uint64_t i = 0; i < count; ++i) last = work();
+    gpu = !last.is_cpu();
+    if (gpu) last.flatten().narrow(0, 0, 1).to(at::kCPU);
+  };
+  repeat(1);
+  const bool alone = !gpu && at::get_num_threads() == 1;
+  return plan::measure_rate({.seconds = kSeconds}, repeat,
+                            alone ? plan::thread_cpu_seconds : plan::steady_seconds);
+}
+
+struct BlockSize {
+  int64_t destinations = 0;
+  int64_t sources = 0;
+  int64_t degree = 0;
+};
+
+// Lists of equal length over sources drawn evenly, on the CPU; the scales are gcn's.
+nn::BlockTensors make_block(const BlockSize& size) {
+  const auto whole = at::TensorOptions().dtype(at::kInt);
+  const int64_t edges = size.destinations * size.degree;
+  nn::BlockTensors block{.destinations = size.destinations,
+                         .sources = size.sources,
+                         .offsets = at::arange(0, edges + 1, size.degree, whole),
+                         .indices = at::randint(size.sources, {edges}, whole),
+                         .source_offsets = at::empty({size.sources + 2}, whole),
+                         .by_source = at::empty({edges}, whole),
+                         .source_edges = at::empty({edges}, whole),
+                         .destination_scale = at::ones({size.destinations}),
+                         .source_scale = at::ones({size.sources}),
+                         .self_scale = at::ones({size.destinations})};
+  const auto span = [](const at::Tensor& tensor) {
+    return std::span(reinterpret_cast<uint32_t*>(tensor.data_ptr<int32_t>()),
+                     static_cast<size_t>(tensor.numel()));
+  };
+  const batch::Block view = {.destinations = static_cast<uint32_t>(size.destinations),
+                             .sources = static_cast<uint32_t>(size.sources),
+                             .offsets = span(block.offsets),
+                             .indices = span(block.indices)};
+  batch::sort_by_source(
+      view, {span(block.source_offsets), span(block.by_source), span(block.source_edges)});
+  block.source_offsets = block.source_offsets.narrow(0, 0, size.sources + 1);
+  return block;
+}
+
+// A batch of next to nothing, as a pipeline hands it over.
+nn::BatchTensors tiny_batch(ModelKind kind, int64_t layers, int64_t columns) {
+  constexpr int64_t kSeeds = 4;
+  const bool mlp = kind == ModelKind::mlp;
+  const int64_t blocks = mlp ? 0 : kind == ModelKind::gat ? layers : layers - 1;
+  const int64_t rows = kSeeds << blocks;
+  nn::BatchTensors batch{.input = at::rand({rows, columns}),
+                         .nodes = at::arange(rows, at::TensorOptions().dtype(at::kInt)),
+                         .labels = at::zeros({kSeeds}, at::TensorOptions().dtype(at::kInt))};
+  if (kind == ModelKind::sage) batch.own = at::rand({rows, columns});
+  for (int64_t i = blocks; i-- > 0;) {
+    batch.blocks.push_back(
+        make_block({.destinations = kSeeds << i, .sources = kSeeds << (i + 1), .degree = 2}));
+  }
+  return batch;
+}
+
+// Seconds of a whole step, from a batch's tensors in memory to the changed parameters.
+double step_seconds(ModelKind kind, int64_t layers, c10::Device device) {
+  constexpr int64_t kColumns = 8;
+  nn::Model model({.kind = kind,
+                   .inputs = kColumns,
+                   .hidden = kColumns,
+                   .classes = kColumns,
+                   .layers = layers,
+                   .heads = kind == ModelKind::gat ? 2 : 1,
+                   .dropout = kDropout},
+                  1, device);
+  nn::Adam adam(model.values());
+  const nn::BatchTensors batch = tiny_batch(kind, layers, kColumns);
+  return 1 / rate_of([&] {
+           const nn::BatchTensors tensors = device.is_cpu() ? batch : to_device(batch, device);
+           model.gradients().zero_();
+           const at::Tensor logits = model.forward(tensors, /*training=*/true, 1).logits;
+           const nn::Loss loss = nn::cross_entropy(logits, tensors.labels, 0, logits.size(0));
+           model.backward(loss.gradient);
+           adam.step(model.values(), model.gradients(), 1e-3, 0);
+           return loss.sum;
+         });
+}
+
+// Forward and the weights' gradient: two products of rows x in x out.
+double flops(int64_t rows, int64_t in, int64_t out, c10::Device device) {
+  nn::Model model({.kind = ModelKind::mlp, .inputs = in, .classes = out, .layers = 1}, 1, device);
+  const nn::BatchTensors batch = {.input = at::rand({rows, in}).to(device)};
+  const at::Tensor gradient = at::full({rows, out}, 1e-3).to(device);
+  const double steps = rate_of([&] {
+    const at::Tensor logits = model.forward(batch, /*training=*/true).logits;
+    model.backward(gradient);
+    return logits;
+  });
+  return steps * 2 * 2 * static_cast<double>(rows * in * out);
+}
+
+double activations(int64_t rows, int64_t columns, c10::Device device) {
+  at::Tensor values = at::rand({rows, columns}).to(device);
+  at::Tensor gradient = at::rand({rows, columns}).to(device);
+  const at::Tensor nodes = at::arange(rows, at::TensorOptions().dtype(at::kInt)).to(device);
+  return static_cast<double>(rows * columns) * rate_of([&] {
+           nn::relu_dropout_in_place(values, nodes, {kDropout, 1});
+           nn::relu_dropout_backward_in_place(gradient, values, kDropout);
+           return gradient;
+         });
+}
+
+nn::BlockTensors on_device(const nn::BlockTensors& block, c10::Device device) {
+  return to_device(nn::BatchTensors{.blocks = {block}}, device).blocks.front();
+}
+
+double sums(const BlockSize& size, int64_t columns, c10::Device device) {
+  const nn::BlockTensors block = on_device(make_block(size), device);
+  const at::Tensor x = at::rand({size.sources, columns}).to(device);
+  const auto edges = static_cast<double>(size.destinations * (size.degree + 1));
+  return 2 * edges * static_cast<double>(columns) *
+         rate_of([&] { return nn::aggregate_backward(nn::aggregate(x, block), block); });
+}
+
+double attention(const BlockSize& size, int64_t columns, c10::Device device) {
+  const nn::BlockTensors block = on_device(make_block(size), device);
+  const at::Tensor z = at::rand({size.sources, columns}).to(device);
+  const at::Tensor own = at::rand({1, kHeads, columns / kHeads}).to(device);
+  const at::Tensor gradient = at::rand({size.destinations, columns}).to(device);
+  const auto edges = static_cast<double>(size.destinations * (size.degree + 1));
+  return edges * static_cast<double>(columns) * rate_of([&] {
+           const nn::Attention attended = nn::attend(z, own, own, block);
+           return nn::attend_backward(gradient, z, own, own, attended, block).z;
+         });
+}
+
+double losses(int64_t rows, int64_t classes, c10::Device device) {
+  const at::Tensor logits = at::rand({rows, classes}).to(device);
+  const at::Tensor labels = at::zeros({rows}, at::TensorOptions().dtype(at::kInt)).to(device);
+  return static_cast<double>(rows * classes) *
+         rate_of([&] { return nn::cross_entropy(logits, labels, 0, rows).gradient; });
+}
+
+double parameters(int64_t count, c10::Device device) {
+  at::Tensor values = at::zeros({count}).to(device);
+  at::Tensor gradients = at::full({count}, 1e-3).to(device);
+  nn::Adam adam(values);
+  return static_cast<double>(count) * rate_of([&] {
+           adam.step(values, gradients, 1e-3, 0);
+           return values;
+         });
+}
+
+double copied_bytes(c10::Device device) {
+  constexpr int64_t kBytes = 16 << 20;
+  const at::Tensor pinned =
+      at::empty({kBytes}, at::TensorOptions().dtype(at::kByte).pinned_memory(true));
+  return static_cast<double>(kBytes) *
+         rate_of([&] { return pinned.to(device, at::kByte, /*non_blocking=*/true); });
+}
+
+}  // namespace
+
+StepRates measure_steps(c10::Device device, unsigned threads) {
+  nn::set_computing_threads(threads);
+  StepRates rates{.threads = threads, .device = device.str()};
+  for (const ModelKind kind : {ModelKind::gcn, ModelKind::sage, ModelKind::gat, ModelKind::mlp}) {
+    const double two = step_seconds(kind, 2, device);
+    const double three = step_seconds(kind, 3, device);
+    const double layer = std::clamp(three - two, 0.0, two / 2);
+    rates.fixed.at(static_cast<size_t>(kind)) = {two - 2 * layer, layer};
+  }
+  // A GPU needs more to show what it can do.
+  const int64_t more = device.is_cpu() ? 1 : 8;
+  constexpr auto kWide = static_cast<int64_t>(StepRates::kWide);
+  constexpr auto kNarrow = static_cast<int64_t>(StepRates::kNarrow);
+  const BlockSize block = {.destinations = 1024 * more, .sources = 8192 * more, .degree = 12};
+  rates.narrow_flops = flops(4096 * more, 128, kNarrow, device);
+  rates.wide_flops = flops(4096 * more, 128, kWide, device);
+  rates.activations = activations(4096 * more, kWide, device);
+  rates.sums = sums(block, kWide, device);
+  rates.attention = attention(block, kWide, device);
+  rates.losses = losses(1024 * more, 128, device);
+  rates.parameters = parameters(1 << 17, device);
+  if (!device.is_cpu()) rates.copied_bytes = copied_bytes(device);
+  return rates;
+}
+
+}  // namespace plimsoll::train

@@ -11,7 +11,7 @@
 namespace plimsoll::nn {
 namespace {
 
-int computing_threads = 1;
+int thread_count = 1;
 
 // OpenBLAS with threads of its own does not hear of torch's number.
 void set_blas_threads(int threads) {
@@ -30,21 +30,23 @@ void set_blas_threads(int threads) {
 void set_computing_threads(unsigned threads) {
   at::set_num_threads(1);
   set_blas_threads(1);
-  computing_threads = static_cast<int>(std::max(1U, threads));
+  thread_count = static_cast<int>(std::max(1U, threads));
 }
+
+unsigned computing_threads() { return static_cast<unsigned>(thread_count); }
 
 void for_blocks(int64_t rows, int64_t block,
                 const std::function<void(int64_t first, int64_t last)>& body) {
   const int64_t blocks = (rows + block - 1) / block;
   const auto run = [&](int64_t i) { body(i * block, std::min(rows, (i + 1) * block)); };
-  if (blocks <= 1 || computing_threads == 1) {
+  if (blocks <= 1 || thread_count == 1) {
     for (int64_t i = 0; i < blocks; ++i) run(i);
     return;
   }
   std::atomic<bool> failed = false;
   std::exception_ptr failure;
   // Always the whole team: a smaller one would make OpenMP end threads and start them again.
-#pragma omp parallel for schedule(dynamic, 1) num_threads(computing_threads)
+#pragma omp parallel for schedule(dynamic, 1) num_threads(thread_count)
   for (int64_t i = 0; i < blocks; ++i) {
     try {
       if (!failed) run(i);

@@ -13,6 +13,7 @@ namespace plimsoll::nn {
 
 // To be called by the thread that will compute: torch keeps its number by thread.
 void set_computing_threads(unsigned threads);
+unsigned computing_threads();
 
 // Calls body(first, last) once for every block of `block` rows, in any order, on the computing
 // threads. A body writes to what belongs to its block and nothing else. The first exception is

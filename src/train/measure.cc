@@ -1,6 +1,5 @@
 #include "train/measure.h"
 
-#include <ATen/Parallel.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
@@ -47,7 +46,7 @@ double rate_of(const Work& work) {
     if (gpu) last.flatten().narrow(0, 0, 1).to(at::kCPU);
   };
   repeat(1);
-  const bool alone = !gpu && at::get_num_threads() == 1;
+  const bool alone = !gpu && nn::computing_threads() == 1;
   return plan::measure_rate({.seconds = kSeconds}, repeat,
                             alone ? plan::thread_cpu_seconds : plan::steady_seconds);
 }

@@ -94,7 +94,8 @@ class LinedInference : public testing::Test {
                           {.evaluation = evaluation,
                            .batch_size = 500,
                            .embeddings = true,
-                           .scratch = temp_->path()});
+                           .scratch = temp_->path(),
+                           .full_batch_bytes = kSpareBytes});
       const std::vector<Question> questions = {
           {batch::Seeds::in_order(asked_.nodes), asked_.labels},
           {batch::Seeds::in_order(few_), {}}};

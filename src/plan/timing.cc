@@ -189,7 +189,9 @@ double predict_time(const Question& question, const Arrangement& arrangement, co
   const double disk = disk_seconds(question, reads);
   const double waiting = std::max(disk, rounds_seconds(question, arrangement, reads));
   const double step = step_seconds(question, arrangement.computing);
-  const double made = std::max((making + waiting) / arrangement.workers, disk);
+  const auto workers = static_cast<double>(
+      std::clamp<uint64_t>(question.batches(), 1, std::max(1U, arrangement.workers)));
+  const double made = std::max((making + waiting) / workers, disk);
   // Seconds of cores. A GPU takes one of them to be fed.
   const StepCost cost = step_cost(question);
   const double computing =

@@ -67,7 +67,7 @@ run plimsoll plan a.plim --memory 400M --fastest --lr 1e-3
 expect 0 "batch size" "fastest" "prefetch" "plimsoll train a.plim --lr 1e-3" "--memory 400M"
 grep -q -- "--batch-size" output && fail "another batch size, but nobody asked for one"
 run plimsoll plan a.plim --memory 1G --fastest --any-batch-size
-expect 0 "       256 " "      4096 " "  fastest"
+expect 0 "       256 " "      2048 " "  fastest"
 run plimsoll plan a.plim --memory 1G --fastest --batch-sizes 300,700
 expect 0 "       300 " "       700 "
 run plimsoll plan a.plim --memory 1G --batch-sizes 300,700

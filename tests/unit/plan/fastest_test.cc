@@ -68,6 +68,17 @@ TEST_F(FindFastest, ComparesWithTheBestAndNotWithTheNeighbour) {
   EXPECT_EQ(fastest.best.batch_size, sizes.back());
 }
 
+// More workers than batches make none of them faster.
+TEST_F(FindFastest, LeavesTheWorkersToThePlanWhereOthersAreAsFast) {
+  question_.store.train_nodes = 1000;
+  const Fastest fastest = find(64 * kGiB, any_size());
+  for (const Setting& setting : fastest.others) {
+    if (setting.batch_size >= 1000) {
+      EXPECT_EQ(setting.workers, 0U);
+    }
+  }
+}
+
 TEST_F(FindFastest, KeepsTheBatchSizeUnlessOthersAreAskedFor) {
   question_.machine.step.fixed.fill({.base = 1, .layer = 1});  // the fewer batches, the faster
   EXPECT_EQ(find(kGiB).best.batch_size, 1024);

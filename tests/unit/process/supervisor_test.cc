@@ -109,6 +109,8 @@ TEST_P(Supervisor, EndsACommandThatStopsItsKeeperAgainAndAgain) {
 TEST_P(Supervisor, WaitsForChildrenOfOthersAndDoesNotEndThem) {
   const pid_t ended = fork();
   if (ended == 0) _exit(0);
+  siginfo_t info = {};
+  waitid(P_PID, static_cast<id_t>(ended), &info, WEXITED | WNOWAIT);
   const pid_t server = fork();
   if (server == 0) {
     alarm(60);
@@ -129,7 +131,7 @@ TEST_P(Supervisor, WaitsForChildrenOfOthersAndDoesNotEndThem) {
 
 TEST_P(Supervisor, LeavesTimeToEndInAnOrderlyWay) {
   RunOptions slow = options("trap 'echo saved; exit 5' TERM; while :; do sleep 0.05; done");
-  slow.timeout_seconds = 0.2;
+  slow.timeout_seconds = 1;  // enough to set the trap on a busy machine
   slow.grace_seconds = 10;
   slow.log = folder_.path() / "log";
   const Ending ending = run_supervised(slow);
@@ -150,11 +152,11 @@ TEST_P(Supervisor, TakesStillnessForAHangAndSaysWhereItIs) {
 }
 
 TEST_P(Supervisor, TakesNeitherWorkNorOutputForAHang) {
-  RunOptions busy = options("for i in 1 2 3 4 5 6 7 8; do echo $i; sleep 0.1; done");
-  busy.idle_seconds = 0.4;
+  RunOptions busy = options("for i in 1 2 3 4 5 6 7 8; do echo $i; sleep 0.2; done");
+  busy.idle_seconds = 1;
   EXPECT_EQ(exit_code(run_supervised(busy)), 0) << "it writes";
-  busy = options("end=$(($(date +%s) + 2)); while [ $(date +%s) -lt $end ]; do :; done");
-  busy.idle_seconds = 0.4;
+  busy = options("end=$(($(date +%s) + 3)); while [ $(date +%s) -lt $end ]; do :; done");
+  busy.idle_seconds = 1;
   EXPECT_EQ(exit_code(run_supervised(busy)), 0) << "it computes";
 }
 

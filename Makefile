@@ -35,8 +35,8 @@ install: $(BUILD)/plimsoll
 $(BUILD)/plimsoll:
 	scripts/build_program.sh
 
-# What takes too long for `make test`: sanitizers, long fuzzing, every limit at full size.
-check-all: test check-asan check-tsan tidy fuzz check-limits
+# What takes too long for `make test`.
+check-all: check-asan check-tsan tidy fuzz check-limits
 
 # The unit tests under sanitizers: memory and undefined behaviour, then threads.
 check-asan: setup

@@ -57,15 +57,8 @@ as_root() {
   fi
 }
 
-# install PACKAGE...: those of torch may be missing from a system; train and predict are left out then.
-install() {
-  [ $# -gt 0 ] || return 0
-  if [ "$(id -u)" -ne 0 ] && ! command -v sudo >/dev/null; then
-    echo "setup: missing: $*; install them as root, or install sudo" >&2
-    exit 1
-  fi
-  as_root apt-get update -qq
-  there=""
+# available PACKAGE...: these, less what this system has no package for.
+available() {
   for package in "$@"; do
     case $package in
       libtorch-dev | python3-torch)
@@ -75,14 +68,26 @@ install() {
         }
         ;;
     esac
-    there="$there $package"
+    echo "$package"
   done
-  [ -n "$there" ] || return 0
-  echo "setup: installing$there"
+}
+
+install() {
+  [ $# -gt 0 ] || return 0
+  if [ "$(id -u)" -ne 0 ] && ! command -v sudo >/dev/null; then
+    echo "setup: missing: $*; install them as root, or install sudo" >&2
+    exit 1
+  fi
+  # A bare system does not know any package yet.
+  apt-cache show g++ >/dev/null 2>&1 || as_root apt-get update -qq
+  # shellcheck disable=SC2046  # a list of words
+  set -- $(available "$@")
+  [ $# -gt 0 ] || return 0
+  echo "setup: installing $*"
+  as_root apt-get update -qq
   # Another apt may be at work: wait for it.
-  # shellcheck disable=SC2086  # a list of words
   as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 install -y -qq \
-    --no-install-recommends $there >/dev/null
+    --no-install-recommends "$@" >/dev/null
 }
 
 # shellcheck disable=SC2046,SC2086  # lists of words

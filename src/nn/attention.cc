@@ -259,7 +259,7 @@ void add(int64_t count, const float* __restrict from, float* __restrict to) {
 }
 
 void add_products(int64_t count, const float* __restrict a, const float* __restrict b,
-                 float* __restrict to) {
+                  float* __restrict to) {
   for (int64_t at = 0; at < count; ++at) to[at] += a[at] * b[at];
 }
 

@@ -50,8 +50,8 @@ struct LayerShape {
 // While the gradient of a weight is made: its parts but the first.
 uint64_t gradient_parts(const LayerShape& shape, uint64_t rows) {
   const uint64_t values = shape.in * shape.out;
-  const auto parts = static_cast<uint64_t>(
-      most_parts(static_cast<int64_t>(rows), static_cast<int64_t>(values)));
+  const auto parts =
+      static_cast<uint64_t>(most_parts(static_cast<int64_t>(rows), static_cast<int64_t>(values)));
   return parts < 2 ? 0 : tensor(parts - 1, values);
 }
 

@@ -1,6 +1,6 @@
-// How the gradient of a weight, a sum over all rows of a batch, is cut into parts that threads compute
-// and that are added in order. By shapes alone, so that the number of threads changes no bit. Free of
-// torch: plans count the parts.
+// How the gradient of a weight, a sum over all rows of a batch, is cut into parts that threads
+// compute and that are added in order. By shapes alone, so that the number of threads changes no
+// bit. Free of torch: plans count the parts.
 #pragma once
 
 #include <algorithm>

@@ -11,7 +11,7 @@
 namespace plimsoll::plan {
 namespace {
 
-constexpr uint64_t kTableBytes = 16 * kMiB;
+constexpr uint64_t kTableBytes = 256 * kMiB;  // more than the caches hold
 constexpr uint64_t kRowBytes = 256;
 constexpr uint32_t kColumns = 128;
 constexpr uint32_t kVisits = 1024;

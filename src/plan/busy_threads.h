@@ -13,7 +13,7 @@ namespace plimsoll::plan {
 
 class BusyThreads {
  public:
-  // Each adds up rows, at random, out of a few megabytes.
+  // Each adds up rows, at random, out of more than the caches hold where the ledger allows it.
   BusyThreads(unsigned count, memory::Ledger& ledger);
   // That they have computed so far.
   double cpu_seconds() const { return cpu_seconds_; }

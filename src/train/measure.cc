@@ -10,8 +10,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
+#include <utility>
 #include <vector>
 
+#include "base/units.h"
 #include "batch/by_source.h"
 #include "nn/activation.h"
 #include "nn/adam.h"
@@ -22,7 +25,7 @@
 #include "nn/threads.h"
 #include "plan/rate.h"
 #include "train/device.h"
-#include "train/feeder.h"
+#include "train/inference.h"
 
 namespace plimsoll::train {
 namespace {
@@ -85,26 +88,70 @@ nn::BlockTensors make_block(const BlockSize& size) {
   return block;
 }
 
-// A batch of next to nothing, as a pipeline hands it over.
-nn::BatchTensors tiny_batch(ModelKind kind, int64_t layers, int64_t columns) {
-  constexpr int64_t kSeeds = 4;
-  const bool mlp = kind == ModelKind::mlp;
-  const int64_t blocks = mlp ? 0 : kind == ModelKind::gat ? layers : layers - 1;
-  const int64_t rows = kSeeds << blocks;
-  nn::BatchTensors batch{.input = at::rand({rows, columns}),
-                         .nodes = at::arange(rows, at::TensorOptions().dtype(at::kInt)),
-                         .labels = at::zeros({kSeeds}, at::TensorOptions().dtype(at::kInt))};
-  if (kind == ModelKind::sage) batch.own = at::rand({rows, columns});
-  for (int64_t i = blocks; i-- > 0;) {
-    batch.blocks.push_back(
-        make_block({.destinations = kSeeds << i, .sources = kSeeds << (i + 1), .degree = 2}));
-  }
-  return batch;
-}
+// Nodes with two neighbours each, and a pipeline that makes batches of next to nothing of them.
+class TinyBatches {
+ public:
+  static constexpr uint32_t kColumns = 8;
 
-// Seconds of a whole step, from a batch's tensors in memory to the changed parameters.
+  TinyBatches(ModelKind kind, int64_t layers, c10::Device device)
+      : topology_(make_topology()),
+        rows_({.data = reinterpret_cast<const unsigned char*>(values_.data()),
+               .row_bytes = kColumns * sizeof(float),
+               .count = kNodes,
+               .columns = kColumns}),
+        place_{topology_, {.workers = 1, .ahead = 2}, device, ledger_},
+        source_(place_, rows_, {.fanout = fanout(kind, layers)},
+                batch::assembly_for(kind, recipe::Norm::full)),
+        nodes_(kNodes),
+        labels_(kNodes) {
+    std::iota(nodes_.begin(), nodes_.end(), 0);
+  }
+  // The next batch, with its tensors on the device; done() gives it back.
+  const FedBatch& next() {
+    FedBatch* fed = &source_.feeder.next();
+    if (fed->batch == nullptr) {
+      source_.feeder.start({.seeds = batch::Seeds::in_order(nodes_),
+                            .labels = labels_,
+                            .batch_size = 4,
+                            .gradients = true});
+      fed = &source_.feeder.next();
+    }
+    return *fed;
+  }
+  void done() { source_.feeder.done(); }
+
+ private:
+  static constexpr uint32_t kNodes = 1 << 16;
+  static constexpr uint32_t kDegree = 2;
+
+  static std::vector<uint32_t> fanout(ModelKind kind, int64_t layers) {
+    return std::vector<uint32_t>(kind == ModelKind::mlp ? 0 : static_cast<size_t>(layers), kDegree);
+  }
+  sample::Topology make_topology() {
+    memory::Pages offsets(ledger_, "calibration", (kNodes + 1) * sizeof(uint64_t));
+    memory::Pages neighbors(ledger_, "calibration", kNodes * kDegree * sizeof(uint32_t));
+    for (uint64_t i = 0; i <= kNodes; ++i) {
+      static_cast<uint64_t*>(offsets.data())[i] = i * kDegree;
+    }
+    for (uint32_t i = 0; i < kNodes * kDegree; ++i) {
+      static_cast<uint32_t*>(neighbors.data())[i] = (i * 7 + 5) % kNodes;
+    }
+    return {std::move(offsets), std::move(neighbors), kNodes, kNodes * kDegree};
+  }
+
+  memory::Ledger ledger_{64 * kMiB};
+  memory::Buffer<float> values_{ledger_, "calibration", uint64_t{kNodes} * kColumns};
+  sample::Topology topology_;
+  feature::RowSource rows_;
+  Place place_;
+  Source source_;
+  std::vector<uint32_t> nodes_;
+  std::vector<int32_t> labels_;
+};
+
+// Seconds of a whole step, from taking a batch to the changed parameters.
 double step_seconds(ModelKind kind, int64_t layers, c10::Device device) {
-  constexpr int64_t kColumns = 8;
+  constexpr int64_t kColumns = TinyBatches::kColumns;
   nn::Model model({.kind = kind,
                    .inputs = kColumns,
                    .hidden = kColumns,
@@ -114,14 +161,15 @@ double step_seconds(ModelKind kind, int64_t layers, c10::Device device) {
                    .dropout = kDropout},
                   1, device);
   nn::Adam adam(model.values());
-  const nn::BatchTensors batch = tiny_batch(kind, layers, kColumns);
+  TinyBatches batches(kind, layers, device);
   return 1 / rate_of([&] {
-           const nn::BatchTensors tensors = device.is_cpu() ? batch : to_device(batch, device);
+           const nn::BatchTensors& tensors = batches.next().tensors.value();
            model.gradients().zero_();
            const at::Tensor logits = model.forward(tensors, /*training=*/true, 1).logits;
            const nn::Loss loss = nn::cross_entropy(logits, tensors.labels, 0, logits.size(0));
            model.backward(loss.gradient);
            adam.step(model.values(), model.gradients(), 1e-3, 0);
+           batches.done();
            return loss.sum;
          });
 }

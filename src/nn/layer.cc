@@ -1,6 +1,7 @@
 #include "nn/layer.h"
 
 #include <cmath>
+#include <utility>
 
 #include "nn/aggregate.h"
 #include "nn/attention.h"
@@ -162,7 +163,7 @@ class Gat final : public Layer {
     block_ = input.block;
     const at::Tensor z = product(input.x, parameters_[3].value.t());
     Attention attention = attend(z, parameters_[0].value, parameters_[1].value, *block_);
-    const at::Tensor out = attention.out;  // which backward does not read
+    const at::Tensor out = std::exchange(attention.out, {});  // backward does not read it
     add_bias(out, parameters_[2].value);
     if (training) {
       x_ = input.x;

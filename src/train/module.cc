@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "memory/timeline.h"
+#include "memory/usage.h"
 #include "train/checkpoint.h"
 #include "train/data.h"
 #include "train/device.h"
@@ -44,6 +45,7 @@ auto guarded(const Work& work) {
 }
 
 int run_training(const TrainJob& job) {
+  memory::begin_peak();  // measuring the machine, once, is not part of the training
   const TensorMemory tensors(job.ledger);
   const c10::Device device = choose_device(job.run.device);
   const memory::Lease runtime = lease_runtime(job.ledger, device);

@@ -72,6 +72,11 @@ int Trainer::end(Status status) {
       source_.feeder.drop();
       results.status = Status::stopped;
       signal_number = interrupted.signal_number();
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::memory && error.kind() != ErrorKind::disk) throw;
+      report_.end_pass();
+      source_.feeder.drop();
+      report_.note(fmt::format("the accuracy on the training nodes is left out: {}", error.what()));
     }
   }
   const memory::ProcessUsage usage = memory::process_usage();

@@ -18,16 +18,10 @@ ends 5 "No space left on device" "disk/run/last.pth"
 rm disk/filler
 goes_on a.plim disk/run $options
 
-# Evaluating with all neighbours under a tight limit puts the rows between the layers beside the checkpoints.
+# Evaluating with all neighbours under a tight limit puts the rows between the layers beside the checkpoints. The training
+# nodes reach more rows than the others. What is only a figure at the end of a run is not worth its failure.
+rm -r disk/run
 least=$("$PLIMSOLL" plan a.plim $options --eval full --memory 1G --json | sed -n 's/^ *"minimum_bytes": \([0-9]*\),*$/\1/p')
-run timeout 60 "$PLIMSOLL" train a.plim $options --eval full --epochs 1 --memory "$least" --save-dir disk/full --quiet
-expect 5 "evaluating with all neighbours keeps" "disk/full" "--eval sampled" "What was learned until then is in disk/full/last.pth"
-# The epoch's batches are not lost: where there is room, only its evaluation is left to do.
-cp -r disk/full full
-run timeout 60 "$PLIMSOLL" train a.plim --resume full --epochs 1 --memory "$least" --quiet
-expect 0 "Epoch 001"
-losses() { grep '"loss"' "$1/results.json"; }
-run timeout 60 "$PLIMSOLL" train a.plim $options --eval full --epochs 1 --save-dir undisturbed --quiet
-expect 0 "Epoch 001"
-[ "$(losses full)" = "$(losses undisturbed)" ] || fail "another loss after the evaluation was refused"
+run timeout 100 "$PLIMSOLL" train a.plim $options --eval full --epochs 1 --memory "$least" --save-dir disk/full --quiet
+expect 0 "the accuracy on the training nodes is left out: evaluating with all neighbours keeps" "train -, valid 0."
 exit 0

@@ -129,12 +129,18 @@ expect 3 "random.pth" "not a zip archive"
 : >empty.pth
 refused a.plim --checkpoint empty.pth
 expect 3 "empty.pth" "it is empty"
-# One byte of a weight.
-cp full/best.pth flipped.pth
-size=$(wc -c <flipped.pth)
-printf '\125\252\125\252' | dd of=flipped.pth bs=1 seek=$((size / 2)) conv=notrunc 2>/dev/null
+# Some bytes of a weight. Weights come first, then the optimizer's figures, which only a training reads.
+flip() {
+  cp "$1" "$2"
+  printf '\125\252\125\252' | dd of="$2" bs=1 seek=$(($(wc -c <"$2") * $3 / 100)) conv=notrunc 2>/dev/null
+}
+flip full/best.pth flipped.pth 30
 refused a.plim --checkpoint flipped.pth
 expect 3 "flipped.pth"
+mkdir flipped
+flip full/last.pth flipped/last.pth 70
+run timeout 60 "$PLIMSOLL" train a.plim --resume flipped --epochs 6 --quiet
+expect 3 "flipped/last.pth"
 refused a.plim --checkpoint full/results.json
 expect 3 "full/results.json"
 refused a.plim --checkpoint nowhere.pth

@@ -188,9 +188,9 @@ bool Trainer::train_epoch() {
                         .packed = rows_to_reuse(drawing, total)});
   for (FedBatch* fed = &source_.feeder.next(); fed->batch != nullptr;
        fed = &source_.feeder.next()) {
+    room_keeper_.rethrow_failure();  // between batches: one that is computed is also counted
     const bool ended = fed->batch->last_part();
     if (!train_batch(*fed) || !ended) continue;
-    room_keeper_.rethrow_failure();
     ++position_.batch;
     ++batches_done_;
     report_.advance(position_.batch, position_.loss_sum / static_cast<double>(std::max<uint64_t>(

@@ -215,6 +215,7 @@ std::optional<SlurmState> slurm_state(std::string_view text) {
 
 std::vector<std::string> slurm_state_names() {
   std::vector<std::string> names;
+  names.reserve(kStates.size());
   for (const SlurmState& state : kStates) names.emplace_back(state.name);
   return names;
 }

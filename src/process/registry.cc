@@ -260,7 +260,7 @@ fs::path record_file(const fs::path& state, const std::string& run) {
 }
 
 fs::path write_record(const fs::path& state, const RunRecord& record) {
-  const fs::path file = record_file(state, record.run);
+  fs::path file = record_file(state, record.run);
   const OpenFolder folder = open_records(state);
   if (!folder.obstacle.empty()) {
     fail(ErrorKind::io, "cannot write the run's record: {}", folder.obstacle);

@@ -73,6 +73,7 @@ bool TreeSampler::over_limit(const std::vector<ProcessStat>& processes, uint64_t
 bool TreeSampler::is_hung(const std::vector<ProcessStat>& processes, uint64_t cpu_ticks,
                           Clock::time_point now) {
   if (!options_.idle_seconds) return false;
+  if (processes.empty()) return false;  // it has ended, and its keeper is about to say so
   const auto seen = options_.output_bytes();
   const uint64_t output = seen ? *seen : written_bytes(processes);
   const double still =

@@ -48,7 +48,7 @@ void check_end(CsvReader& reader, uint64_t rows_read, const StatedCount& stated)
 // "edges.csv (header: src,dst)"
 std::string describe_file(const std::filesystem::path& file,
                           const std::vector<std::string>& header) {
-  const std::string name = file.filename().string();
+  std::string name = file.filename().string();
   if (header.empty()) return name;
   constexpr size_t kShown = 6;
   const size_t shown = std::min(header.size(), kShown);

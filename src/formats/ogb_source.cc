@@ -93,7 +93,7 @@ GraphParts open_csv_files(OgbInput& input) {
 
 // The folder with the splits that the user wants; empty where there are none.
 fs::path find_splits(const OgbOptions& options) {
-  const fs::path split = options.folder / "split";
+  fs::path split = options.folder / "split";
   const std::vector<std::string> names = list_folders(split);
   const std::string& wanted = options.split_name;
   if (wanted.empty()) {

@@ -18,9 +18,9 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/utf8.h"
 #include "base/fd.h"
 #include "base/units.h"
+#include "base/utf8.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/gpu_use.h"

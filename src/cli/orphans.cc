@@ -116,8 +116,7 @@ std::string command_of(const RunElsewhere& run) {
 // What is left alone, and what a person can do about it.
 void print_left_alone(const Leftovers& left) {
   for (const RunElsewhere& run : left.elsewhere) {
-    print("run {} is in another PID namespace, and left alone: {}\n", run.run,
-               command_of(run));
+    print("run {} is in another PID namespace, and left alone: {}\n", run.run, command_of(run));
   }
   if (!left.elsewhere.empty()) {
     print(
@@ -127,9 +126,9 @@ void print_left_alone(const Leftovers& left) {
   }
   for (const process::UnusableRecord& record : left.unusable) {
     print_to(stderr,
-               "plimsoll orphans: {} {}: it is left alone; look at it, end by hand what it names, "
-               "and remove it\n",
-               record.file.string(), record.why);
+             "plimsoll orphans: {} {}: it is left alone; look at it, end by hand what it names, "
+             "and remove it\n",
+             record.file.string(), record.why);
   }
 }
 
@@ -160,8 +159,7 @@ void list(const Options& options) {
     print_table(left.orphans, gpu_memory());
     print("plimsoll orphans --kill ends them\n");
   } else {
-    print("nothing is left of any run{}\n",
-          left.elsewhere.empty() ? "" : " of this PID namespace");
+    print("nothing is left of any run{}\n", left.elsewhere.empty() ? "" : " of this PID namespace");
   }
   print_left_alone(left);
 }

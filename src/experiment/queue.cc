@@ -15,7 +15,7 @@ namespace plimsoll::experiment {
 namespace {
 
 constexpr uint64_t kMostExperiments = 1'000'000;  // each takes a kilobyte
-constexpr size_t kMostNameBytes = 200;  // of 255, with room for the number and more
+constexpr size_t kMostNameBytes = 200;            // of 255, with room for the number and more
 
 // A name that every file system takes, no shell takes for an option, and `ls` shows.
 std::string file_name(const std::string& text) {

@@ -23,10 +23,8 @@ bool is_beyond_ascii(char c) { return static_cast<unsigned char>(c) >= 0x80; }
 
 bool is_visible(char32_t code) {
   if (code >= 0x20 && code < 0x7f) return true;
-  for (const Range& range : kInvisible) {
-    if (code >= range.first && code <= range.last) return false;
-  }
-  return true;
+  return std::ranges::none_of(
+      kInvisible, [&](const Range& range) { return code >= range.first && code <= range.last; });
 }
 
 std::string escape_of(char32_t code) {

@@ -99,7 +99,8 @@ Planner::Planner(Planned planned, const PlannerOptions& options)
       shape_(planned_.shape ? *planned_.shape : plan::read_shape(planned_.store, ledger_)) {}
 
 uint64_t Planner::affordable_reads() const {
-  if (planned_.scale > 1) return kMostReads;  // of a small file that was just written
+  if (planned_.scale > 1)
+    return static_cast<uint64_t>(kMostReads);  // of a small file that was just written
   return static_cast<uint64_t>(
       std::clamp(kDrawSeconds * machine_.reads_per_second, kLeastReads, kMostReads));
 }

@@ -41,8 +41,8 @@ class LogReader {
  public:
   LogReader(const std::vector<MetricPattern>& metrics, const std::vector<std::string>& patterns);
   ~LogReader();
-  LogReader(LogReader&&) noexcept;
-  LogReader& operator=(LogReader&&) noexcept;
+  LogReader(LogReader&& other) noexcept;
+  LogReader& operator=(LogReader&& other) noexcept;
   LogReader(const LogReader&) = delete;
   LogReader& operator=(const LogReader&) = delete;
 

@@ -21,7 +21,7 @@ constexpr uint64_t kLeaseBytes = kMiB;           // at a time
 // What an instruction may allocate: an object, its place on the stack and in a container, each in
 // an array that doubles; or an entry of the memo.
 constexpr uint64_t kInstructionBytes = 64;
-static_assert(sizeof(Object) + 2 * sizeof(Object*) + 2 * sizeof(Object*) <= kInstructionBytes);
+static_assert(sizeof(Object) + 4 * sizeof(void*) <= kInstructionBytes);
 
 constexpr Global kRebuildTensor = {"torch._utils", "_rebuild_tensor_v2"};
 constexpr Global kRebuildParameter = {"torch._utils", "_rebuild_parameter"};

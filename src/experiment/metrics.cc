@@ -107,21 +107,37 @@ std::optional<Group> first_group(const std::string& pattern) {
   return std::nullopt;
 }
 
+// A search may look at all that is left of a line, however short its match: as in a.*b|c without a
+// b. So that many matches do not take time with the square of the line, all but the first of them
+// are searched for in windows, which overlap by half.
+constexpr size_t kSearchesOfAll = 32;
+constexpr size_t kWindowBytes = 1024;
+
 // Calls `take` with the groups of every match; the first of them is the whole match.
 template <typename Take>
 void for_each_match(const RE2& expression, std::string_view text, const Take& take) {
   std::vector<StringPiece> groups(static_cast<size_t>(expression.NumberOfCapturingGroups()) + 1);
   const StringPiece piece(text.data(), text.size());
+  size_t matches = 0;
   for (size_t at = 0; at <= text.size();) {
-    if (!expression.Match(piece, at, text.size(), RE2::UNANCHORED, groups.data(),
+    const size_t window = matches < kSearchesOfAll ? text.size() : kWindowBytes;
+    const size_t end = std::min(text.size(), at + window);
+    if (!expression.Match(piece, at, end, RE2::UNANCHORED, groups.data(),
                           static_cast<int>(groups.size()))) {
-      return;
+      if (end == text.size()) return;
+      at = end - kWindowBytes / 2;
+      continue;
     }
+    const auto begin = static_cast<size_t>(groups[0].data() - text.data());
+    const size_t behind = begin + groups[0].size();
+    if (behind == end && end < text.size() && begin > at) {
+      at = begin;  // it may go on behind the window
+      continue;
+    }
+    ++matches;
     take(groups);
-    const auto end = static_cast<size_t>(groups[0].data() - text.data()) + groups[0].size();
-    const bool empty = groups[0].empty();
-    at = end;
-    if (!empty) continue;
+    at = behind;
+    if (!groups[0].empty()) continue;
     const auto next = at < text.size() ? first_character(text.substr(at)) : std::nullopt;
     at += next ? next->bytes : 1;
   }

@@ -21,11 +21,11 @@ void write_torch_file(const std::filesystem::path& path, const Dict& dict);
 // Into a file that is empty; syncs nothing.
 void write_torch_file(const io::OpenFile& file, const Dict& dict);
 
-// What write_torch_file() or torch.save of a dict wrote, opened. Its values are read, and take
-// leases ("checkpoint values") of the ledger as long as it lives; its tensors stay in the file
-// until they are asked for. All functions throw Error{io} where the file is missing or cannot be
-// read, Error{memory} where the ledger refuses, and Error{input} with the file and what is wrong
-// where it is anything else, damaged or hostile.
+// What write_torch_file() or torch.save of a dict wrote, opened: every byte agrees with its
+// checksum. Its values are read, and take leases ("checkpoint values") of the ledger as long as it
+// lives; its tensors stay in the file until they are asked for. All functions throw Error{io} where
+// the file is missing or cannot be read, Error{memory} where the ledger refuses, and Error{input}
+// with the file and what is wrong where it is anything else, damaged or hostile.
 class TorchFileReader {
  public:
   TorchFileReader(const std::filesystem::path& path, memory::Ledger& ledger);

@@ -16,6 +16,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/fd.h"
@@ -28,6 +29,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr uint64_t kLeasedByTorchBytes = 64 * 1024;  // tensors from here on: train/tensor_memory.h
+constexpr size_t kBlockBytes = 256 * 1024;           // of a file that is verified
 constexpr uint64_t kMostMembers = 100'000;           // libzip keeps 300 bytes of each
 constexpr std::string_view kPickleName = "/data.pkl";
 
@@ -52,6 +54,8 @@ class StoredArchive {
   bool has(const std::string& name) const { return locate(name) >= 0; }
   uint64_t size(const std::string& name) const { return stat(index(name)).size; }
 
+  // Reads every member against its checksum, and keeps nothing.
+  void verify() const;
   // All of the member, which has that many bytes.
   void read(const std::string& name, std::span<std::byte> bytes) const;
   std::string read_text(const std::string& name, uint64_t max_bytes) const;
@@ -60,6 +64,9 @@ class StoredArchive {
   zip_int64_t locate(const std::string& name) const {
     return ::zip_name_locate(archive_.get(), (folder_ + name).c_str(), 0);
   }
+  using Member = std::unique_ptr<zip_file_t, CloseMember>;
+  Member open(zip_uint64_t index, std::string_view name) const;
+  static size_t read_some(zip_file_t* member, std::span<std::byte> bytes, std::string_view name);
   zip_uint64_t index(const std::string& name) const;
   zip_stat_t stat(zip_uint64_t index) const;
 
@@ -139,27 +146,48 @@ zip_stat_t StoredArchive::stat(zip_uint64_t index) const {
   return status;
 }
 
+StoredArchive::Member StoredArchive::open(zip_uint64_t index, std::string_view name) const {
+  Member member(::zip_fopen_index(archive_.get(), index, 0));
+  if (!member) fail(ErrorKind::input, "{}: {}", name, ::zip_strerror(archive_.get()));
+  return member;
+}
+
+// 0 at the end; that read is the one that compares the checksum.
+size_t StoredArchive::read_some(zip_file_t* member, std::span<std::byte> bytes,
+                                std::string_view name) {
+  const zip_int64_t count = ::zip_fread(member, bytes.data(), bytes.size());
+  if (count >= 0) return static_cast<size_t>(count);
+  zip_error_t* const error = ::zip_file_get_error(member);
+  if (::zip_error_code_zip(error) == ZIP_ER_READ) {
+    fail_errno("read", name, ::zip_error_code_system(error));
+  }
+  fail(ErrorKind::input, "{}: {}", name, ::zip_error_strerror(error));
+}
+
 void StoredArchive::read(const std::string& name, std::span<std::byte> bytes) const {
-  const std::unique_ptr<zip_file_t, CloseMember> member(
-      ::zip_fopen_index(archive_.get(), index(name), 0));
-  if (!member) fail(ErrorKind::input, "{}{}: {}", folder_, name, ::zip_strerror(archive_.get()));
+  const std::string whole_name = folder_ + name;
+  const Member member = open(index(name), whole_name);
   std::array<std::byte, 1> beyond = {};
   while (true) {
-    // The read beyond the last byte is the one that compares the checksum.
     const std::span<std::byte> rest = bytes.empty() ? std::span<std::byte>(beyond) : bytes;
-    const zip_int64_t count = ::zip_fread(member.get(), rest.data(), rest.size());
-    if (count < 0) {
-      zip_error_t* const error = ::zip_file_get_error(member.get());
-      if (::zip_error_code_zip(error) == ZIP_ER_READ) {
-        fail_errno("read", folder_ + name, ::zip_error_code_system(error));
-      }
-      fail(ErrorKind::input, "{}{}: {}", folder_, name, ::zip_error_strerror(error));
-    }
+    const size_t count = read_some(member.get(), rest, whole_name);
     if ((count == 0) != bytes.empty()) {
-      fail(ErrorKind::input, "{}{} is not as long as the archive says", folder_, name);
+      fail(ErrorKind::input, "{} is not as long as the archive says", whole_name);
     }
     if (count == 0) return;
-    bytes = bytes.subspan(static_cast<size_t>(count));
+    bytes = bytes.subspan(count);
+  }
+}
+
+void StoredArchive::verify() const {
+  std::vector<std::byte> block(kBlockBytes);
+  const auto count = static_cast<zip_uint64_t>(::zip_get_num_entries(archive_.get(), 0));
+  for (zip_uint64_t i = 0; i < count; ++i) {
+    const zip_stat_t status = stat(i);
+    if (!is_stored(status)) continue;  // and never read
+    const Member member = open(i, status.name);
+    while (read_some(member.get(), block, status.name) > 0) {
+    }
   }
 }
 
@@ -267,6 +295,7 @@ class TorchFileReader::Content {
 
 TorchFileReader::Content::Content(const fs::path& path, memory::Ledger& ledger)
     : path_(path), ledger_(ledger), archive_(path, check_format(path)) {
+  archive_.verify();
   if (archive_.has("/byteorder") && archive_.read_text("/byteorder", 16) != "little") {
     fail(ErrorKind::input, "its numbers are big-endian");
   }

@@ -54,6 +54,24 @@ TEST(Metrics, AreFoundAnywhereInALineWithoutAnEnd) {
   }
 }
 
+TEST(Metrics, TheLastOfManyMatchesInALineCounts) {
+  std::string line;
+  for (int i = 0; i <= 7000; ++i) line += "loss " + std::to_string(i) + " ";
+  EXPECT_EQ(metric_in(R"(loss ([0-9.]+) .*final|loss ([0-9.]+))", line), 7000);
+  EXPECT_EQ(metric_in(R"(loss ([0-9.]+))", line), 7000);
+  EXPECT_EQ(metric_in(R"(\bloss ([0-9.]+)\b)", line), 7000);
+  // Far behind the others, and where a window ends.
+  for (const size_t blanks : {900, 1000, 1010, 1015, 1020, 1024, 2000, 30'000}) {
+    EXPECT_EQ(metric_in(R"(loss ([0-9.]+))",
+                        line.substr(0, 2000) + std::string(blanks, '.') + "loss 123456789"),
+              123456789)
+        << blanks;
+  }
+  // Anchors mean the line, not a window.
+  EXPECT_EQ(metric_in(R"(^loss ([0-9]+))", line), 0);
+  EXPECT_EQ(metric_in(R"(loss ([0-9]+) $)", line), 7000);
+}
+
 TEST(Metrics, AProgressBarIsManyLines) {
   std::string bar;
   for (int i = 0; i < 100'000; ++i) bar += "\r " + std::to_string(i) + "/100000 loss: 0.5";

@@ -48,7 +48,7 @@ void let_through(float* __restrict gradient, const float* __restrict out, int64_
 
 // One pass, and no mask is made.
 void backward_on_cpu(at::Tensor& gradient, const at::Tensor& out, float scale) {
-  float* const values = gradient.data_ptr<float>();
+  auto* const values = gradient.data_ptr<float>();
   const float* const passed = out.data_ptr<float>();
   for_blocks(gradient.numel(), kValuesABlock, [&](int64_t first, int64_t last) {
     let_through(values + first, passed + first, last - first, scale);

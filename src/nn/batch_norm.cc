@@ -140,7 +140,7 @@ at::Tensor BatchNorm::backward_on_cpu(const at::Tensor& gradient) {
     factor[c] = inverse[c] * weight.value.data_ptr<float>()[c];
   }
   at::Tensor out = at::empty_like(gradient);
-  float* const to = out.data_ptr<float>();
+  auto* const to = out.data_ptr<float>();
   for_blocks(x_.size(0), block_rows(kValuesABlock, columns), [&](int64_t first, int64_t last) {
     for (int64_t row = first; row < last; ++row) {
       for (int64_t c = 0; c < columns; ++c) {

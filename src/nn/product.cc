@@ -37,7 +37,7 @@ void add_in_order(const at::Tensor& to, const at::Tensor& parts) {
   const int64_t values = to.numel();
   const int64_t count = parts.size(0);
   for_blocks(values, kValuesABlock / kMostParts, [&](int64_t first, int64_t last) {
-    float* const sum = to.data_ptr<float>();
+    auto* const sum = to.data_ptr<float>();
     for (int64_t part = 0; part < count; ++part) {
       const float* const from = parts.data_ptr<float>() + part * values;
       for (int64_t i = first; i < last; ++i) sum[i] += from[i];

@@ -61,7 +61,7 @@ at::Tensor BatchNorm::forward(const at::Tensor& x, bool training) {
 }
 
 at::Tensor BatchNorm::backward(const at::Tensor& gradient) {
-  const at::Tensor result =
+  at::Tensor result =
       gradient.is_cpu() ? backward_on_cpu(gradient.contiguous()) : backward_on_gpu(gradient);
   forget();
   return result;

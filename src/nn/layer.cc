@@ -65,7 +65,7 @@ class Gcn final : public Layer {
       return product_plus_bias(bias, sums, weight);
     }
     if (training) multiplied_ = input.x;
-    const at::Tensor out = aggregate(product(input.x, weight), *block_);
+    at::Tensor out = aggregate(product(input.x, weight), *block_);
     add_bias(out, bias);
     return out;
   }
@@ -163,7 +163,7 @@ class Gat final : public Layer {
     block_ = input.block;
     const at::Tensor z = product(input.x, parameters_[3].value.t());
     Attention attention = attend(z, parameters_[0].value, parameters_[1].value, *block_);
-    const at::Tensor out = std::exchange(attention.out, {});  // backward does not read it
+    at::Tensor out = std::exchange(attention.out, {});  // backward does not read it
     add_bias(out, parameters_[2].value);
     if (training) {
       x_ = input.x;

@@ -54,7 +54,7 @@ at::Tensor largest_column(const at::Tensor& logits) {
   const int64_t rows = logits.size(0);
   const int64_t block = rows_of_block(logits);
   if (rows <= block) return at::argmax(logits, 1);
-  const at::Tensor columns = at::empty({rows}, logits.options().dtype(at::kLong));
+  at::Tensor columns = at::empty({rows}, logits.options().dtype(at::kLong));
   for_blocks(rows, block, [&](int64_t first, int64_t last) {
     at::Tensor part = columns.narrow(0, first, last - first);
     at::argmax_out(part, logits.narrow(0, first, last - first), 1);

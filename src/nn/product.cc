@@ -50,7 +50,7 @@ void add_in_order(const at::Tensor& to, const at::Tensor& parts) {
 at::Tensor product(const at::Tensor& a, const at::Tensor& b) {
   const int64_t block = rows_of_block(a, b);
   if (in_one_piece(a, block)) return at::mm(a, b);
-  const at::Tensor out = at::empty({a.size(0), b.size(1)}, a.options());
+  at::Tensor out = at::empty({a.size(0), b.size(1)}, a.options());
   for_blocks(a.size(0), block, [&](int64_t first, int64_t last) {
     at::Tensor part = rows_of(out, first, last);
     at::mm_out(part, rows_of(a, first, last), b);
@@ -61,7 +61,7 @@ at::Tensor product(const at::Tensor& a, const at::Tensor& b) {
 at::Tensor product_plus_bias(const at::Tensor& bias, const at::Tensor& a, const at::Tensor& b) {
   const int64_t block = rows_of_block(a, b);
   if (in_one_piece(a, block)) return at::addmm(bias, a, b);
-  const at::Tensor out = at::empty({a.size(0), b.size(1)}, a.options());
+  at::Tensor out = at::empty({a.size(0), b.size(1)}, a.options());
   for_blocks(a.size(0), block, [&](int64_t first, int64_t last) {
     at::Tensor part = rows_of(out, first, last);
     at::addmm_out(part, bias, rows_of(a, first, last), b);

@@ -21,8 +21,6 @@ build:
 	cmake --build --preset release -j $(JOBS)
 
 test: build
-	cmake --preset fuzz
-	cmake --build --preset fuzz -j $(JOBS)
 	ctest --test-dir build/release --no-tests=error --output-on-failure -j $(JOBS)
 
 # Installs what is missing; asks nothing.

@@ -1,5 +1,6 @@
 #!/bin/sh
-# fuzz.sh PARSER BUILD_FOLDER SECONDS: fuzzes one parser, starting from real files of its format.
+# fuzz.sh PARSER BUILD_FOLDER SECONDS: fuzzes one parser, starting from real files of its format. With `replay` instead
+# of the seconds, it only reads these files and damaged copies of them, which needs no libFuzzer.
 set -eu
 parser=$1
 program=$2/tests/fuzz/${parser}_fuzz
@@ -18,6 +19,9 @@ case $parser in
     exit 2
     ;;
 esac
+if [ "$seconds" = replay ]; then
+  exec "$2/tests/fuzz/${parser}_replay" "$seeds"
+fi
 [ -x "$program" ] || {
   echo "skipped: $program is not built (cmake --preset fuzz && cmake --build --preset fuzz)"
   exit 77

@@ -12,17 +12,15 @@
 namespace plimsoll::nn {
 namespace {
 
-// A block is worth a thread from the first number on. With fewer rows than the second, BLAS would
-// spend its time on arranging the other matrix; with more than the third, threads would wait for
-// the last block.
-constexpr int64_t kLeastMultiplications = 1024 * 1024;
+// With fewer rows than the first, BLAS would spend its time on arranging the other matrix; with
+// more than the second, threads would wait for the last block.
 constexpr int64_t kLeastRows = kLeastPartRows;
 constexpr int64_t kMostRows = 512;
 constexpr int64_t kGradientRows = 128;  // of a large gradient, for a thread
 
 // Rows of a's blocks in a product with b.
 int64_t rows_of_block(const at::Tensor& a, const at::Tensor& b) {
-  const int64_t worthwhile = block_rows(kLeastMultiplications, a.size(1) * b.size(1));
+  const int64_t worthwhile = block_rows(kMultiplicationsABlock, a.size(1) * b.size(1));
   return std::max(worthwhile, std::clamp(a.size(0) / kMostParts, kLeastRows, kMostRows));
 }
 

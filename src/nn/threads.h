@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 
+#include "nn/block_work.h"
 #include "nn/product_parts.h"
 
 namespace plimsoll::nn {
@@ -23,7 +24,6 @@ void for_blocks(int64_t rows, int64_t block,
 
 // Rows of a block of about so much work, whatever that is counted in.
 int64_t block_rows(int64_t block_work, int64_t work_a_row);
-constexpr int64_t kValuesABlock = 128 * 1024;  // for passes that do little with each value
 
 // A sum over all rows is made of parts, which are added in order. Each keeps sums of its own, so
 // there are at most so many: their blocks are larger where there are many rows.

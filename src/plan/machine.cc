@@ -8,7 +8,6 @@
 #include "base/units.h"
 #include "io/random_read.h"
 #include "memory/buffer.h"
-#include "plan/busy_threads.h"
 #include "plan/other_load.h"
 #include "plan/rate.h"
 
@@ -85,7 +84,7 @@ Machine calibrate(const std::filesystem::path& file, unsigned threads,
   if (measure_steps) {
     // As a training divides them: half make batches meanwhile.
     const unsigned computing = std::max(1U, threads - threads / 2);
-    const BusyThreads busy(threads - computing, ledger);
+    const BusyMakers busy(threads - computing, ledger);
     machine.step = measure_steps(computing, ledger);
   }
   machine.other_load = others.cores();

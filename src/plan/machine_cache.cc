@@ -27,7 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr uint64_t kVersion = 2;           // of the file, and of how the figures are measured
+constexpr uint64_t kVersion = 3;           // of the file, and of how the figures are measured
 constexpr size_t kMostBytes = 256 * 1024;  // of the file: hundreds of machines
 // A file below this may come from caches of the disk and says nothing of a large one.
 constexpr uint64_t kSmallFileBytes = uint64_t{1} << 30;
@@ -92,7 +92,8 @@ auto step_fields(Rates& step) {
       std::pair("narrow_flops", &step.narrow_flops), std::pair("wide_flops", &step.wide_flops),
       std::pair("activations", &step.activations),   std::pair("sums", &step.sums),
       std::pair("attention", &step.attention),       std::pair("losses", &step.losses),
-      std::pair("parameters", &step.parameters),     std::pair("copied_bytes", &step.copied_bytes)};
+      std::pair("parameters", &step.parameters),     std::pair("copied_bytes", &step.copied_bytes),
+      std::pair("product_gain", &step.product_gain), std::pair("pass_gain", &step.pass_gain)};
 }
 
 constexpr std::array kModels = {recipe::ModelKind::gcn, recipe::ModelKind::sage,

@@ -1,7 +1,9 @@
 #include "plan/making.h"
 
 #include <algorithm>
+#include <deque>
 #include <numeric>
+#include <thread>
 #include <vector>
 
 #include "base/parallel.h"
@@ -10,7 +12,6 @@
 #include "batch/first_layer.h"
 #include "batch/pipeline.h"
 #include "memory/buffer.h"
-#include "plan/busy_threads.h"
 #include "plan/rate.h"
 
 namespace plimsoll::plan {
@@ -74,14 +75,37 @@ class MadeUpGraph {
   std::vector<uint32_t> seeds_;
 };
 
+uint64_t nodes_in(uint64_t bytes) {
+  return std::max(std::min(bytes, kMostBytes) / kBytesPerNode, kLeastNodes);
+}
+
 struct Setting {
   std::vector<uint32_t> fanout;
   uint64_t batch_size = 0;
   recipe::ModelKind model = recipe::ModelKind::gcn;
 };
 
-// An average batch: what it had, and how long this thread computed for it. What other programs take
-// of the time does not count.
+constexpr uint64_t kLeastSeeds = 4;
+constexpr uint64_t kMostSeeds = 512;
+// More than a maker holds for a seed of the fan-out 15, 10: 16 sums of rows, or 176 rows.
+constexpr uint64_t kSummingBytes = 32 * 1024;
+constexpr uint64_t kCopyingBytes = 192 * 1024;
+
+uint64_t share_of(const memory::Ledger& ledger, unsigned threads) {
+  return ledger.available_bytes() / 2 / std::max(1U, threads);
+}
+Setting summing_setting(uint64_t bytes) {
+  return {.fanout = {15, 10},
+          .batch_size = std::clamp(bytes / kSummingBytes, kLeastSeeds, kMostSeeds)};
+}
+Setting copying_setting(uint64_t bytes) {
+  return {.fanout = {15, 10},
+          .batch_size = std::clamp(bytes / kCopyingBytes, kLeastSeeds, kMostSeeds),
+          .model = recipe::ModelKind::gat};
+}
+
+// Batches: what they had, and how long threads computed for them. What other programs take of the
+// time does not count.
 struct Made {
   double batches = 0;
   double edges = 0;
@@ -91,46 +115,44 @@ struct Made {
   double prepare_seconds = 0;
   double fill_seconds = 0;
   double seconds() const { return sample_seconds + prepare_seconds + fill_seconds; }
+
+  static constexpr auto kFields = {
+      &Made::batches,        &Made::edges,           &Made::rows,        &Made::sorted,
+      &Made::sample_seconds, &Made::prepare_seconds, &Made::fill_seconds};
+  Made& operator+=(const Made& other) {
+    for (const auto field : kFields) this->*field += other.*field;
+    return *this;
+  }
+  Made average() const {
+    Made one = *this;
+    for (const auto field : kFields) one.*field /= batches;
+    return one;
+  }
 };
 
+// Makes batches as a worker of the pipeline does.
 class Maker {
  public:
-  Maker(const MadeUpGraph& graph, const Setting& setting, memory::Ledger& ledger)
+  Maker(const MadeUpGraph& graph, const Setting& setting, uint64_t number, memory::Ledger& ledger)
       : graph_(graph),
-        setting_(setting),
         assembly_(batch::assembly_for(setting.model, recipe::Norm::full)),
         sampler_(graph.topology(),
                  {.fanout = setting.fanout,
                   .all_degrees = assembly_.weighting == batch::Weighting::gcn_full},
                  ledger),
         assembler_(ledger, setting.fanout.size(), nullptr),
-        seeds_(setting.batch_size) {
+        seeds_(setting.batch_size),
+        next_(number * kApart) {
     assembly_.gradients = true;
   }
 
-  Made measure() {
-    for (int i = 0; i < kWarmUp; ++i) make();
-    made_ = {};
-    const double start = thread_cpu_seconds();
-    while (thread_cpu_seconds() - start < kSeconds) make();
-    for (double* value : {&made_.edges, &made_.rows, &made_.sorted, &made_.sample_seconds,
-                          &made_.prepare_seconds, &made_.fill_seconds}) {
-      *value /= made_.batches;
-    }
-    return made_;
-  }
-
- private:
-  static constexpr int kWarmUp = 2;
-
-  // As a worker of the pipeline does.
   void make() {
     const batch::Seeds all = graph_.seeds();
     for (uint32_t& seed : seeds_) seed = all.node(all.place(next_++ % all.size()));
     const double start = thread_cpu_seconds();
     sampler_.sample(seeds_, next_, assembler_.neighborhood());
     const double sampled = thread_cpu_seconds();
-    assembler_.prepare(assembly_, kColumns);
+    assembler_.prepare(assembly_, graph_.table().columns);
     const double prepared = thread_cpu_seconds();
     assembler_.fill(graph_.table(), assembler_.batch().nodes.data());
     made_.fill_seconds += thread_cpu_seconds() - prepared;
@@ -148,37 +170,61 @@ class Maker {
     }
     ++made_.batches;
   }
+  const Made& made() const { return made_; }
+  void forget() { made_ = {}; }
+
+ private:
+  static constexpr uint64_t kApart = 7919;  // so that no two draw the same
 
   const MadeUpGraph& graph_;
-  const Setting setting_;
   batch::Assembly assembly_;
   sample::Sampler sampler_;
   batch::Assembler assembler_;
   std::vector<uint32_t> seeds_;
-  uint64_t next_ = 0;
+  uint64_t next_;
   Made made_;
 };
 
+constexpr int kWarmUp = 2;  // batches, until nothing is allocated any more
+
+// As many threads at once as a training has: cores that share their caches, their memory or their
+// physical core are slower. An average batch.
+Made measure(const MadeUpGraph& graph, const Setting& setting, unsigned threads,
+             memory::Ledger& ledger) {
+  std::deque<Maker> makers;
+  for (unsigned i = 0; i < threads; ++i) makers.emplace_back(graph, setting, i, ledger);
+  parallel_for(threads, threads, [&](size_t i) {
+    for (int batch = 0; batch < kWarmUp; ++batch) makers[i].make();
+    makers[i].forget();
+    const double start = steady_seconds();
+    while (makers[i].made().batches == 0 || steady_seconds() - start < kSeconds) makers[i].make();
+  });
+  Made all;
+  for (const Maker& maker : makers) all += maker.made();
+  return all.average();
+}
+
 // Of a batch that goes through the pipeline, all told: the threads of this process compute for
-// nothing else but the busy ones.
-double pipeline_seconds(const MadeUpGraph& graph, const Setting& setting, const BusyThreads& busy,
+// nothing else.
+double pipeline_seconds(const MadeUpGraph& graph, const Setting& setting, unsigned threads,
                         memory::Ledger& ledger) {
   batch::Pipeline pipeline(graph.topology(), graph.rows(),
                            {.fanout = setting.fanout,
-                            .assembly = batch::assembly_for(setting.model, recipe::Norm::full)},
+                            .assembly = batch::assembly_for(setting.model, recipe::Norm::full),
+                            .workers = std::max(1U, threads / 2)},
                            ledger);
-  const auto computed = [&] { return process_cpu_seconds() - busy.cpu_seconds(); };
   double start = 0;
   double batches = 0;
   double end = 0;
   pipeline.start(
       {.seeds = graph.seeds(), .batch_size = setting.batch_size, .key = kKey, .gradients = true});
+  const int first = static_cast<int>(10 * std::max(1U, threads));
   for (int taken = 0; const batch::Batch* batch = pipeline.take(); ++taken) {
     pipeline.give_back(batch);
-    end = computed();
-    if (taken == 10) start = end;  // nothing is allocated any more
-    if (taken > 10) ++batches;
-    if (taken > 10 && end - start > kSeconds) break;
+    end = process_cpu_seconds();
+    if (taken == first) start = end;  // nothing is allocated any more
+    if (taken > first) ++batches;
+    if (taken > first && end - start > kSeconds) break;
   }
   pipeline.stop();
   return batches > 0 ? (end - start) / batches : 0;
@@ -188,18 +234,40 @@ double part(double seconds, double count) { return std::max(seconds / count, 1e-
 
 }  // namespace
 
+struct BusyMakers::Work {
+  Work(unsigned count, memory::Ledger& ledger);
+
+  MadeUpGraph graph;
+  std::deque<Maker> makers;
+  std::vector<std::jthread> threads;  // last: they use the rest
+};
+
+BusyMakers::Work::Work(unsigned count, memory::Ledger& ledger)
+    : graph(nodes_in(ledger.available_bytes() / 4), count, ledger) {
+  const Setting setting = summing_setting(share_of(ledger, count));
+  for (unsigned i = 0; i < count; ++i) makers.emplace_back(graph, setting, i, ledger);
+  for (Maker& maker : makers) {
+    maker.make();
+    threads.emplace_back([&maker](const std::stop_token& stopping) {
+      while (!stopping.stop_requested()) maker.make();
+    });
+  }
+}
+
+BusyMakers::BusyMakers(unsigned count, memory::Ledger& ledger) {
+  if (count > 0) work_ = std::make_unique<Work>(count, ledger);
+}
+BusyMakers::~BusyMakers() = default;
+
 MakingRates measure_making(unsigned threads, memory::Ledger& ledger) {
-  const uint64_t room = std::min(ledger.available_bytes() / 8 * 5, kMostBytes);
-  const MadeUpGraph graph(std::max(room / kBytesPerNode, kLeastNodes), threads, ledger);
-  const BusyThreads busy(threads - 1, ledger);
-  const uint64_t large = room >= 64 * kMiB ? 512 : 64;
-  const Setting small = {.fanout = {3, 2}, .batch_size = large / 8};
-  const Made few = Maker(graph, small, ledger).measure();
-  const Made summed = Maker(graph, {.fanout = {15, 10}, .batch_size = large}, ledger).measure();
-  const Made copied =
-      Maker(graph, {.fanout = {15, 10}, .batch_size = large, .model = recipe::ModelKind::gat},
-            ledger)
-          .measure();
+  const MadeUpGraph graph(nodes_in(ledger.available_bytes() / 8 * 5), threads, ledger);
+  const uint64_t share = share_of(ledger, threads);
+  const Setting summing = summing_setting(share);
+  const Setting small = {.fanout = {3, 2},
+                         .batch_size = std::max(kLeastSeeds, summing.batch_size / 8)};
+  const Made few = measure(graph, small, threads, ledger);
+  const Made summed = measure(graph, summing, threads, ledger);
+  const Made copied = measure(graph, copying_setting(share), threads, ledger);
   MakingRates rates;
   rates.edge_seconds = part(summed.sample_seconds, summed.edges);
   rates.sort_seconds = part(copied.prepare_seconds, copied.sorted);
@@ -209,7 +277,7 @@ MakingRates measure_making(unsigned threads, memory::Ledger& ledger) {
            summed.rows);
   const double in_parts = few.edges * rates.edge_seconds + few.sorted * rates.sort_seconds +
                           few.rows * rates.row_seconds;
-  const double through_pipeline = pipeline_seconds(graph, small, busy, ledger);
+  const double through_pipeline = pipeline_seconds(graph, small, threads, ledger);
   rates.batch_seconds = std::max({0.0, few.seconds() - in_parts, through_pipeline - in_parts});
   return rates;
 }

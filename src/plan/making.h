@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "memory/ledger.h"
 
@@ -24,5 +25,18 @@ struct MakingRates {
 
 // Takes a second, and most of the ledger up to 640 MiB.
 MakingRates measure_making(unsigned threads, memory::Ledger& ledger);
+
+// Threads that make batches for nobody while something else is measured, as those of a training do.
+class BusyMakers {
+ public:
+  BusyMakers(unsigned count, memory::Ledger& ledger);
+  BusyMakers(const BusyMakers&) = delete;
+  BusyMakers& operator=(const BusyMakers&) = delete;
+  ~BusyMakers();
+
+ private:
+  struct Work;
+  std::unique_ptr<Work> work_;
+};
 
 }  // namespace plimsoll::plan

@@ -18,8 +18,8 @@ struct StepRates {
     double layer = 0;  // more for each layer
   };
   std::array<Fixed, kModelKinds> fixed = {};  // by recipe::ModelKind
-  // The rest is a second's worth. A value goes forward and backward, unless something else stands
-  // here.
+  // The rest is a second's worth, of a GPU or of one thread. A value goes forward and backward,
+  // unless something else stands here.
   double narrow_flops = 0;  // of products with kNarrow columns
   double wide_flops = 0;    // of products with kWide columns
   double activations = 0;   // values between two layers
@@ -28,8 +28,11 @@ struct StepRates {
   double losses = 0;        // logits
   double parameters = 0;    // changed by Adam
   double copied_bytes = 0;  // to a GPU; 0 on a CPU
-  unsigned threads = 1;     // that computed
-  std::string device;       // "cpu"; the name of a GPU
+  // How many times faster so many threads multiply, and go over values.
+  unsigned threads = 1;
+  double product_gain = 1;
+  double pass_gain = 1;
+  std::string device;  // "cpu"; the name of a GPU
 
   static constexpr uint64_t kNarrow = 16;
   static constexpr uint64_t kWide = 256;

@@ -5,13 +5,16 @@
 #include <algorithm>
 #include <cmath>
 
+#include "nn/block_work.h"
+
 namespace plimsoll::plan {
 namespace {
 
 using recipe::ModelKind;
 
 constexpr double kReadCpuSeconds = 4e-6;  // of a core, for one read
-constexpr double kThreadsHelp = 0.9;      // twice the threads compute 2^0.9 times as much
+constexpr double kThreadsHelp =
+    0.9;  // where nobody measured: twice the threads, 2^0.9 times as fast
 // Two stages that take equally long wait for each other now and then, since batches vary: they
 // take a fifth more together than one alone.
 constexpr double kOverlap = 4;
@@ -20,12 +23,56 @@ double longest(double a, double b) {
   return std::pow(std::pow(a, kOverlap) + std::pow(b, kOverlap), 1 / kOverlap);
 }
 
+// Work of one kind, done by as many threads as it has blocks for.
+struct Effort {
+  double seconds = 0;       // until it is done
+  double core_seconds = 0;  // that it keeps cores busy
+  Effort& operator+=(const Effort& other) {
+    seconds += other.seconds;
+    core_seconds += other.core_seconds;
+    return *this;
+  }
+};
+
+// The device that computes a step.
+class Computing {
+ public:
+  Computing(const StepRates& rates, bool gpu, unsigned threads)
+      : rates_(rates), threads_(gpu ? 1 : std::max(1U, threads)) {}
+  const StepRates& rates() const { return rates_; }
+
+  // Forward and backward alike: `times` times.
+  Effort multiply(double rows, double in, double out, double times) const;
+  Effort pass(double values, double values_a_second) const {
+    return spread(values / values_a_second, values / nn::kValuesABlock, rates_.pass_gain);
+  }
+
+ private:
+  Effort spread(double seconds, double blocks, double gain) const {
+    const double threads = std::clamp(blocks, 1.0, threads_);
+    const double power = rates_.threads > 1
+                             ? std::log(std::max(1.0, gain)) / std::log(rates_.threads)
+                             : kThreadsHelp;
+    const double faster = std::pow(threads, power);
+    return {seconds / faster, seconds / faster * threads};
+  }
+
+  const StepRates& rates_;
+  double threads_;
+};
+
 // Products of narrow matrices are slower than those of wide ones.
 double flops_per_second(const StepRates& rates, double columns) {
   const double wide = std::log(StepRates::kWide);
   const double narrow = std::log(StepRates::kNarrow);
   const double place = std::clamp((std::log(columns) - narrow) / (wide - narrow), 0.0, 1.0);
   return rates.narrow_flops * std::pow(rates.wide_flops / rates.narrow_flops, place);
+}
+
+Effort Computing::multiply(double rows, double in, double out, double times) const {
+  const double multiplications = rows * in * out;
+  return spread(2 * multiplications * times / flops_per_second(rates_, std::min(in, out)),
+                multiplications / nn::kMultiplicationsABlock, rates_.product_gain);
 }
 
 // One layer's part of a batch.
@@ -59,49 +106,72 @@ LayerWork layer_work(const Work& work, size_t layer) {
 }
 
 // Without what operations cost by themselves.
-double layer_seconds(ModelKind model, const LayerWork& layer, const StepRates& rates) {
+Effort layer_effort(ModelKind model, const LayerWork& layer, const Computing& device) {
   // Forward, the weights' gradient, and the input's but for the first layer.
   const double times = layer.first ? 2 : 3;
-  const double flops_a_row =
-      2 * layer.in * layer.out * times / flops_per_second(rates, std::min(layer.in, layer.out));
-  const double activations = layer.last ? 0 : layer.destinations * layer.out / rates.activations;
-  if (model == ModelKind::mlp) return layer.destinations * flops_a_row + activations;
+  const auto multiplied = [&](double rows) {
+    return device.multiply(rows, layer.in, layer.out, times);
+  };
+  Effort effort;
+  if (!layer.last)
+    effort += device.pass(layer.destinations * layer.out, device.rates().activations);
+  if (model == ModelKind::mlp) return effort += multiplied(layer.destinations);
   if (model == ModelKind::gat) {
-    return layer.sources * flops_a_row + layer.edges * layer.out / rates.attention + activations;
+    effort += multiplied(layer.sources);
+    return effort += device.pass(layer.edges * layer.out, device.rates().attention);
   }
   // The worker has made the first layer's sums. The others sum before they multiply where that is
   // less work; see nn::sum_first.
   const double square = layer.in * layer.out;
   const bool sums_first = layer.first || layer.edges * layer.in + layer.destinations * square <=
                                              layer.edges * layer.out + layer.sources * square;
-  const double multiplied = sums_first ? layer.destinations : layer.sources;
-  const double own = model == ModelKind::sage ? layer.destinations : 0;
-  const double summed = layer.first ? 0 : 2 * layer.edges * (sums_first ? layer.in : layer.out);
-  return (multiplied + own) * flops_a_row + summed / rates.sums + activations;
+  effort += multiplied(sums_first ? layer.destinations : layer.sources);
+  if (model == ModelKind::sage) effort += multiplied(layer.destinations);  // the own rows
+  if (layer.first) return effort;
+  return effort +=
+         device.pass(2 * layer.edges * (sums_first ? layer.in : layer.out), device.rates().sums);
 }
 
 struct StepCost {
-  double fixed = 0;    // of one thread: operations, or launching them
-  double working = 0;  // of the device, as it was measured
+  double fixed = 0;  // seconds of one thread: operations, or launching them
+  Effort working;
 };
 
-StepCost step_cost(const Question& question) {
+StepCost step_cost(const Question& question, unsigned threads) {
   const Work work = question.work();
   const recipe::Recipe& recipe = question.recipe;
   const StepRates& rates = question.machine.step;
+  const Computing device(rates, question.gpu, threads);
   const auto layers = static_cast<double>(recipe.fanout.size());
   StepCost cost{.fixed = rates.of(recipe.model).base + layers * rates.of(recipe.model).layer};
   for (size_t i = 0; i < recipe.fanout.size(); ++i) {
     const LayerWork layer = layer_work(work, i);
-    cost.working += layer_seconds(recipe.model, layer, rates);
+    cost.working += layer_effort(recipe.model, layer, device);
     if (recipe.batch_norm && !layer.last) {
-      cost.working += layer.destinations * layer.out / rates.activations;
+      cost.working += device.pass(layer.destinations * layer.out, rates.activations);
     }
   }
   const auto seeds = static_cast<double>(question.probe.batch.seeds);
-  cost.working += seeds * static_cast<double>(question.store.classes) / rates.losses;
-  cost.working += static_cast<double>(nn::parameter_count(dimensions(work))) / rates.parameters;
+  cost.working += device.pass(seeds * static_cast<double>(question.store.classes), rates.losses);
+  cost.working +=
+      device.pass(static_cast<double>(nn::parameter_count(dimensions(work))), rates.parameters);
   return cost;
+}
+
+// Batches on their way to a GPU, beside the computing.
+double copy_seconds(const Question& question) {
+  const StepRates& rates = question.machine.step;
+  if (!question.gpu || rates.copied_bytes <= 0) return 0;
+  return static_cast<double>(slot_bytes(question.work(), /*reads_disk=*/false)) /
+         rates.copied_bytes;
+}
+
+double seconds_of(const Question& question, const StepCost& cost) {
+  // A GPU computes while the next operations are launched.
+  if (question.gpu) {
+    return longest(cost.fixed, std::max(cost.working.seconds, copy_seconds(question)));
+  }
+  return cost.fixed + cost.working.seconds;
 }
 
 // Reads of a batch, on average over epochs: rows that are put aside come in one piece later.
@@ -139,23 +209,10 @@ double rounds_seconds(const Question& question, const Arrangement& arrangement,
   return rounds * question.machine.read_seconds / arrangement.window;
 }
 
-// Batches on their way to a GPU, beside the computing.
-double copy_seconds(const Question& question) {
-  const StepRates& rates = question.machine.step;
-  if (!question.gpu || rates.copied_bytes <= 0) return 0;
-  return static_cast<double>(slot_bytes(question.work(), /*reads_disk=*/false)) /
-         rates.copied_bytes;
-}
-
 }  // namespace
 
 double step_seconds(const Question& question, unsigned computing) {
-  const StepRates& rates = question.machine.step;
-  const StepCost cost = step_cost(question);
-  // A GPU computes while the next operations are launched.
-  if (question.gpu) return longest(cost.fixed, std::max(cost.working, copy_seconds(question)));
-  const double more = static_cast<double>(computing) / std::max(1U, rates.threads);
-  return cost.fixed + cost.working / std::pow(more, kThreadsHelp);
+  return seconds_of(question, step_cost(question, computing));
 }
 
 double making_seconds(const Question& question, const Reads& reads) {
@@ -188,14 +245,13 @@ double predict_time(const Question& question, const Arrangement& arrangement, co
   const double making = making_seconds(question, reads);
   const double disk = disk_seconds(question, reads);
   const double waiting = std::max(disk, rounds_seconds(question, arrangement, reads));
-  const double step = step_seconds(question, arrangement.computing);
+  const StepCost cost = step_cost(question, arrangement.computing);
+  const double step = seconds_of(question, cost);
   const auto workers = static_cast<double>(
       std::clamp<uint64_t>(question.batches(), 1, std::max(1U, arrangement.workers)));
   const double made = std::max((making + waiting) / workers, disk);
   // Seconds of cores. A GPU takes one of them to be fed.
-  const StepCost cost = step_cost(question);
-  const double computing =
-      question.gpu ? cost.fixed : cost.fixed + cost.working * machine.step.threads;
+  const double computing = cost.fixed + (question.gpu ? 0 : cost.working.core_seconds);
   const double cores = std::max(1U, question.threads);
   const double seconds = std::max(longest(made, step), (making + computing) / cores);
   return static_cast<double>(question.batches()) * seconds;

@@ -60,6 +60,10 @@ struct BlockSize {
   int64_t degree = 0;
 };
 
+BlockSize block_size(int64_t more) {
+  return {.destinations = 1024 * more, .sources = 8192 * more, .degree = 12};
+}
+
 // Lists of equal length over sources drawn evenly, on the CPU; the scales are gcn's.
 nn::BlockTensors make_block(const BlockSize& size) {
   const auto whole = at::TensorOptions().dtype(at::kInt);
@@ -250,27 +254,38 @@ double copied_bytes(c10::Device device) {
 }  // namespace
 
 StepRates measure_steps(c10::Device device, unsigned threads) {
-  nn::set_computing_threads(threads);
   StepRates rates{.threads = threads, .device = device.str()};
+  nn::set_computing_threads(threads);
   for (const ModelKind kind : {ModelKind::gcn, ModelKind::sage, ModelKind::gat, ModelKind::mlp}) {
     const double two = step_seconds(kind, 2, device);
     const double three = step_seconds(kind, 3, device);
     const double layer = std::clamp(three - two, 0.0, two / 2);
     rates.fixed.at(static_cast<size_t>(kind)) = {two - 2 * layer, layer};
   }
-  // A GPU needs more to show what it can do.
-  const int64_t more = device.is_cpu() ? 1 : 8;
+  // A GPU, and threads, need more to show what they can do.
+  constexpr int64_t kMuch = 8;
   constexpr auto kWide = static_cast<int64_t>(StepRates::kWide);
   constexpr auto kNarrow = static_cast<int64_t>(StepRates::kNarrow);
-  const BlockSize block = {.destinations = 1024 * more, .sources = 8192 * more, .degree = 12};
+  const auto products = [&](int64_t more) { return flops(4096 * more, 128, kWide, device); };
+  const auto added_up = [&](int64_t more) { return sums(block_size(more), kWide, device); };
+  const double all_flops = products(kMuch);
+  const double all_sums = added_up(kMuch);
+  const int64_t more = device.is_cpu() ? 1 : kMuch;
+  nn::set_computing_threads(1);
   rates.narrow_flops = flops(4096 * more, 128, kNarrow, device);
-  rates.wide_flops = flops(4096 * more, 128, kWide, device);
+  rates.wide_flops = products(more);
   rates.activations = activations(4096 * more, kWide, device);
-  rates.sums = sums(block, kWide, device);
-  rates.attention = attention(block, kWide, device);
+  rates.sums = added_up(more);
+  rates.attention = attention(block_size(more), kWide, device);
   rates.losses = losses(1024 * more, 128, device);
   rates.parameters = parameters(1 << 17, device);
-  if (!device.is_cpu()) rates.copied_bytes = copied_bytes(device);
+  if (device.is_cpu()) {
+    rates.product_gain = std::max(1.0, all_flops / rates.wide_flops);
+    rates.pass_gain = std::max(1.0, all_sums / rates.sums);
+  } else {
+    rates.copied_bytes = copied_bytes(device);
+  }
+  nn::set_computing_threads(threads);
   return rates;
 }
 

@@ -9,8 +9,8 @@
 
 namespace plimsoll::train {
 
-// Takes about a second. On a CPU with `threads` threads, which torch keeps. Tensors take up to 64
-// MiB.
+// Takes about a second. On a CPU with `threads` threads, which torch keeps. Tensors take up
+// to 160 MiB.
 plan::StepRates measure_steps(c10::Device device, unsigned threads);
 
 }  // namespace plimsoll::train

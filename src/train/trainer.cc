@@ -169,14 +169,16 @@ bool Trainer::train_epoch() {
       batch::Seeds::shuffled(split.nodes.span(), key(recipe_.seed, kShuffle, drawing));
   const uint64_t total = seeds.batches(recipe_.batch_size);
   if (position_.batch >= total) return true;  // stopped while evaluating
+  // Where rows are put aside for later epochs, the first one is a part of the average.
+  if (++passes_ == 2 && recipe_.reuse_epochs == 1) pace_ = {};
   const Clock::time_point start = Clock::now();
   const batch::StageTimes before = source_.pipeline.times();
   const auto stop_watch = [&] {
     const batch::StageTimes now = source_.pipeline.times();
-    training_stages_.sample += now.sample - before.sample;
-    training_stages_.gather += now.gather - before.gather;
-    training_stages_.waiting += now.waiting - before.waiting;
-    training_seconds_ += seconds_since(start);
+    pace_.stages.sample += now.sample - before.sample;
+    pace_.stages.gather += now.gather - before.gather;
+    pace_.stages.waiting += now.waiting - before.waiting;
+    pace_.seconds += seconds_since(start);
   };
   report_.begin_pass("Training", total, position_.batch);
   source_.feeder.start({.seeds = seeds,
@@ -193,6 +195,7 @@ bool Trainer::train_epoch() {
     if (!train_batch(*fed) || !ended) continue;
     ++position_.batch;
     ++batches_done_;
+    ++pace_.batches;
     report_.advance(position_.batch, position_.loss_sum / static_cast<double>(std::max<uint64_t>(
                                                               1, position_.seeds)));
     if (pending_interrupt() != 0) {
@@ -232,7 +235,7 @@ bool Trainer::train_batch(FedBatch& fed) {
     if (device_.is_cpu() || losses_.size() >= kLossesAtOnce) look_at_losses();
     const Clock::time_point start = Clock::now();
     adam_.step(model_.values(), model_.gradients(), learning_rate(), recipe_.weight_decay);
-    times_.step += seconds_since(start);
+    pace_.computing.step += seconds_since(start);
   }
   source_.feeder.done();
   return true;
@@ -264,8 +267,8 @@ at::Tensor Trainer::forward_backward(const nn::BatchTensors& tensors, int64_t ba
       nn::cross_entropy(logits, tensors.labels, recipe_.label_smoothing, batch_seeds);
   const Clock::time_point middle = Clock::now();
   model_.backward(loss.gradient);
-  times_.forward += std::chrono::duration<double>(middle - start).count();
-  times_.backward += seconds_since(middle);
+  pace_.computing.forward += std::chrono::duration<double>(middle - start).count();
+  pace_.computing.backward += seconds_since(middle);
   return loss.sum;
 }
 

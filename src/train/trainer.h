@@ -106,9 +106,16 @@ class Trainer {
   Clock::time_point last_write_;  // or the start
   bool written_ = false;
   uint64_t batches_done_ = 0;
-  double training_seconds_ = 0;  // of this process, in batches
-  ComputeTimes times_;
-  batch::StageTimes training_stages_;  // of training passes, not of evaluations
+  // Of training passes, not of evaluations. The first of several also starts the device and takes
+  // its buffers: it does not count.
+  struct Pace {
+    uint64_t batches = 0;
+    double seconds = 0;
+    ComputeTimes computing;
+    batch::StageTimes stages;
+  };
+  Pace pace_;
+  uint64_t passes_ = 0;  // begun
   RoomKeeper room_keeper_;
   const memory::Timeline& timeline_;
 };

@@ -32,35 +32,31 @@ std::optional<double> Trainer::train_accuracy_of_best() {
 }
 
 int Trainer::end(Status status) {
-  Results results{
-      .dataset = store_.name,
-      .recipe = recipe_,
-      .parameters = static_cast<uint64_t>(model_.parameter_count()),
-      .best_epoch = position_.best_epoch,
-      .valid_accuracy = position_.best_valid,
-      .test_accuracy = position_.best_test,
-      .training_seconds = position_.total_seconds,
-      .timestamp = timestamp(std::chrono::system_clock::now()),
-      .status = status,
-      .series = position_.series,
-      .reads = source_.pipeline.reads(),
-      .planned_epoch_seconds = job_.plan.seconds_an_epoch,
-      .arrangement = place_.arrangement,
-      .store_checksum = store_.checksum,
-      .device = device_.str(),
-      .batches_per_second =
-          training_seconds_ == 0 ? 0 : static_cast<double>(batches_done_) / training_seconds_};
+  Results results{.dataset = store_.name,
+                  .recipe = recipe_,
+                  .parameters = static_cast<uint64_t>(model_.parameter_count()),
+                  .best_epoch = position_.best_epoch,
+                  .valid_accuracy = position_.best_valid,
+                  .test_accuracy = position_.best_test,
+                  .training_seconds = position_.total_seconds,
+                  .timestamp = timestamp(std::chrono::system_clock::now()),
+                  .status = status,
+                  .series = position_.series,
+                  .reads = source_.pipeline.reads(),
+                  .planned_epoch_seconds = job_.plan.seconds_an_epoch,
+                  .arrangement = place_.arrangement,
+                  .store_checksum = store_.checksum,
+                  .device = device_.str(),
+                  .batches_per_second =
+                      pace_.seconds == 0 ? 0 : static_cast<double>(pace_.batches) / pace_.seconds};
   int signal_number = 0;
-  if (batches_done_ > 0) {
+  if (pace_.batches > 0) {
     const auto each = [&](double seconds) {
-      return 1000 * seconds / static_cast<double>(batches_done_);
+      return 1000 * seconds / static_cast<double>(pace_.batches);
     };
-    results.stages = {each(training_stages_.sample),
-                      each(training_stages_.gather),
-                      each(times_.forward),
-                      each(times_.backward),
-                      each(times_.step),
-                      each(training_stages_.waiting)};
+    results.stages = {each(pace_.stages.sample),     each(pace_.stages.gather),
+                      each(pace_.computing.forward), each(pace_.computing.backward),
+                      each(pace_.computing.step),    each(pace_.stages.waiting)};
   }
   if (status != Status::stopped) {
     write_checkpoints();
@@ -99,7 +95,7 @@ void Trainer::print_end(const Results& results) const {
                percent_or_dash(results.train_accuracy), percent_or_dash(results.valid_accuracy),
                percent_or_dash(results.test_accuracy));
   }
-  if (batches_done_ > 0) {
+  if (results.batches_per_second > 0) {
     const StageMilliseconds& stages = results.stages;
     fmt::print(
         "speed     {:.1f} batches/s; a batch takes {} {:.2f} ms of sampling and {:.2f} ms of "

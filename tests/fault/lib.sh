@@ -2,7 +2,6 @@
 # last checkpoint when it has ended.
 # shellcheck shell=sh
 [ -e "$(dirname "$PLIMSOLL")/libplimsoll_train.so" ] || skip "this program was built without libtorch"
-export XDG_CACHE_HOME=$PWD/cache
 
 # start STORE OPTIONS...: a training without an end, whose output goes to `output`. It writes last.pth again and again.
 start() {

@@ -11,8 +11,9 @@ export PATH="$WORK/programs:$PATH"
 export XDG_STATE_HOME="$WORK/state"
 
 # The pids of all processes that run a program of this scenario.
+# (What runs in a mount namespace of its own may be shown below the root of a chroot.)
 alive() {
-  find /proc -maxdepth 2 -name exe -lname "$WORK/*" 2>/dev/null | sed 's|/proc/\([0-9]*\)/exe|\1|'
+  find /proc -maxdepth 2 -name exe -lname "*$WORK/*" 2>/dev/null | sed 's|/proc/\([0-9]*\)/exe|\1|'
 }
 
 end_own() {

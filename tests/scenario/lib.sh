@@ -10,6 +10,8 @@ cleanup() {
 }
 trap cleanup EXIT
 cd "$WORK"
+# What is measured of the machine, not by each of them.
+export XDG_CACHE_HOME="${PLIMSOLL_TEST_CACHE:-$WORK/cache}"
 
 fail() {
   echo "FAILED: $*" >&2

@@ -3,7 +3,6 @@
 # layer, under a tight limit bit for bit the same; it is made under a limit, and what does not fit together is refused.
 . "$(dirname "$0")/lib.sh"
 [ -e "$(dirname "$PLIMSOLL")/libplimsoll_train.so" ] || skip "this program was built without libtorch"
-export XDG_CACHE_HOME=$PWD/cache
 
 plimsoll synth --nodes 40000 --edges 400000 --classes 8 --features 64 --seed 3 --feature-type f32 --out a.plim --quiet
 

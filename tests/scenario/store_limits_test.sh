@@ -2,7 +2,6 @@
 # Values at the ends of what a store can hold: sums beyond half precision, stores that say they have no columns or no
 # nodes. Every command works or says why it does not; none is killed by a signal.
 . "$(dirname "$0")/lib.sh"
-export XDG_CACHE_HOME=$PWD/cache
 
 # Nine neighbours of 60000 each: 65504 is the most that f16 holds, gcn's sum is above it.
 for i in 1 2 3 4 5 6 7 8 9; do echo "$i,0"; done >edges.csv

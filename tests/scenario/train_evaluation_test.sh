@@ -3,7 +3,6 @@
 # with the evaluation, and learns what an undisturbed one learns.
 . "$(dirname "$0")/lib.sh"
 [ -e "$(dirname "$PLIMSOLL")/libplimsoll_train.so" ] || skip "this program was built without libtorch"
-export XDG_CACHE_HOME=$PWD/cache
 plimsoll synth papers100M --scale 0.001 --seed 1 --quiet --out a.plim
 options="--model sage --hidden 64 --batch-size 128 --fanout 5,5 --eval full"
 # At the least limit it evaluates a node at a time, which takes seconds.

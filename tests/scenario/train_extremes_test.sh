@@ -6,7 +6,6 @@
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/scenario/limit.sh"
 [ -e "$(dirname "$PLIMSOLL")/libplimsoll_train.so" ] || skip "this program was built without libtorch"
-export XDG_CACHE_HOME=$PWD/cache
 make_cgroup extremes
 
 # holds WHAT STORE OPTIONS...

@@ -6,7 +6,6 @@
 . "$TESTS/scenario/limit.sh"
 [ -e "$(dirname "$PLIMSOLL")/libplimsoll_train.so" ] || skip "this program was built without libtorch"
 [ -x /usr/bin/python3 ] || skip "no /usr/bin/python3 to be the neighbour"
-export XDG_CACHE_HOME=$PWD/cache
 make_cgroup neighbour
 mkdir "$cgroup/training" "$cgroup/neighbour"
 [ ! -e "$cgroup/cgroup.subtree_control" ] || echo +memory >"$cgroup/cgroup.subtree_control"

@@ -2,7 +2,6 @@
 # train, predict and precompute with --verify notice a file that was changed in place, which a size does not tell.
 . "$(dirname "$0")/lib.sh"
 [ -e "$(dirname "$PLIMSOLL")/libplimsoll_train.so" ] || skip "this program was built without libtorch"
-export XDG_CACHE_HOME=$PWD/cache
 
 plimsoll synth --nodes 2000 --edges 10000 --classes 4 --features 8 --seed 3 --out a.plim --quiet
 train() {

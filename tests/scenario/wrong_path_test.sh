@@ -2,7 +2,6 @@
 # A command that was given something else than it reads says what that is, and the command it prints works.
 . "$(dirname "$0")/lib.sh"
 golden=$TESTS/golden
-export XDG_CACHE_HOME=$PWD/cache
 
 mkdir data
 cp -r "$golden/ogb_csv" data/products

@@ -31,6 +31,8 @@ const Machine kMachine = {.reads_per_second = 257'123.4,
                                    .parameters = 5e8,
                                    .copied_bytes = 6e9,
                                    .threads = 3,
+                                   .product_gain = 2.5,
+                                   .pass_gain = 1.5,
                                    .device = "cpu"},
                           .threads = 2};
 
@@ -90,7 +92,7 @@ TEST_F(MachineCache, ThatIsDamagedIsForgottenAndMadeAnew) {
   for (const std::string& text :
        {std::string(), std::string("{"), std::string("[1, 2]"), std::string("null"),
         std::string("\xff\xfe\x00", 3), good.substr(0, good.size() / 2), std::string(5000, '['),
-        replaced("\"version\": 2", "\"version\": 1"), replaced("\"machines\"", "\"engines\""),
+        replaced("\"version\": 3", "\"version\": 2"), replaced("\"machines\"", "\"engines\""),
         replaced("\"this\": {", "\"this\": 5, \"that\": {"), replaced("257123.4", "\"fast\""),
         replaced("257123.4", "-1"), replaced("257123.4", "1e999"), replaced("512", "-512"),
         replaced("\"threads\": 2", "\"threads\": 4294967298"), replaced("\"io_uring\"", "7"),

@@ -93,6 +93,8 @@ inline Machine made_up_machine() {
                               .losses = 2e8,
                               .parameters = 1e9,
                               .threads = 2,
+                              .product_gain = 1.9,
+                              .pass_gain = 1.7,
                               .device = "cpu"},
                      .threads = 4};
   machine.step.fixed.fill({.base = 5e-5, .layer = 3e-5});

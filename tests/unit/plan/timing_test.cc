@@ -96,6 +96,14 @@ TEST(PredictTime, CountsProductsSumsAndActivationsOfEveryModel) {
   }
 }
 
+// What is one block is computed by one thread.
+TEST(PredictTime, OfASmallBatchIsThatOfOneThread) {
+  const Question small = made_up_question({.fanout = {2, 2}, .hidden = 16, .batch_size = 16});
+  EXPECT_EQ(step_seconds(small, 8), step_seconds(small, 1));
+  const Question large = made_up_question({.fanout = {10, 10}, .batch_size = 4096});
+  EXPECT_NEAR(step_seconds(large, 1) / step_seconds(large, 2), 1.9, 0.2);
+}
+
 TEST(PredictTime, IsAGpusLaunchesOrItsWork) {
   Question question = made_up_question({});
   question.gpu = true;

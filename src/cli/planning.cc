@@ -51,7 +51,8 @@ plan::Machine measured_machine(const Planned& planned, const PlannerOptions& opt
   }
   const bool gpu = options.device.gpu;
   if (has_train_library() && room >= runtime_bytes(gpu) + kStepsBytes) {
-    wanted.measure_steps = [gpu](unsigned computing, memory::Ledger& ledger) {
+    wanted.steps.gpu = gpu;
+    wanted.steps.measure = [gpu](unsigned computing, memory::Ledger& ledger) {
       const train::Module& module = load_train_module();
       return gpu && !module.has_gpu() ? plan::StepRates()
                                       : module.measure_steps(gpu, computing, ledger);

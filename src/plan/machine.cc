@@ -1,9 +1,12 @@
 #include "plan/machine.h"
 
 #include <algorithm>
+#include <memory>
+#include <numeric>
 #include <thread>
 #include <vector>
 
+#include "base/parallel.h"
 #include "base/random.h"
 #include "base/units.h"
 #include "io/random_read.h"
@@ -17,6 +20,8 @@ namespace {
 constexpr uint64_t kSectorBytes = 512;
 constexpr uint64_t kMostAreaBytes = 32 * kMiB;
 constexpr uint64_t kLeastAreaBytes = kMiB;
+constexpr unsigned kMostQueues = 4;
+constexpr unsigned kMakersPart = 8;  // of the threads of a training on a CPU make batches
 
 // The size of the file as reads see it: in whole sectors.
 uint64_t readable_bytes(const io::RowFile& file) {
@@ -52,7 +57,21 @@ double read_rate(io::ReadQueue& queue, const io::RowFile& file, const ReadMeasur
       {.seconds = measurement.seconds, .first = std::min<uint64_t>(most, 16), .most = most}, read);
 }
 
-void measure_disk(const std::filesystem::path& path, memory::Ledger& ledger, Machine& machine) {
+// By several queues, as workers have them: one may be bound by the thread that waits for it.
+double reads_of_many(const io::RowFile& file, uint64_t bytes, unsigned count,
+                     memory::Ledger& ledger, std::span<std::byte> area) {
+  std::vector<std::unique_ptr<io::ReadQueue>> queues;
+  for (unsigned i = 0; i < count; ++i) queues.push_back(io::ReadQueue::open(ledger));
+  std::vector<double> rates(count);
+  const size_t part = area.size() / count / bytes * bytes;
+  parallel_for(count, count, [&](size_t i) {
+    rates[i] = read_rate(*queues[i], file, {bytes}, area.subspan(i * part, part));
+  });
+  return std::reduce(rates.begin(), rates.end());
+}
+
+void measure_disk(const std::filesystem::path& path, unsigned threads, memory::Ledger& ledger,
+                  Machine& machine) {
   const io::RowFile file = io::open_rows(path);
   const auto queue = io::ReadQueue::open(ledger);
   const uint64_t bytes = std::clamp(ledger.available_bytes() / 4, kLeastAreaBytes, kMostAreaBytes);
@@ -61,6 +80,11 @@ void measure_disk(const std::filesystem::path& path, memory::Ledger& ledger, Mac
   machine.read_method = queue->method();
   machine.read_bytes = std::max(file.alignment, kSectorBytes);
   machine.reads_per_second = read_rate(*queue, file, {machine.read_bytes}, area.span());
+  const unsigned queues = std::min(threads, kMostQueues);
+  machine.most_reads_per_second =
+      queues < 2 ? machine.reads_per_second
+                 : std::max(machine.reads_per_second,
+                            reads_of_many(file, machine.read_bytes, queues, ledger, area.span()));
   const double alone = read_rate(*queue, file, {machine.read_bytes, 1, 0.1}, area.span());
   machine.read_seconds = alone > 0 ? 1 / alone : 0;
   const uint64_t large_bytes = std::min(io::kStreamBytes, readable_bytes(file));
@@ -74,18 +98,18 @@ bool Machine::was_busy() const {
   return spoils(other_load, std::max(1U, std::thread::hardware_concurrency()));
 }
 
-Machine calibrate(const std::filesystem::path& file, unsigned threads,
-                  const MeasureSteps& measure_steps, memory::Ledger& ledger,
-                  const memory::Host& host) {
+Machine calibrate(const std::filesystem::path& file, unsigned threads, const MeasureSteps& steps,
+                  memory::Ledger& ledger, const memory::Host& host) {
   Machine machine{.threads = threads};
   const OtherLoad others(host);
-  if (!file.empty()) measure_disk(file, ledger, machine);
+  if (!file.empty()) measure_disk(file, threads, ledger, machine);
   machine.making = measure_making(threads, ledger);
-  if (measure_steps) {
-    // As a training divides them: half make batches meanwhile.
-    const unsigned computing = std::max(1U, threads - threads / 2);
+  if (steps.measure) {
+    // As a training divides them: most compute, unless a GPU does.
+    const unsigned makers = steps.gpu ? threads / 2 : (threads + kMakersPart - 1) / kMakersPart;
+    const unsigned computing = std::max(1U, threads - std::min(threads, makers));
     const BusyMakers busy(threads - computing, ledger);
-    machine.step = measure_steps(computing, ledger);
+    machine.step = steps.measure(computing, ledger);
   }
   machine.other_load = others.cores();
   return machine;

@@ -15,6 +15,7 @@ namespace plimsoll::plan {
 
 struct Machine {
   double reads_per_second = 0;       // of `read_bytes` each, at random, by an io::ReadQueue
+  double most_reads_per_second = 0;  // by several of them at once
   double read_seconds = 0;           // of one read with no other under way
   uint64_t read_bytes = 0;           // the smallest read that the disk does, 512 at least
   double read_bytes_per_second = 0;  // by reads of a megabyte, several at once
@@ -30,16 +31,18 @@ struct Machine {
   bool operator==(const Machine&) const = default;
 };
 
-// Measures training steps with `computing` threads, while the others are busy.
-using MeasureSteps = std::function<StepRates(unsigned computing, memory::Ledger& ledger)>;
+// Measures training steps with `computing` threads, while the others make batches.
+struct MeasureSteps {
+  std::function<StepRates(unsigned computing, memory::Ledger& ledger)> measure;  // may be empty
+  bool gpu = false;
+};
 
 // Takes about three seconds, and as much of the ledger as helps, up to 640 MiB: rows that lie in
 // the CPU's caches would come too fast. Reads `file`, past the page cache where its file system
 // allows: the larger it is, the truer, for a disk has caches, too. An empty path or file has no
-// rates of reads: 0. Without `measure_steps` the step stays unknown. Throws Error{io} where the
+// rates of reads: 0. Without `steps.measure` the step stays unknown. Throws Error{io} where the
 // file cannot be read.
-Machine calibrate(const std::filesystem::path& file, unsigned threads,
-                  const MeasureSteps& measure_steps, memory::Ledger& ledger,
-                  const memory::Host& host = memory::Host::real());
+Machine calibrate(const std::filesystem::path& file, unsigned threads, const MeasureSteps& steps,
+                  memory::Ledger& ledger, const memory::Host& host = memory::Host::real());
 
 }  // namespace plimsoll::plan

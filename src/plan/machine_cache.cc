@@ -180,6 +180,7 @@ std::optional<Machine> load_machine(const fs::path& cache_file, const std::strin
   if (entry == entries.end() || !entry->is_object()) return {};
   Machine machine;
   const bool whole = read(*entry, "reads_per_second", machine.reads_per_second) &&
+                     read(*entry, "most_reads_per_second", machine.most_reads_per_second) &&
                      read(*entry, "read_seconds", machine.read_seconds) &&
                      read_whole(*entry, "read_bytes", machine.read_bytes) &&
                      read(*entry, "read_bytes_per_second", machine.read_bytes_per_second) &&
@@ -194,6 +195,7 @@ bool save_machine(const fs::path& cache_file, const std::string& key, const Mach
   if (cache_file.empty()) return false;
   json entries = load_entries(cache_file);
   entries[key] = {{"reads_per_second", machine.reads_per_second},
+                  {"most_reads_per_second", machine.most_reads_per_second},
                   {"read_seconds", machine.read_seconds},
                   {"read_bytes", machine.read_bytes},
                   {"read_bytes_per_second", machine.read_bytes_per_second},
@@ -218,10 +220,9 @@ Machine known_machine(const Wanted& wanted, memory::Ledger& ledger) {
   const fs::path cache_file = machine_cache_file(wanted.host);
   const std::string key = machine_key(wanted.file, wanted.threads, wanted.device, wanted.host);
   const std::optional<Machine> kept = load_machine(cache_file, key);
-  const bool has_all = kept && (kept->step.known() || !wanted.measure_steps);
+  const bool has_all = kept && (kept->step.known() || !wanted.steps.measure);
   if (has_all && !wanted.again && (!kept->was_busy() || !is_quiet_now(wanted.host))) return *kept;
-  Machine machine =
-      calibrate(wanted.file, wanted.threads, wanted.measure_steps, ledger, wanted.host);
+  Machine machine = calibrate(wanted.file, wanted.threads, wanted.steps, ledger, wanted.host);
   // Of two that were measured beside other work, the better.
   if (has_all && machine.was_busy() && kept->other_load <= machine.other_load) return *kept;
   save_machine(cache_file, key, machine);

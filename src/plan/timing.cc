@@ -184,10 +184,10 @@ double row_bytes_read(const Question& question) {
 }
 
 // Of the disk, with as many reads under way as it takes.
-double disk_seconds(const Question& question, const Reads& reads) {
+double disk_seconds(const Question& question, const Reads& reads, double reads_per_second) {
   const Machine& machine = question.machine;
-  if (machine.reads_per_second <= 0) return 0;
-  const double by_count = one_by_one(question, reads) / machine.reads_per_second;
+  if (reads_per_second <= 0) return 0;
+  const double by_count = one_by_one(question, reads) / reads_per_second;
   const double bytes =
       reads.lists * static_cast<double>(machine.read_bytes) + reads.rows * row_bytes_read(question);
   const double by_bytes =
@@ -243,8 +243,9 @@ double predict_time(const Question& question, const Arrangement& arrangement, co
   const Machine& machine = question.machine;
   if (!machine.known() || (reads.all() > 0 && machine.reads_per_second <= 0)) return 0;
   const double making = making_seconds(question, reads);
-  const double disk = disk_seconds(question, reads);
-  const double waiting = std::max(disk, rounds_seconds(question, arrangement, reads));
+  const double disk = disk_seconds(question, reads, machine.most_reads_per_second);
+  const double waiting = std::max(disk_seconds(question, reads, machine.reads_per_second),
+                                  rounds_seconds(question, arrangement, reads));
   const StepCost cost = step_cost(question, arrangement.computing);
   const double step = seconds_of(question, cost);
   const auto workers = static_cast<double>(

@@ -24,7 +24,7 @@ fields() { awk '/^ *"(peak|planned)_memory_bytes"/ { gsub(/[^0-9]/, "", $2); pri
 # trains STORE MODEL EVALUATION HIDDEN FANOUT
 trains() {
   what="$2, --eval $3, hidden $4, fan-out $5, $1"
-  options="--model $2 --eval $3 --hidden $4 --fanout $5 --batch-size 64"
+  options="--model $2 --eval $3 --hidden $4 --fanout $5 --batch-size 64 --device cpu"
   [ "$2" != gat ] || options="$options --heads 4"
   least=$(minimum "$1" $options --memory 16G)
   [ -n "$least" ] || fail "no plan for $what"
@@ -38,12 +38,13 @@ holds() {
   trains "$@"
   finishes "$least" "resuming it" train "$1" --resume run --epochs 2
   # The least limit of a prediction is in the refusal of a smaller one.
-  run "$PLIMSOLL" predict "$1" --checkpoint run/last.pth --eval "$3" --split all --logits --out out.npy --force --memory 1M
+  run "$PLIMSOLL" predict "$1" --device cpu --checkpoint run/last.pth --eval "$3" --split all --logits --out out.npy --force --memory 1M
   expect 4 "this prediction needs"
-  least=$(sed -n 's/.*needs \([0-9.]*\) MiB at least.*/\1/p' output | awk '{ printf "%d", $1 * 1048576 / 4096 + 1 }')
+  least=$(sed -n 's/.*needs \([0-9.]*\) \([MG]\)iB at least.*/\1 \2/p' output |
+    awk '{ printf "%d", $1 * ($2 == "G" ? 262144 : 256) + 1 }')
   for more in 0 20; do
     finishes $((least * 4096 + more * mib)) "predicting with it" \
-      predict "$1" --checkpoint run/last.pth --eval "$3" --split all --logits --out out.npy --force
+      predict "$1" --device cpu --checkpoint run/last.pth --eval "$3" --split all --logits --out out.npy --force
   done
 }
 

@@ -17,6 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 const Machine kMachine = {.reads_per_second = 257'123.4,
+                          .most_reads_per_second = 412'345.6,
                           .read_bytes = 512,
                           .read_bytes_per_second = 4.1e9,
                           .read_method = "io_uring",
@@ -202,7 +203,7 @@ TEST_F(KnownMachine, GetsItsStepsAsSoonAsThereIsALibrary) {
   without.step = {};
   ASSERT_TRUE(save_machine(file_, key(), without));
   expect_same(known_machine(wanted_, none_), without);
-  wanted_.measure_steps = [](unsigned, memory::Ledger&) { return kMachine.step; };
+  wanted_.steps.measure = [](unsigned, memory::Ledger&) { return kMachine.step; };
   EXPECT_EQ(known_machine(wanted_, ledger_).step, kMachine.step);
   EXPECT_EQ(load_machine(file_, key())->step, kMachine.step);
 }

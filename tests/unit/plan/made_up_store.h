@@ -76,6 +76,7 @@ inline std::vector<uint32_t> drawn_fanout(const recipe::Recipe& recipe) {
 // Four cores and an SSD.
 inline Machine made_up_machine() {
   Machine machine = {.reads_per_second = 150'000,
+                     .most_reads_per_second = 250'000,
                      .read_seconds = 1e-4,
                      .read_bytes = 512,
                      .read_bytes_per_second = 2e9,

@@ -173,7 +173,7 @@ TEST(Plan, HasRoomForTheTableOfRowsThatAreReused) {
 // A disk that is fast enough, and batches that take long to make.
 TEST(Plan, HasMoreBatchesUnderWayWhereThatSavesTime) {
   Question question = made_up_question({});
-  question.machine.reads_per_second = 1e9;
+  question.machine.reads_per_second = question.machine.most_reads_per_second = 1e9;
   question.machine.read_bytes_per_second = 1e12;
   question.machine.read_seconds = 1e-2;  // to be waited for by several
   unsigned before = 0;

@@ -11,10 +11,25 @@ constexpr Arrangement kRoomy = {.workers = 4, .computing = 2};
 
 TEST(PredictTime, IsTheDisksWhereEverythingIsRead) {
   Question question = made_up_question({});
-  question.machine.reads_per_second = 1000;
+  question.machine.reads_per_second = question.machine.most_reads_per_second = 1000;
   const Reads reads = predict_reads(question.work(), {0, 0, 0});
   EXPECT_NEAR(predict_time(question, kRoomy, reads),
               static_cast<double>(question.batches()) * reads.all() / 1000, 1);
+}
+
+// A worker reads by a queue of its own; several queues read more, until the disk does no more.
+TEST(PredictTime, IsThatOfAsManyQueuesAsThereAreWorkers) {
+  Question question = made_up_question({});
+  question.machine.reads_per_second = 1000;
+  question.machine.most_reads_per_second = 3000;
+  const Reads reads = predict_reads(question.work(), {0, 0, 0});
+  const auto seconds = [&](unsigned workers) {
+    return predict_time(question, {.workers = workers, .computing = 1}, reads);
+  };
+  const double alone = static_cast<double>(question.batches()) * reads.all() / 1000;
+  EXPECT_NEAR(seconds(1), alone, alone / 20);
+  EXPECT_NEAR(seconds(2), alone / 2, alone / 20);
+  EXPECT_NEAR(seconds(8), alone / 3, alone / 20);
 }
 
 TEST(PredictTime, CountsBytesWhereRowsAreLong) {

@@ -30,9 +30,19 @@ constexpr uint64_t kRemedyPart = 8;  // of that, for a fan-out that might be a r
 constexpr uint64_t kMostMeasuringBytes = 896 * kMiB;
 constexpr uint64_t kLeastMeasuringBytes = 16 * kMiB;
 constexpr uint64_t kLimitPart = 4;
-constexpr uint64_t kStepsBytes = 256 * kMiB;  // beside the runtime, to measure steps in
+constexpr uint64_t kLoadingBytes = 64 * kMiB;  // free, beside the runtime
+constexpr uint64_t kStepsBytes = 256 * kMiB;   // beside the runtime, to measure steps in
 
-uint64_t runtime_bytes(bool gpu) { return gpu ? train::kGpuRuntimeBytes : train::kRuntimeBytes; }
+uint64_t usual_runtime_bytes(bool gpu) {
+  return gpu ? train::kGpuRuntimeBytes : train::kRuntimeBytes;
+}
+
+// By the library itself, if it is there and there is room to load it.
+uint64_t runtime_bytes(bool gpu) {
+  const bool loads =
+      has_train_library() && memory::automatic_limit().bytes > train::kRuntimeBytes + kLoadingBytes;
+  return loads ? load_train_module().runtime_bytes(gpu) : usual_runtime_bytes(gpu);
+}
 
 // As kept from an earlier run, or measured. Steps can only be measured where the training library
 // is, and has room.
@@ -50,9 +60,8 @@ plan::Machine measured_machine(const Planned& planned, const PlannerOptions& opt
     wanted.file.clear();
   }
   const bool gpu = options.device.gpu;
-  if (has_train_library() && room >= runtime_bytes(gpu) + kStepsBytes) {
-    wanted.steps.gpu = gpu;
-    wanted.steps.measure = [gpu](unsigned computing, memory::Ledger& ledger) {
+  if (has_train_library() && room >= usual_runtime_bytes(gpu) + kStepsBytes) {
+    wanted.measure_steps = [gpu](unsigned computing, memory::Ledger& ledger) {
       const train::Module& module = load_train_module();
       return gpu && !module.has_gpu() ? plan::StepRates()
                                       : module.measure_steps(gpu, computing, ledger);
@@ -96,6 +105,7 @@ Planner::Planner(Planned planned, const PlannerOptions& options)
     : planned_(std::move(planned)),
       options_(options),
       ledger_(kPlanningBytes),
+      runtime_bytes_(runtime_bytes(options.device.gpu)),  // before anything else takes memory
       machine_(measured_machine(planned_, options)),
       shape_(planned_.shape ? *planned_.shape : plan::read_shape(planned_.store, ledger_)) {}
 
@@ -126,7 +136,7 @@ plan::Question Planner::question(const recipe::Recipe& recipe, uint64_t limit_by
           .recipe = recipe,
           .probe = plan::expect_batch(draws(recipe), shape_, recipe.batch_size),
           .limit_bytes = limit_bytes,
-          .runtime_bytes = runtime_bytes(gpu),
+          .runtime_bytes = runtime_bytes_,
           .threads = options_.run.threads,
           .workers = options_.run.workers,
           .window = options_.run.look_ahead,

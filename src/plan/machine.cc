@@ -21,7 +21,7 @@ constexpr uint64_t kSectorBytes = 512;
 constexpr uint64_t kMostAreaBytes = 32 * kMiB;
 constexpr uint64_t kLeastAreaBytes = kMiB;
 constexpr unsigned kMostQueues = 4;
-constexpr unsigned kMakersPart = 8;  // of the threads of a training on a CPU make batches
+constexpr unsigned kMakersPart = 8;  // of the threads of a training make batches
 
 // The size of the file as reads see it: in whole sectors.
 uint64_t readable_bytes(const io::RowFile& file) {
@@ -98,18 +98,18 @@ bool Machine::was_busy() const {
   return spoils(other_load, std::max(1U, std::thread::hardware_concurrency()));
 }
 
-Machine calibrate(const std::filesystem::path& file, unsigned threads, const MeasureSteps& steps,
-                  memory::Ledger& ledger, const memory::Host& host) {
+Machine calibrate(const std::filesystem::path& file, unsigned threads,
+                  const MeasureSteps& measure_steps, memory::Ledger& ledger,
+                  const memory::Host& host) {
   Machine machine{.threads = threads};
   const OtherLoad others(host);
   if (!file.empty()) measure_disk(file, threads, ledger, machine);
   machine.making = measure_making(threads, ledger);
-  if (steps.measure) {
-    // As a training divides them: most compute, unless a GPU does.
-    const unsigned makers = steps.gpu ? threads / 2 : (threads + kMakersPart - 1) / kMakersPart;
-    const unsigned computing = std::max(1U, threads - std::min(threads, makers));
-    const BusyMakers busy(threads - computing, ledger);
-    machine.step = steps.measure(computing, ledger);
+  if (measure_steps) {
+    // As a training divides them.
+    const unsigned makers = std::min(threads - 1, (threads + kMakersPart - 1) / kMakersPart);
+    const BusyMakers busy(makers, ledger);
+    machine.step = measure_steps(threads - makers, ledger);
   }
   machine.other_load = others.cores();
   return machine;

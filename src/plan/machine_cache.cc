@@ -220,9 +220,10 @@ Machine known_machine(const Wanted& wanted, memory::Ledger& ledger) {
   const fs::path cache_file = machine_cache_file(wanted.host);
   const std::string key = machine_key(wanted.file, wanted.threads, wanted.device, wanted.host);
   const std::optional<Machine> kept = load_machine(cache_file, key);
-  const bool has_all = kept && (kept->step.known() || !wanted.steps.measure);
+  const bool has_all = kept && (kept->step.known() || !wanted.measure_steps);
   if (has_all && !wanted.again && (!kept->was_busy() || !is_quiet_now(wanted.host))) return *kept;
-  Machine machine = calibrate(wanted.file, wanted.threads, wanted.steps, ledger, wanted.host);
+  Machine machine =
+      calibrate(wanted.file, wanted.threads, wanted.measure_steps, ledger, wanted.host);
   // Of two that were measured beside other work, the better.
   if (has_all && machine.was_busy() && kept->other_load <= machine.other_load) return *kept;
   save_machine(cache_file, key, machine);

@@ -35,7 +35,7 @@ struct Wanted {
   unsigned threads = 1;
   std::string device = "cpu";  // "cpu", or the name of a GPU
   bool again = false;          // measure in any case
-  MeasureSteps steps;          // empty where there is no training library, or no room for it
+  MeasureSteps measure_steps;  // empty where there is no training library, or no room for it
   memory::Host host = memory::Host::real();  // whose other load is watched, and whose cache is used
 };
 

@@ -73,6 +73,7 @@ Plan make_plan(const Question& question) {
   const StoreShape& store = question.store;
   Plan plan{.limit_bytes = question.limit_bytes,
             .minimum_bytes = minimum_bytes(question),
+            .runtime_bytes = question.runtime_bytes,
             .batches = question.batches(),
             .gpu = question.gpu,
             .other_load = question.machine.was_busy() ? question.machine.other_load : 0,

@@ -31,6 +31,7 @@ struct Plan {
   Arrangement arrangement;
   std::vector<Part> parts;  // they add up to the peak
   uint64_t peak_bytes = 0;
+  uint64_t runtime_bytes = 0;     // of the peak, what is not lent by name
   uint64_t needed_bytes = 0;      // of the peak, what it cannot give back while it runs
   uint64_t full_batch_bytes = 0;  // what a node with all its neighbours takes at most, evaluated
   // Of each file, the share that is resident.

@@ -2,6 +2,8 @@
 
 #include <ATen/Context.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/units.h"
 #include "memory/usage.h"
@@ -9,6 +11,7 @@
 namespace plimsoll::train {
 namespace {
 
+constexpr uint64_t kStepBytes = 32 * kMiB;
 constexpr uint64_t kHeapBytes = 16 * kMiB;  // that small tensors and threads' stacks will take
 
 }  // namespace
@@ -24,15 +27,18 @@ c10::Device choose_device(DeviceKind kind) {
   return {c10::DeviceType::CPU};
 }
 
-uint64_t planned_runtime_bytes(c10::Device device) {
-  return device.is_cpu() ? kRuntimeBytes : kGpuRuntimeBytes;
+uint64_t runtime_bytes(bool gpu) {
+  const uint64_t usual = gpu ? kGpuRuntimeBytes : kRuntimeBytes;
+  const uint64_t now = memory::process_usage().resident_bytes;
+  if (now <= usual) return usual;
+  // In coarse steps: the next process will not take the same to the byte, and must plan the same.
+  return (now + kHeapBytes + kStepBytes - 1) / kStepBytes * kStepBytes;
 }
 
-memory::Lease lease_runtime(memory::Ledger& ledger, c10::Device device) {
-  const uint64_t expected = planned_runtime_bytes(device);
+memory::Lease lease_runtime(memory::Ledger& ledger, uint64_t planned_bytes) {
   const uint64_t now = memory::process_usage().resident_bytes;
   // No more than was planned, while that will do: the rest of a tight limit is meant for others.
-  return ledger.lease(kRuntimeTag, now > expected ? now + kHeapBytes : expected);
+  return ledger.lease(kRuntimeTag, now > planned_bytes ? now + kHeapBytes : planned_bytes);
 }
 
 }  // namespace plimsoll::train

@@ -19,9 +19,8 @@ enum class DeviceKind { automatic, cpu, cuda };
 enum class Output { classes, logits, embeddings };
 enum class SplitName { train, valid, test, all };
 
-// What the process is expected to take beside what is lent by name: libtorch, its threads, the
-// heap; and with a GPU, the driver's part. What it takes once libtorch is loaded counts, if it is
-// more.
+// What the process usually takes beside what is lent by name: libtorch, its threads, the heap; and
+// with a GPU, the driver's part. Plans ask Module::runtime_bytes, if the library can be loaded.
 constexpr const char* kRuntimeTag = "runtime";
 #ifdef PLIMSOLL_TORCH_CUDA
 constexpr uint64_t kRuntimeBytes = uint64_t{368} << 20;  // its libraries are larger, used or not
@@ -86,6 +85,8 @@ struct Module {
   recipe::Recipe (*read_recipe)(const std::filesystem::path& checkpoint);
   // Whether torch can compute on a GPU here.
   bool (*has_gpu)();
+  // What the process takes beside what is lent by name, now that the library is loaded.
+  uint64_t (*runtime_bytes)(bool gpu);
   // What training steps cost: on the GPU, or on so many threads of the CPU.
   plan::StepRates (*measure_steps)(bool gpu, unsigned threads, memory::Ledger& ledger);
 };

@@ -270,13 +270,13 @@ StepRates measure_steps(c10::Device device, unsigned threads) {
   const auto added_up = [&](int64_t more) { return sums(block_size(more), kWide, device); };
   const double all_flops = products(kMuch);
   const double all_sums = added_up(kMuch);
+  const double all_attention = attention(block_size(kMuch), kWide, device);
   const int64_t more = device.is_cpu() ? 1 : kMuch;
   nn::set_computing_threads(1);
   rates.narrow_flops = flops(4096 * more, 128, kNarrow, device);
   rates.wide_flops = products(more);
   rates.activations = activations(4096 * more, kWide, device);
   rates.sums = added_up(more);
-  rates.attention = attention(block_size(more), kWide, device);
   rates.losses = losses(1024 * more, 128, device);
   rates.parameters = parameters(1 << 17, device);
   if (device.is_cpu()) {
@@ -285,6 +285,8 @@ StepRates measure_steps(c10::Device device, unsigned threads) {
   } else {
     rates.copied_bytes = copied_bytes(device);
   }
+  // Attention gains less from threads than sums, and most of it is computed by all of them.
+  rates.attention = all_attention / rates.pass_gain;
   nn::set_computing_threads(threads);
   return rates;
 }

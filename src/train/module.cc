@@ -48,7 +48,7 @@ int run_training(const TrainJob& job) {
   memory::begin_peak();  // measuring the machine, once, is not part of the training
   const TensorMemory tensors(job.ledger);
   const c10::Device device = choose_device(job.run.device);
-  const memory::Lease runtime = lease_runtime(job.ledger, device);
+  const memory::Lease runtime = lease_runtime(job.ledger, job.plan.runtime_bytes);
   fmt::print("  device    {}\n", device.str());
   std::fflush(stdout);
   std::filesystem::create_directories(job.save_dir);
@@ -58,8 +58,7 @@ int run_training(const TrainJob& job) {
   const Data data =
       load_data(job.store, job.ledger,
                 {.arrangement = arrangement, .threads = job.run.threads, .quiet = job.run.quiet});
-  const uint64_t unplanned =
-      runtime.bytes() - std::min(runtime.bytes(), planned_runtime_bytes(device));
+  const uint64_t unplanned = runtime.bytes() - std::min(runtime.bytes(), job.plan.runtime_bytes);
   Trainer trainer(job, {.arrangement = arrangement,
                         .data = data,
                         .device = device,
@@ -88,6 +87,7 @@ extern "C" const plimsoll::train::Module* plimsoll_train_module() {
         return train::guarded([&] { return train::read_recipe(checkpoint); });
       },
       [] { return at::hasCUDA(); },
+      train::runtime_bytes,
       [](bool gpu, unsigned threads, memory::Ledger& ledger) {
         return train::guarded([&] {
           const train::TensorMemory tensors(ledger);

@@ -161,7 +161,7 @@ Trained load(const PredictJob& job, c10::Device device) {
 void predict(const PredictJob& job) {
   const TensorMemory tensors(job.ledger);
   const c10::Device device = choose_device(job.run.device);
-  const memory::Lease runtime = lease_runtime(job.ledger, device);
+  const memory::Lease runtime = lease_runtime(job.ledger, job.plan.runtime_bytes);
   Trained trained = load(job, device);
   const recipe::Recipe& recipe = trained.recipe;
   const plan::Arrangement& arrangement = job.plan.arrangement;

@@ -203,7 +203,7 @@ TEST_F(KnownMachine, GetsItsStepsAsSoonAsThereIsALibrary) {
   without.step = {};
   ASSERT_TRUE(save_machine(file_, key(), without));
   expect_same(known_machine(wanted_, none_), without);
-  wanted_.steps.measure = [](unsigned, memory::Ledger&) { return kMachine.step; };
+  wanted_.measure_steps = [](unsigned, memory::Ledger&) { return kMachine.step; };
   EXPECT_EQ(known_machine(wanted_, ledger_).step, kMachine.step);
   EXPECT_EQ(load_machine(file_, key())->step, kMachine.step);
 }

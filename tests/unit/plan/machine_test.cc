@@ -33,11 +33,13 @@ TEST(Calibrate, MeasuresDiskBatchesAndSteps) {
   write_file(folder / "rows", std::string(8 * kMiB + 100, 'x'));
   memory::Ledger ledger(kGiB);
   unsigned computing = 0;
-  const Machine machine = calibrate(folder / "rows", 4, {[&](unsigned threads, memory::Ledger&) {
-                                      computing = threads;
-                                      return StepRates{.wide_flops = 1e9};
-                                    }},
-                                    ledger);
+  const Machine machine = calibrate(
+      folder / "rows", 4,
+      [&](unsigned threads, memory::Ledger&) {
+        computing = threads;
+        return StepRates{.wide_flops = 1e9};
+      },
+      ledger);
   expect_figures(machine);
   EXPECT_EQ(machine.threads, 4U);
   EXPECT_EQ(computing, 3U);  // the other makes batches

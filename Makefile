@@ -51,7 +51,8 @@ check-limits: program
 	scripts/check_limits.sh build/release/plimsoll
 
 # Every parser, for FUZZ_SECONDS each.
-fuzz: setup
+fuzz:
+	scripts/setup.sh program training test check
 	cmake --preset fuzz
 	cmake --build --preset fuzz -j $(JOBS)
 	cd build/fuzz/tests/fuzz && ls *_fuzz | sed 's/_fuzz$$//' | \
@@ -68,7 +69,8 @@ bench: build
 	bench/train.sh
 
 # clang-tidy over everything.
-tidy: setup
+tidy:
+	scripts/setup.sh program training check
 	scripts/check_tidy.sh
 
 format: setup

@@ -1,7 +1,7 @@
 #!/bin/sh
 # setup.sh [LEVEL ...]: installs the packages of these levels that are missing (Debian 12, Ubuntu 24.04): `program`
-# and `training` for what users run, `test` and `bench` for developers; without a level the first three. Asks
-# nothing. `setup.sh --missing LEVEL ...` only prints what it would install.
+# and `training` for what users run, `test`, `check` (fuzzing, clang-tidy) and `bench` for developers; without a level
+# the first three. Asks nothing. `setup.sh --missing LEVEL ...` only prints what it would install.
 set -eu
 
 program_packages="
@@ -13,7 +13,8 @@ program_packages="
 # come with it.
 training_packages="libtorch-dev libopenblas0-pthread"
 # Python's torch is for the tests that open checkpoints with it.
-test_packages="libgtest-dev libgmock-dev clang clang-format clang-tidy python3-torch"
+test_packages="libgtest-dev libgmock-dev clang-format python3-torch"
+check_packages="clang clang-tidy libomp-dev"
 bench_packages="libbenchmark-dev"
 
 only_print=""
@@ -28,9 +29,10 @@ for level in "$@"; do
     program) packages="$packages $program_packages" ;;
     training) packages="$packages $training_packages" ;;
     test) packages="$packages $test_packages" ;;
+    check) packages="$packages $check_packages" ;;
     bench) packages="$packages $bench_packages" ;;
     *)
-      echo "setup: unknown level $level: program, training, test or bench" >&2
+      echo "setup: unknown level $level: program, training, test, check or bench" >&2
       exit 2
       ;;
   esac
@@ -98,7 +100,7 @@ fi
 # shellcheck disable=SC2046,SC2086
 install $(missing_of $packages)
 case " $* " in
-  *" test "*)
+  *" check "*)
     # libFuzzer and the sanitizers of clang come in a package that is named after clang's version.
     version=$(clang --version | sed -n 's/.*version \([0-9]*\)\..*/\1/p')
     # shellcheck disable=SC2046

@@ -12,6 +12,7 @@
 #include "batch/first_layer.h"
 #include "cli/train_module.h"
 #include "memory/automatic_limit.h"
+#include "memory/usage.h"
 #include "plan/describe.h"
 #include "plan/machine_cache.h"
 
@@ -30,18 +31,24 @@ constexpr uint64_t kRemedyPart = 8;  // of that, for a fan-out that might be a r
 constexpr uint64_t kMostMeasuringBytes = 896 * kMiB;
 constexpr uint64_t kLeastMeasuringBytes = 16 * kMiB;
 constexpr uint64_t kLimitPart = 4;
-constexpr uint64_t kLoadingBytes = 64 * kMiB;  // free, beside the runtime
-constexpr uint64_t kStepsBytes = 256 * kMiB;   // beside the runtime, to measure steps in
+// A training's own, with what it takes before and after libtorch is loaded.
+constexpr uint64_t kProgramBytes = 12 * kMiB;
+constexpr uint64_t kLoadedMarginBytes = 8 * kMiB;
+constexpr uint64_t kHeapBytes = 16 * kMiB;
+constexpr uint64_t kRuntimeStepBytes = 32 * kMiB;
+constexpr uint64_t kStepsBytes = 256 * kMiB;  // beside the runtime, to measure steps in
 
 uint64_t usual_runtime_bytes(bool gpu) {
   return gpu ? train::kGpuRuntimeBytes : train::kRuntimeBytes;
 }
 
-// By the library itself, if it is there and there is room to load it.
-uint64_t runtime_bytes(bool gpu) {
-  const bool loads =
-      has_train_library() && memory::automatic_limit().bytes > train::kRuntimeBytes + kLoadingBytes;
-  return loads ? load_train_module().runtime_bytes(gpu) : usual_runtime_bytes(gpu);
+// Every libtorch is of another size: more than is usual where this one was seen to take more.
+uint64_t runtime_bytes(bool gpu, uint64_t library_bytes) {
+  const uint64_t usual = usual_runtime_bytes(gpu);
+  const uint64_t loaded = kProgramBytes + library_bytes;
+  if (loaded + kLoadedMarginBytes <= usual) return usual;
+  // In coarse steps: the next process will not take the same to the byte.
+  return (loaded + kHeapBytes + kRuntimeStepBytes - 1) / kRuntimeStepBytes * kRuntimeStepBytes;
 }
 
 // As kept from an earlier run, or measured. Steps can only be measured where the training library
@@ -62,9 +69,13 @@ plan::Machine measured_machine(const Planned& planned, const PlannerOptions& opt
   const bool gpu = options.device.gpu;
   if (has_train_library() && room >= usual_runtime_bytes(gpu) + kStepsBytes) {
     wanted.measure_steps = [gpu](unsigned computing, memory::Ledger& ledger) {
+      const uint64_t before = memory::process_usage().resident_bytes;
       const train::Module& module = load_train_module();
-      return gpu && !module.has_gpu() ? plan::StepRates()
-                                      : module.measure_steps(gpu, computing, ledger);
+      const uint64_t after = memory::process_usage().resident_bytes;
+      if (gpu && !module.has_gpu()) return plan::StepRates();
+      plan::StepRates rates = module.measure_steps(gpu, computing, ledger);
+      rates.library_bytes = after - std::min(before, after);
+      return rates;
     };
   }
   memory::Ledger ledger(std::clamp(room / kLimitPart, kLeastMeasuringBytes, kMostMeasuringBytes));
@@ -105,7 +116,6 @@ Planner::Planner(Planned planned, const PlannerOptions& options)
     : planned_(std::move(planned)),
       options_(options),
       ledger_(kPlanningBytes),
-      runtime_bytes_(runtime_bytes(options.device.gpu)),  // before anything else takes memory
       machine_(measured_machine(planned_, options)),
       shape_(planned_.shape ? *planned_.shape : plan::read_shape(planned_.store, ledger_)) {}
 
@@ -136,7 +146,7 @@ plan::Question Planner::question(const recipe::Recipe& recipe, uint64_t limit_by
           .recipe = recipe,
           .probe = plan::expect_batch(draws(recipe), shape_, recipe.batch_size),
           .limit_bytes = limit_bytes,
-          .runtime_bytes = runtime_bytes_,
+          .runtime_bytes = runtime_bytes(gpu, machine_.step.library_bytes),
           .threads = options_.run.threads,
           .workers = options_.run.workers,
           .window = options_.run.look_ahead,

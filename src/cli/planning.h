@@ -55,7 +55,6 @@ class Planner {
   const Planned planned_;
   const PlannerOptions options_;
   memory::Ledger ledger_;
-  uint64_t runtime_bytes_;
   plan::Machine machine_;
   plan::StoreShape shape_;
   std::map<std::vector<uint32_t>, plan::Draws> draws_;

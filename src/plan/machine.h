@@ -34,7 +34,7 @@ struct Machine {
 // Measures training steps with `computing` threads, while the others make batches.
 using MeasureSteps = std::function<StepRates(unsigned computing, memory::Ledger& ledger)>;
 
-// Takes about three seconds, and as much of the ledger as helps, up to 640 MiB: rows that lie in
+// Takes about six seconds, and as much of the ledger as helps, up to 640 MiB: rows that lie in
 // the CPU's caches would come too fast. Reads `file`, past the page cache where its file system
 // allows: the larger it is, the truer, for a disk has caches, too. An empty path or file has no
 // rates of reads: 0. Without `measure_steps` the step stays unknown. Throws Error{io} where the

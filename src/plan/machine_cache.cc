@@ -116,11 +116,13 @@ bool read_making(const json& entry, MakingRates& making) {
 // Null where steps were not measured.
 json step_json(const StepRates& step) {
   if (!step.known()) return nullptr;
-  json object = {{"device", step.device}, {"threads", step.threads}};
+  json object = {
+      {"device", step.device}, {"threads", step.threads}, {"library_bytes", step.library_bytes}};
   for (const auto& [name, value] : step_fields(step)) object[name] = *value;
   for (const recipe::ModelKind kind : kModels) {
     object[std::string(recipe::name(kind))] = {{"base", step.of(kind).base},
-                                               {"layer", step.of(kind).layer}};
+                                               {"layer", step.of(kind).layer},
+                                               {"more", step.more.at(static_cast<size_t>(kind))}};
   }
   return object;
 }
@@ -131,6 +133,7 @@ bool read_step(const json& entry, StepRates& step) {
   const auto fields = step_fields(step);
   const bool rates = object.is_object() && read(object, "device", step.device) &&
                      read_whole(object, "threads", step.threads) &&
+                     read_whole(object, "library_bytes", step.library_bytes) &&
                      std::all_of(fields.begin(), fields.end(), [&](const auto& field) {
                        return read(object, field.first, *field.second);
                      });
@@ -138,6 +141,7 @@ bool read_step(const json& entry, StepRates& step) {
            const json fixed = object.value(std::string(recipe::name(kind)), json());
            StepRates::Fixed& to = step.fixed.at(static_cast<size_t>(kind));
            return fixed.is_object() && read(fixed, "base", to.base) &&
+                  read(fixed, "more", step.more.at(static_cast<size_t>(kind))) &&
                   read(fixed, "layer", to.layer);
          });
 }

@@ -32,7 +32,10 @@ struct StepRates {
   unsigned threads = 1;
   double product_gain = 1;
   double pass_gain = 1;
-  std::string device;  // "cpu"; the name of a GPU
+  // How many times longer an ordinary batch takes on a CPU than all of these say; by model.
+  std::array<double, kModelKinds> more = {1, 1, 1, 1};
+  uint64_t library_bytes = 0;  // that loading the training library took; 0 = not seen
+  std::string device;          // "cpu"; the name of a GPU
 
   static constexpr uint64_t kNarrow = 16;
   static constexpr uint64_t kWide = 256;

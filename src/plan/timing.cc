@@ -18,6 +18,7 @@ constexpr double kThreadsHelp =
 // Two stages that take equally long wait for each other now and then, since batches vary: they
 // take a fifth more together than one alone.
 constexpr double kOverlap = 4;
+constexpr double kSmallBlocks = 2;  // of work that the caches hold
 
 double longest(double a, double b) {
   return std::pow(std::pow(a, kOverlap) + std::pow(b, kOverlap), 1 / kOverlap);
@@ -37,8 +38,10 @@ struct Effort {
 // The device that computes a step.
 class Computing {
  public:
-  Computing(const StepRates& rates, bool gpu, unsigned threads)
-      : rates_(rates), threads_(gpu ? 1 : std::max(1U, threads)) {}
+  Computing(const StepRates& rates, ModelKind model, bool gpu, unsigned threads)
+      : rates_(rates),
+        threads_(gpu ? 1 : std::max(1U, threads)),
+        more_(rates.more.at(static_cast<size_t>(model))) {}
   const StepRates& rates() const { return rates_; }
 
   // Forward and backward alike: `times` times.
@@ -50,6 +53,7 @@ class Computing {
  private:
   Effort spread(double seconds, double blocks, double gain) const {
     const double threads = std::clamp(blocks, 1.0, threads_);
+    if (blocks > kSmallBlocks) seconds *= more_;
     const double power = rates_.threads > 1
                              ? std::log(std::max(1.0, gain)) / std::log(rates_.threads)
                              : kThreadsHelp;
@@ -59,6 +63,7 @@ class Computing {
 
   const StepRates& rates_;
   double threads_;
+  double more_;
 };
 
 // Products of narrow matrices are slower than those of wide ones.
@@ -141,7 +146,7 @@ StepCost step_cost(const Question& question, unsigned threads) {
   const Work work = question.work();
   const recipe::Recipe& recipe = question.recipe;
   const StepRates& rates = question.machine.step;
-  const Computing device(rates, question.gpu, threads);
+  const Computing device(rates, recipe.model, question.gpu, threads);
   const auto layers = static_cast<double>(recipe.fanout.size());
   StepCost cost{.fixed = rates.of(recipe.model).base + layers * rates.of(recipe.model).layer};
   for (size_t i = 0; i < recipe.fanout.size(); ++i) {

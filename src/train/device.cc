@@ -11,7 +11,6 @@
 namespace plimsoll::train {
 namespace {
 
-constexpr uint64_t kStepBytes = 32 * kMiB;
 constexpr uint64_t kHeapBytes = 16 * kMiB;  // that small tensors and threads' stacks will take
 
 }  // namespace
@@ -25,14 +24,6 @@ c10::Device choose_device(DeviceKind kind) {
          "libtorch with CUDA (see README), or use --device cpu");
   }
   return {c10::DeviceType::CPU};
-}
-
-uint64_t runtime_bytes(bool gpu) {
-  const uint64_t usual = gpu ? kGpuRuntimeBytes : kRuntimeBytes;
-  const uint64_t now = memory::process_usage().resident_bytes;
-  if (now <= usual) return usual;
-  // In coarse steps: the next process will not take the same to the byte, and must plan the same.
-  return (now + kHeapBytes + kStepBytes - 1) / kStepBytes * kStepBytes;
 }
 
 memory::Lease lease_runtime(memory::Ledger& ledger, uint64_t planned_bytes) {

@@ -20,7 +20,7 @@ enum class Output { classes, logits, embeddings };
 enum class SplitName { train, valid, test, all };
 
 // What the process usually takes beside what is lent by name: libtorch, its threads, the heap; and
-// with a GPU, the driver's part. Plans ask Module::runtime_bytes, if the library can be loaded.
+// with a GPU, the driver's part. A libtorch that was seen to take more is planned with more.
 constexpr const char* kRuntimeTag = "runtime";
 #ifdef PLIMSOLL_TORCH_CUDA
 constexpr uint64_t kRuntimeBytes = uint64_t{368} << 20;  // its libraries are larger, used or not
@@ -85,8 +85,6 @@ struct Module {
   recipe::Recipe (*read_recipe)(const std::filesystem::path& checkpoint);
   // Whether torch can compute on a GPU here.
   bool (*has_gpu)();
-  // What the process takes beside what is lent by name, now that the library is loaded.
-  uint64_t (*runtime_bytes)(bool gpu);
   // What training steps cost: on the GPU, or on so many threads of the CPU.
   plan::StepRates (*measure_steps)(bool gpu, unsigned threads, memory::Ledger& ledger);
 };

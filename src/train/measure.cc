@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/random.h"
 #include "base/units.h"
 #include "batch/by_source.h"
 #include "nn/activation.h"
@@ -24,6 +25,7 @@
 #include "nn/model.h"
 #include "nn/threads.h"
 #include "plan/rate.h"
+#include "plan/timing.h"
 #include "train/device.h"
 #include "train/inference.h"
 
@@ -92,22 +94,30 @@ nn::BlockTensors make_block(const BlockSize& size) {
   return block;
 }
 
-// Nodes with two neighbours each, and a pipeline that makes batches of next to nothing of them.
-class TinyBatches {
- public:
-  static constexpr uint32_t kColumns = 8;
+// How the batches of a measurement look.
+struct Look {
+  uint32_t columns = 0;
+  uint64_t seeds = 0;
+  std::vector<uint32_t> fanout;  // empty for an mlp
+};
 
-  TinyBatches(ModelKind kind, int64_t layers, c10::Device device)
-      : topology_(make_topology()),
+// A graph whose nodes have ten neighbours each, and a pipeline that makes batches of it.
+class MadeUpBatches {
+ public:
+  MadeUpBatches(ModelKind kind, const Look& look, c10::Device device)
+      : values_(ledger_, "calibration", uint64_t{kNodes} * look.columns),
+        topology_(make_topology()),
         rows_({.data = reinterpret_cast<const unsigned char*>(values_.data()),
-               .row_bytes = kColumns * sizeof(float),
+               .row_bytes = look.columns * sizeof(float),
                .count = kNodes,
-               .columns = kColumns}),
+               .columns = look.columns}),
         place_{topology_, {.workers = 1, .ahead = 2}, device, ledger_},
-        source_(place_, rows_, {.fanout = fanout(kind, layers)},
+        source_(place_, rows_, {.fanout = look.fanout},
                 batch::assembly_for(kind, recipe::Norm::full)),
+        seeds_(look.seeds),
         nodes_(kNodes),
         labels_(kNodes) {
+    std::ranges::fill(values_.span(), 0.5F);
     std::iota(nodes_.begin(), nodes_.end(), 0);
   }
   // The next batch, with its tensors on the device; done() gives it back.
@@ -116,7 +126,7 @@ class TinyBatches {
     if (fed->batch == nullptr) {
       source_.feeder.start({.seeds = batch::Seeds::in_order(nodes_),
                             .labels = labels_,
-                            .batch_size = 4,
+                            .batch_size = seeds_,
                             .gradients = true});
       fed = &source_.feeder.next();
     }
@@ -126,56 +136,104 @@ class TinyBatches {
 
  private:
   static constexpr uint32_t kNodes = 1 << 16;
-  static constexpr uint32_t kDegree = 2;
+  static constexpr uint32_t kDegree = 10;
 
-  static std::vector<uint32_t> fanout(ModelKind kind, int64_t layers) {
-    return std::vector<uint32_t>(kind == ModelKind::mlp ? 0 : static_cast<size_t>(layers), kDegree);
-  }
   sample::Topology make_topology() {
     memory::Pages offsets(ledger_, "calibration", (kNodes + 1) * sizeof(uint64_t));
     memory::Pages neighbors(ledger_, "calibration", kNodes * kDegree * sizeof(uint32_t));
     for (uint64_t i = 0; i <= kNodes; ++i) {
       static_cast<uint64_t*>(offsets.data())[i] = i * kDegree;
     }
+    const RandomStream random(1, 0);
     for (uint32_t i = 0; i < kNodes * kDegree; ++i) {
-      static_cast<uint32_t*>(neighbors.data())[i] = (i * 7 + 5) % kNodes;
+      static_cast<uint32_t*>(neighbors.data())[i] =
+          static_cast<uint32_t>(below(random.at(i), kNodes));
     }
     return {std::move(offsets), std::move(neighbors), kNodes, kNodes * kDegree};
   }
 
-  memory::Ledger ledger_{64 * kMiB};
-  memory::Buffer<float> values_{ledger_, "calibration", uint64_t{kNodes} * kColumns};
+  memory::Ledger ledger_{192 * kMiB};
+  memory::Buffer<float> values_;
   sample::Topology topology_;
   feature::RowSource rows_;
   Place place_;
   Source source_;
+  uint64_t seeds_;
   std::vector<uint32_t> nodes_;
   std::vector<int32_t> labels_;
 };
 
-// Seconds of a whole step, from taking a batch to the changed parameters.
-double step_seconds(ModelKind kind, int64_t layers, c10::Device device) {
-  constexpr int64_t kColumns = TinyBatches::kColumns;
-  nn::Model model({.kind = kind,
+// A model and its optimizer.
+class Learner {
+ public:
+  Learner(const nn::ModelShape& shape, c10::Device device)
+      : model_(shape, 1, device), adam_(model_.values()) {}
+
+  // Returns the loss.
+  at::Tensor step(const nn::BatchTensors& tensors) {
+    model_.gradients().zero_();
+    const at::Tensor logits = model_.forward(tensors, /*training=*/true, 1).logits;
+    const nn::Loss loss = nn::cross_entropy(logits, tensors.labels, 0, logits.size(0));
+    model_.backward(loss.gradient);
+    adam_.step(model_.values(), model_.gradients(), 1e-3, 0);
+    return loss.sum;
+  }
+
+ private:
+  nn::Model model_;
+  nn::Adam adam_;
+};
+
+// Seconds of a whole step on next to nothing, from taking a batch to the changed parameters.
+double fixed_seconds(ModelKind kind, int64_t layers, c10::Device device) {
+  constexpr int64_t kColumns = 8;
+  Learner learner({.kind = kind,
                    .inputs = kColumns,
                    .hidden = kColumns,
                    .classes = kColumns,
                    .layers = layers,
                    .heads = kind == ModelKind::gat ? 2 : 1,
                    .dropout = kDropout},
-                  1, device);
-  nn::Adam adam(model.values());
-  TinyBatches batches(kind, layers, device);
+                  device);
+  const auto hops = kind == ModelKind::mlp ? 0 : static_cast<size_t>(layers);
+  MadeUpBatches batches(kind, {kColumns, 4, std::vector<uint32_t>(hops, 2)}, device);
   return 1 / rate_of([&] {
-           const nn::BatchTensors& tensors = batches.next().tensors.value();
-           model.gradients().zero_();
-           const at::Tensor logits = model.forward(tensors, /*training=*/true, 1).logits;
-           const nn::Loss loss = nn::cross_entropy(logits, tensors.labels, 0, logits.size(0));
-           model.backward(loss.gradient);
-           adam.step(model.values(), model.gradients(), 1e-3, 0);
+           const at::Tensor loss = learner.step(batches.next().tensors.value());
            batches.done();
-           return loss.sum;
+           return loss;
          });
+}
+
+// How much longer a step on an ordinary batch takes than the rates say: matrices that are larger
+// than the caches, and all that no rate stands for.
+double more_than_rates(ModelKind kind, const StepRates& rates, c10::Device device) {
+  constexpr int64_t kColumns = 128;
+  const Look look = {kColumns, 512, {10, 5}};
+  Learner learner({.kind = kind,
+                   .inputs = kColumns,
+                   .hidden = kColumns,
+                   .classes = kColumns,
+                   .layers = 2,
+                   .heads = kind == ModelKind::gat ? kHeads : 1,
+                   .dropout = kDropout},
+                  device);
+  MadeUpBatches batches(kind, look, device);
+  const nn::BatchTensors& tensors = batches.next().tensors.value();
+  const double seconds = 1 / rate_of([&] { return learner.step(tensors); });
+  const nn::BlockTensors& last = tensors.blocks.back();
+  const auto count = [](int64_t value) { return static_cast<uint64_t>(value); };
+  const nn::BlockTensors& first = tensors.blocks.front();
+  plan::Question question{
+      .store = {.columns = kColumns, .classes = kColumns},
+      .recipe = {.model = kind, .fanout = look.fanout, .hidden = kColumns},
+      .probe = {.batch = {.seeds = look.seeds,
+                          .nodes = count(first.sources),
+                          .hops = {{look.seeds, count(last.indices.size(0))},
+                                   {count(last.sources), count(first.indices.size(0))}}}}};
+  question.machine.step = rates;
+  const double fixed = rates.of(kind).base + 2 * rates.of(kind).layer;
+  const double by_rates = plan::step_seconds(question, rates.threads) - fixed;
+  return std::clamp((seconds - fixed) / by_rates, 0.5, 4.0);
 }
 
 // Forward and the weights' gradient: two products of rows x in x out.
@@ -257,8 +315,8 @@ StepRates measure_steps(c10::Device device, unsigned threads) {
   StepRates rates{.threads = threads, .device = device.str()};
   nn::set_computing_threads(threads);
   for (const ModelKind kind : {ModelKind::gcn, ModelKind::sage, ModelKind::gat, ModelKind::mlp}) {
-    const double two = step_seconds(kind, 2, device);
-    const double three = step_seconds(kind, 3, device);
+    const double two = fixed_seconds(kind, 2, device);
+    const double three = fixed_seconds(kind, 3, device);
     const double layer = std::clamp(three - two, 0.0, two / 2);
     rates.fixed.at(static_cast<size_t>(kind)) = {two - 2 * layer, layer};
   }
@@ -288,6 +346,11 @@ StepRates measure_steps(c10::Device device, unsigned threads) {
   // Attention gains less from threads than sums, and most of it is computed by all of them.
   rates.attention = all_attention / rates.pass_gain;
   nn::set_computing_threads(threads);
+  if (device.is_cpu()) {
+    for (const ModelKind kind : {ModelKind::gcn, ModelKind::sage, ModelKind::gat}) {
+      rates.more.at(static_cast<size_t>(kind)) = more_than_rates(kind, rates, device);
+    }
+  }
   return rates;
 }
 

@@ -87,7 +87,6 @@ extern "C" const plimsoll::train::Module* plimsoll_train_module() {
         return train::guarded([&] { return train::read_recipe(checkpoint); });
       },
       [] { return at::hasCUDA(); },
-      train::runtime_bytes,
       [](bool gpu, unsigned threads, memory::Ledger& ledger) {
         return train::guarded([&] {
           const train::TensorMemory tensors(ledger);

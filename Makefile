@@ -20,8 +20,9 @@ build:
 	scripts/build_program.sh test
 	cmake --build --preset release -j $(JOBS)
 
+# Many tests wait more than they compute.
 test: build
-	ctest --test-dir build/release --no-tests=error --output-on-failure -j $(JOBS)
+	ctest --test-dir build/release --no-tests=error --output-on-failure -j $$(($(JOBS) + 1))
 
 # Installs what is missing; asks nothing.
 setup:

@@ -71,11 +71,8 @@ plan::Machine measured_machine(const Planned& planned, const PlannerOptions& opt
     wanted.measure_steps = [gpu](unsigned computing, memory::Ledger& ledger) {
       const uint64_t before = memory::process_usage().resident_bytes;
       const train::Module& module = load_train_module();
-      const uint64_t after = memory::process_usage().resident_bytes;
-      if (gpu && !module.has_gpu()) return plan::StepRates();
-      plan::StepRates rates = module.measure_steps(gpu, computing, ledger);
-      rates.library_bytes = after - std::min(before, after);
-      return rates;
+      return gpu && !module.has_gpu() ? plan::StepRates()
+                                      : module.measure_steps(gpu, computing, before, ledger);
     };
   }
   memory::Ledger ledger(std::clamp(room / kLimitPart, kLeastMeasuringBytes, kMostMeasuringBytes));

@@ -85,8 +85,10 @@ struct Module {
   recipe::Recipe (*read_recipe)(const std::filesystem::path& checkpoint);
   // Whether torch can compute on a GPU here.
   bool (*has_gpu)();
-  // What training steps cost: on the GPU, or on so many threads of the CPU.
-  plan::StepRates (*measure_steps)(bool gpu, unsigned threads, memory::Ledger& ledger);
+  // What training steps cost: on the GPU, or on so many threads of the CPU. And what the library
+  // takes, by what was resident before it was loaded.
+  plan::StepRates (*measure_steps)(bool gpu, unsigned threads, uint64_t resident_before,
+                                   memory::Ledger& ledger);
 };
 constexpr const char* kEntryPoint = "plimsoll_train_module";
 using EntryPoint = const Module* (*)();

@@ -233,7 +233,7 @@ double more_than_rates(ModelKind kind, const StepRates& rates, c10::Device devic
   question.machine.step = rates;
   const double fixed = rates.of(kind).base + 2 * rates.of(kind).layer;
   const double by_rates = plan::step_seconds(question, rates.threads) - fixed;
-  return std::clamp((seconds - fixed) / by_rates, 0.5, 4.0);
+  return std::clamp((seconds - fixed) / by_rates, 1.0, 4.0);
 }
 
 // Forward and the weights' gradient: two products of rows x in x out.

@@ -87,12 +87,15 @@ extern "C" const plimsoll::train::Module* plimsoll_train_module() {
         return train::guarded([&] { return train::read_recipe(checkpoint); });
       },
       [] { return at::hasCUDA(); },
-      [](bool gpu, unsigned threads, memory::Ledger& ledger) {
+      [](bool gpu, unsigned threads, uint64_t resident_before, memory::Ledger& ledger) {
         return train::guarded([&] {
           const train::TensorMemory tensors(ledger);
-          return train::measure_steps(
-              train::choose_device(gpu ? train::DeviceKind::cuda : train::DeviceKind::cpu),
-              threads);
+          const auto device =
+              train::choose_device(gpu ? train::DeviceKind::cuda : train::DeviceKind::cpu);
+          const uint64_t resident = memory::process_usage().resident_bytes;
+          plan::StepRates rates = train::measure_steps(device, threads);
+          rates.library_bytes = resident - std::min(resident, resident_before);
+          return rates;
         });
       }};
   return &kModule;

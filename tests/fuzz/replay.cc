@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
 namespace {
 
-constexpr int kCopies = 3000;         // of a file
+constexpr int kCopies = 3000;        // of a file
 constexpr size_t kMostBytes = 4096;  // of a copy: what a parser looks at comes first
 constexpr std::string_view kTelling("\0\x01\x7f\x80\xff[]{}\"'\\,:.-+0919eE \n\r", 28);
 

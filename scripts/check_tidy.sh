@@ -7,6 +7,6 @@ command -v clang-tidy >/dev/null || { echo "skipped: no clang-tidy"; exit 77; }
 cmake --preset tidy >/dev/null
 rooms=$(echo "$*" | tr ' ' '|')
 # Where files are joined, an included .cc file is no mistake.
-sed -n 's/^ *"file": "\(.*\)",*$/\1/p' build/tidy/compile_commands.json | sort -u | grep -E "/src/(${rooms:-[a-z]*})/" |
+sed -n 's/^ *"file": "\(.*\)",*$/\1/p' build/tidy/compile_commands.json | sort -u | grep -E "/src/([a-z]*/)?(${rooms:-[a-z]*})/" |
   xargs -P "${JOBS:-$(nproc)}" -n 1 clang-tidy -p build/tidy --quiet --checks=-bugprone-suspicious-include \
     --extra-arg=-Wno-unknown-warning-option --extra-arg="-include$PWD/scripts/tidy_torch.h"

@@ -129,7 +129,7 @@ inline void expect_close(const at::Tensor& actual, const at::Tensor& expected,
 
 inline std::filesystem::path golden_file() {
   const char* const given = std::getenv("PLIMSOLL_DATA");
-  const std::filesystem::path repository = std::filesystem::path(__FILE__) / "../../../..";
+  const std::filesystem::path repository = PLIMSOLL_SOURCE_DIR;
   const std::filesystem::path data = given != nullptr ? given : repository / "../shared/data";
   return data.lexically_normal() / "golden/pyg_layers.json";
 }

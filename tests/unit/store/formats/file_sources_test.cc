@@ -587,7 +587,7 @@ class RealSets : public testing::TestWithParam<RealSet> {};
 
 TEST_P(RealSets, OpenWithTheirKnownShapes) {
   const char* const given = std::getenv("PLIMSOLL_DATA");
-  const std::filesystem::path repository = std::filesystem::path(__FILE__) / "../../../..";
+  const std::filesystem::path repository = PLIMSOLL_SOURCE_DIR;
   const std::filesystem::path data = given != nullptr ? given : repository / "../shared/data";
   const std::filesystem::path folder = data.lexically_normal() / GetParam().folder;
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is not there";

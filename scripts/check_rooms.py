@@ -1,0 +1,28 @@
+#!/usr/bin/env python3
+"""Checks every include of src/ against the links that its room declares, and the links against the order of the rooms:
+a room knows only rooms before it in PLIMSOLL_ROOMS (CMakeLists.txt), and learn and run do not know each other."""
+import pathlib
+import re
+import sys
+
+root = pathlib.Path(__file__).resolve().parent.parent
+listed = re.search(r"set\(PLIMSOLL_ROOMS(.*?)\)", (root / "CMakeLists.txt").read_text(), re.S)
+paths = listed.group(1).split()
+rooms = [path.split("/")[-1] for path in paths]
+wing_of = {path.split("/")[-1]: path.split("/")[0] for path in paths}
+strangers = {("learn", "run"), ("run", "learn")}
+problems = []
+for path, room in zip(paths, rooms):
+    folder = root / "src" / path
+    text = (folder / "CMakeLists.txt").read_text()
+    links = set(re.findall(r"\bplimsoll_([a-z]+)", text)) & set(rooms)
+    for other in links - {room}:
+        if rooms.index(other) > rooms.index(room) or (wing_of[room], wing_of[other]) in strangers:
+            problems.append(f"{path}/CMakeLists.txt links {other}, which it may not know")
+    for file in sorted(folder.glob("*.[hc]*")):
+        for number, line in enumerate(file.read_text().splitlines(), 1):
+            found = re.match(r'#include "([a-z_]+)/', line)
+            if found and found.group(1) not in links | {room}:
+                problems.append(f"src/{path}/{file.name}:{number}: {line.strip()}, and {room} does not link that room")
+print("\n".join(problems) or f"{len(rooms)} rooms include what they link")
+sys.exit(1 if problems else 0)

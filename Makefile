@@ -1,6 +1,6 @@
 # Two commands for users, `make demo` and `make test`; each sets up what it needs. The rest is for
 # developers (CONTRIBUTING.md).
-.PHONY: program demo test build setup install fuzz check-all check-asan check-tsan check-limits bench tidy format clean
+.PHONY: help program demo test build setup install fuzz check-all check-asan check-tsan check-limits bench tidy format clean
 
 JOBS ?= $(shell nproc)
 export JOBS
@@ -79,3 +79,20 @@ format: setup
 
 clean:
 	rm -rf build demo
+
+help:
+	@echo 'make demo          installs what is missing, builds the program, and trains on a small papers100M'
+	@echo 'make test          builds everything and runs all tests'
+	@echo 'make install       the program into $$DESTDIR$$PREFIX (/usr/local)'
+	@echo 'make program       the program with its training library, and nothing else'
+	@echo 'make build         the program and all tests'
+	@echo 'make setup         installs the packages that tests need'
+	@echo 'make format        clang-format over the tree'
+	@echo 'make tidy          clang-tidy over everything'
+	@echo 'make check-asan    the unit tests under AddressSanitizer and UndefinedBehaviorSanitizer'
+	@echo 'make check-tsan    the unit tests under ThreadSanitizer'
+	@echo 'make fuzz          libFuzzer on every parser, FUZZ_SECONDS each'
+	@echo 'make check-limits  every model at the least limit of its plan'
+	@echo 'make check-all     the five above'
+	@echo 'make bench         import and training against the machine'
+	@echo 'make clean         removes build/ and demo/'

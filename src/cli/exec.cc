@@ -19,16 +19,16 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/print.h"
 #include "base/units.h"
 #include "base/utf8.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
-#include "cli/gpu_use.h"
-#include "cli/print.h"
 #include "cli/running.h"
 #include "diagnosis/last_run.h"
 #include "diagnosis/verdict.h"
 #include "experiment/supervised_child.h"
+#include "gate/gpu_use.h"
 #include "io/write_whole.h"
 #include "memory/host.h"
 #include "memory/limit.h"
@@ -90,7 +90,7 @@ std::optional<std::string> visible_devices(const std::vector<std::string>& chang
   return memory::Host::real().variable("CUDA_VISIBLE_DEVICES");
 }
 
-process::RunOptions run_options(const Options& options, GpuUse& gpus) {
+process::RunOptions run_options(const Options& options, gate::GpuUse& gpus) {
   return {.command = options.command,
           .environment = joined(options.environment, gpus.environment()),
           .memory = {.limit_bytes = options.memory_bytes, .high_bytes = options.memory_high_bytes},
@@ -156,7 +156,7 @@ Evidence supervise(const Options& options) {
   Evidence evidence;
   Cause refusal = Cause::not_supervised;
   try {
-    GpuUse gpus(options.gpus, visible_devices(options.environment));
+    gate::GpuUse gpus(options.gpus, visible_devices(options.environment));
     if (const auto in_the_way = gpus.enter()) {
       refusal = Cause::not_admitted;
       fail(ErrorKind::refused, "{}", *in_the_way);

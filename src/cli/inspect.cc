@@ -12,13 +12,13 @@
 #include <string>
 #include <vector>
 
+#include "base/print.h"
 #include "base/progress.h"
 #include "base/units.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/help.h"
-#include "cli/open_store.h"
-#include "cli/print.h"
+#include "formats/open_store.h"
 #include "graph/store.h"
 #include "graph/summary.h"
 #include "memory/ledger.h"
@@ -272,10 +272,10 @@ graph::Summary read_summary(const graph::Store& store, memory::Ledger& ledger, P
 
 void inspect(const Options& options) {
   const auto start = Clock::now();
-  const graph::Store store = open_store(options.store);
+  const graph::Store store = formats::open_store(options.store);
   memory::Ledger ledger(memory::choose_limit(options.memory_bytes, memory::detect_limit()).bytes);
   Progress progress(Progress::detect(options.quiet));
-  const std::string verdict = options.verify ? verify_store(store, ledger, progress) : "";
+  const std::string verdict = options.verify ? formats::verify_store(store, ledger, progress) : "";
   const graph::Summary summary = read_summary(store, ledger, progress);
 
   if (options.json) {

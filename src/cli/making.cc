@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/print.h"
 #include "base/units.h"
 #include "cli/arguments.h"
-#include "cli/print.h"
 #include "memory/usage.h"
 
 namespace plimsoll::cli {

@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/print.h"
 #include "base/units.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
-#include "cli/print.h"
 #include "meter/gpus.h"
 
 namespace plimsoll::cli {

@@ -14,10 +14,11 @@
 #include "base/units.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
-#include "cli/open_store.h"
-#include "cli/planning.h"
-#include "cli/shape_estimate.h"
+#include "cli/gpu_facts.h"
 #include "cli/train_options.h"
+#include "formats/open_store.h"
+#include "launch/planning.h"
+#include "launch/shape_estimate.h"
 #include "memory/automatic_limit.h"
 #include "plan/describe.h"
 #include "plan/fastest.h"
@@ -32,7 +33,7 @@ struct Options {
   TrainOptions train;
   std::vector<std::string> fanouts_words;            // as they stand on the command line
   std::vector<std::optional<uint64_t>> memory = {};  // nothing = auto
-  ShapeOptions shape;
+  launch::ShapeOptions shape;
   bool fastest = false;
   std::vector<uint64_t> batch_sizes;
   bool any_batch_size = false;
@@ -111,7 +112,7 @@ void say_limit(const memory::Limit& limit) {
 }
 
 // Of a data set that is not here yet.
-void say_estimate(const ShapeEstimate& estimate) {
+void say_estimate(const launch::ShapeEstimate& estimate) {
   const plan::StoreShape& shape = estimate.shape();
   fmt::print("  {:<11} {} nodes, {} edges, {} columns, {} classes, {} to train on\n", "shape",
              format_count(shape.nodes), format_count(shape.edges), format_count(shape.columns),
@@ -126,7 +127,7 @@ void say_estimate(const ShapeEstimate& estimate) {
       format_bytes_up(estimate.import_memory_bytes()));
 }
 
-ordered_json estimate_json(const ShapeEstimate& estimate) {
+ordered_json estimate_json(const launch::ShapeEstimate& estimate) {
   const plan::StoreShape& shape = estimate.shape();
   const ingest::DiskNeed disk = estimate.disk();
   return {{"nodes", shape.nodes},
@@ -144,8 +145,8 @@ void say_pyg(const plan::Plan& plan) {
              format_bytes(plan.pyg_bytes));
 }
 
-void show_one(Planner& planner, const recipe::Recipe& recipe, const memory::Limit& limit,
-              const Options& options, const ShapeEstimate* estimate) {
+void show_one(launch::Planner& planner, const recipe::Recipe& recipe, const memory::Limit& limit,
+              const Options& options, const launch::ShapeEstimate* estimate) {
   const plan::Question question = planner.question(recipe, limit.bytes);
   const plan::Plan plan = plan::make_plan(question);
   const auto remedies = plan.fits ? std::vector<plan::Remedy>() : planner.remedies(question);
@@ -161,12 +162,12 @@ void show_one(Planner& planner, const recipe::Recipe& recipe, const memory::Limi
     fmt::print("{}", plan::describe(plan));
     say_pyg(plan);
   }
-  if (!plan.fits) fail(ErrorKind::memory, "{}", explain_shortage(plan, question, remedies));
+  if (!plan.fits) fail(ErrorKind::memory, "{}", launch::explain_shortage(plan, question, remedies));
 }
 
-void show_table(Planner& planner, const std::vector<recipe::Recipe>& recipes,
+void show_table(launch::Planner& planner, const std::vector<recipe::Recipe>& recipes,
                 const std::vector<memory::Limit>& limits, bool json,
-                const ShapeEstimate* estimate) {
+                const launch::ShapeEstimate* estimate) {
   std::vector<plan::Row> rows;
   ordered_json list = ordered_json::array();
   uint64_t least = UINT64_MAX;
@@ -198,8 +199,8 @@ std::vector<uint64_t> batch_sizes(const Options& options, const plan::Question& 
   return options.batch_sizes;
 }
 
-void show_fastest(Planner& planner, const CLI::App& command, const Options& options,
-                  const memory::Limit& limit, const ShapeEstimate* estimate) {
+void show_fastest(launch::Planner& planner, const CLI::App& command, const Options& options,
+                  const memory::Limit& limit, const launch::ShapeEstimate* estimate) {
   TrainOptions chosen = options.train;
   const plan::Question question = planner.question(chosen.recipe, limit.bytes);
   const plan::Fastest fastest = plan::find_fastest(
@@ -238,9 +239,9 @@ void show_fastest(Planner& planner, const CLI::App& command, const Options& opti
 }
 
 // Null where a store is named: a folder that exists counts for more than a data set of that name.
-std::unique_ptr<ShapeEstimate> estimate_of(const Options& options) {
+std::unique_ptr<launch::ShapeEstimate> estimate_of(const Options& options) {
   const std::string name = options.train.store.string();
-  const bool preset = !std::filesystem::exists(options.train.store) && is_preset(name);
+  const bool preset = !std::filesystem::exists(options.train.store) && launch::is_preset(name);
   if (!preset && !options.shape.any() && !options.shape.directed) return nullptr;
   if (!preset && !name.empty()) {
     fail(ErrorKind::usage,
@@ -248,17 +249,18 @@ std::unique_ptr<ShapeEstimate> estimate_of(const Options& options) {
          "that is not here, and {} is {}; leave one of them out",
          name, std::filesystem::exists(options.train.store) ? "a store" : "no data set we know");
   }
-  return std::make_unique<ShapeEstimate>(shape_of(name, options.shape), options.shape.directed,
-                                         options.train.running.run.threads);
+  return std::make_unique<launch::ShapeEstimate>(launch::shape_of(name, options.shape),
+                                                 options.shape.directed,
+                                                 options.train.running.run.threads);
 }
 
 graph::Store open_planned(const std::filesystem::path& folder) {
-  const auto meant = nearest_preset(folder.string());
+  const auto meant = launch::nearest_preset(folder.string());
   if (!std::filesystem::exists(folder) && meant) {
     fail(ErrorKind::io, "there is no store {}; did you mean the data set {}?", folder.string(),
          *meant);
   }
-  return open_store(folder);
+  return formats::open_store(folder);
 }
 
 void plan(const CLI::App& command, Options& options) {
@@ -275,13 +277,13 @@ void plan(const CLI::App& command, Options& options) {
   const std::optional<graph::Store> store =
       estimate ? std::nullopt : std::optional(open_planned(options.train.store));
   if (store) {
-    for (const recipe::Recipe& recipe : asked) check_trainable(*store, recipe);
+    for (const recipe::Recipe& recipe : asked) launch::check_trainable(*store, recipe);
   }
   const train::RunOptions& run = options.train.running.run;
-  Planner planner(estimate ? estimate->planned() : Planned{*store},
-                  {.run = run,
-                   .device = training_device(run.device, gpu_facts()),
-                   .calibrate = options.calibrate});
+  launch::Planner planner(estimate ? estimate->planned() : launch::Planned{*store},
+                          {.run = run,
+                           .device = launch::training_device(run.device, gpu_facts()),
+                           .calibrate = options.calibrate});
   if (options.fastest) {
     options.train.recipe = asked.front();
     show_fastest(planner, command, options, under.front(), estimate.get());
@@ -309,11 +311,12 @@ void add_count(CLI::App& command, const char* name, std::optional<uint64_t>& cou
                const char* description) {
   command
       .add_option_function<std::string>(
-          name, [&count](const std::string& text) { count = parse_count(text); }, description)
+          name, [&count](const std::string& text) { count = launch::parse_count(text); },
+          description)
       ->check(CLI::Validator(
           [](std::string& text) -> std::string {
             try {
-              parse_count(text);
+              launch::parse_count(text);
               return {};
             } catch (const Error& error) {
               return error.what();
@@ -324,7 +327,7 @@ void add_count(CLI::App& command, const char* name, std::optional<uint64_t>& cou
       ->group(kShape);
 }
 
-void add_shape_options(CLI::App& command, ShapeOptions& shape) {
+void add_shape_options(CLI::App& command, launch::ShapeOptions& shape) {
   add_count(command, "--nodes", shape.nodes, "number of nodes, as 2500000 or 111M");
   add_count(command, "--edges", shape.edges, "number of edges as the data set has them, as 1.6G");
   add_count(command, "--columns", shape.columns, "feature columns");

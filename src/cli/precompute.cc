@@ -11,7 +11,7 @@
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/making.h"
-#include "cli/open_store.h"
+#include "formats/open_store.h"
 #include "graph/store.h"
 #include "plan/plan.h"
 
@@ -27,7 +27,7 @@ struct Options {
 };
 
 void precompute(const Options& options) {
-  const graph::Store store = open_store(options.store);
+  const graph::Store store = formats::open_store(options.store);
   Making making(options.making);
   const memory::Lease headroom =
       making.ledger().lease("headroom", plan::headroom_bytes(making.limit().bytes));
@@ -36,7 +36,7 @@ void precompute(const Options& options) {
                               format_count(store.meta().edges)));
   making.say("memory", describe(making.limit()));
   if (options.verify) {
-    making.say("verified", verify_store(store, making.ledger(), making.progress()));
+    making.say("verified", formats::verify_store(store, making.ledger(), making.progress()));
   }
   const graph::Meta meta = batch::precompute(
       store,

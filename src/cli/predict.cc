@@ -11,12 +11,13 @@
 #include "batch/first_layer.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
-#include "cli/open_store.h"
-#include "cli/planning.h"
+#include "cli/gpu_facts.h"
 #include "cli/running.h"
-#include "cli/train_module.h"
 #include "feature/node_set.h"
+#include "formats/open_store.h"
 #include "io/file.h"
+#include "launch/planning.h"
+#include "launch/train_module.h"
 #include "memory/limit.h"
 
 namespace plimsoll::cli {
@@ -89,23 +90,23 @@ uint64_t output_bytes(const Options& options, const graph::Store& store, uint64_
 
 void predict(const Options& options) {
   check_files(options);
-  const graph::Store store = open_store(options.store);
+  const graph::Store store = formats::open_store(options.store);
   const train::SplitName split = parse_split(options.split);
   const uint64_t nodes = count_nodes(store, split);
-  const memory::Limit limit = training_limit(options.running);
-  const train::Module& module = load_train_module();
+  const memory::Limit limit = launch::training_limit(options.running.memory_bytes);
+  const train::Module& module = launch::load_train_module();
   recipe::Recipe recipe = module.read_recipe(options.checkpoint);
   recipe.evaluation = options.evaluation.value_or(recipe.evaluation);
   batch::check_first_layer(store, recipe);
   verify_if_asked(store, options.running);
   const train::RunOptions& run = options.running.run;
-  const PlannerOptions planning = {
+  const launch::PlannerOptions planning = {
       .run = run,
-      .device =
-          settled_device(run.device, module.has_gpu(), training_device(run.device, gpu_facts())),
+      .device = launch::settled_device(run.device, module.has_gpu(),
+                                       launch::training_device(run.device, gpu_facts())),
       .limit_bytes = limit.bytes};
   const plan::Plan plan =
-      plan_prediction(store, recipe, planning, output_bytes(options, store, nodes, recipe));
+      launch::plan_prediction(store, recipe, planning, output_bytes(options, store, nodes, recipe));
   say(options.running, "store", describe(store));
   say(options.running, "model", options.checkpoint.string());
   say(options.running, "nodes", fmt::format("{}, {}", format_count(nodes), options.split));
@@ -119,7 +120,7 @@ void predict(const Options& options) {
                   .evaluation = recipe.evaluation,
                   .out = options.out,
                   .ids_out = options.ids_out,
-                  .run = as_planned(run, plan),
+                  .run = launch::as_planned(run, plan),
                   .plan = plan,
                   .ledger = ledger});
 }

@@ -12,15 +12,15 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/print.h"
 #include "base/units.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
-#include "cli/print.h"
-#include "cli/run_folder.h"
 #include "experiment/batch.h"
 #include "experiment/energy_outputs.h"
 #include "experiment/outputs.h"
 #include "experiment/problems.h"
+#include "experiment/run_folder.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -45,11 +45,11 @@ struct Merged {
 };
 
 void add_run(const std::filesystem::path& folder, Merged& merged) {
-  const KnownRun run = read_run(folder);
+  const experiment::KnownRun run = experiment::read_run(folder);
   experiment::Problems ignored(true);
   const auto source = experiment::source_of(run.settings);
   experiment::Catalog catalog = experiment::read_batch(source, ignored).catalog;
-  look_after_files(run, catalog);
+  experiment::look_after_files(run, catalog);
   for (auto& repository : catalog.repositories) {
     if (merged.catalog.find(repository.name) == nullptr) {
       merged.catalog.repositories.push_back(std::move(repository));
@@ -248,7 +248,7 @@ void print_configurations(const Merged& merged) {
 // Each once, whatever it is called.
 std::vector<std::filesystem::path> runs_of(const Options& options) {
   std::vector<std::filesystem::path> named = options.folders;
-  if (named.empty()) named.push_back(newest_run());
+  if (named.empty()) named.push_back(experiment::newest_run());
   named.insert(named.end(), options.merge.begin(), options.merge.end());
   std::vector<std::filesystem::path> runs;
   for (const auto& name : named) {

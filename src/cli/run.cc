@@ -15,18 +15,18 @@
 #include "base/small_file.h"
 #include "base/units.h"
 #include "cli/arguments.h"
-#include "cli/batch_plan.h"
 #include "cli/command.h"
-#include "cli/driver_locks.h"
-#include "cli/energy_use.h"
 #include "cli/live_lines.h"
-#include "cli/machine_now.h"
-#include "cli/run_folder.h"
+#include "energy/energy_use.h"
 #include "experiment/batch.h"
+#include "experiment/batch_plan.h"
 #include "experiment/driver.h"
+#include "experiment/driver_locks.h"
 #include "experiment/expected_time.h"
 #include "experiment/governor.h"
+#include "experiment/machine_now.h"
 #include "experiment/outputs.h"
+#include "experiment/run_folder.h"
 #include "experiment/supervised_child.h"
 
 namespace plimsoll::cli {
@@ -139,7 +139,8 @@ fs::path results_folder(const Options& options, const Batch& batch) {
 void list_catalog(const Options& options) {
   const std::string file = find_catalog(options);
   Problems problems;
-  print_catalog(experiment::read_catalog(read_whole(file, kModelConfig), file, problems));
+  experiment::print_catalog(
+      experiment::read_catalog(read_whole(file, kModelConfig), file, problems));
   report(problems);
 }
 
@@ -148,7 +149,7 @@ using experiment::RunLock;
 [[noreturn]] void end_with(const experiment::DriverEnd& end, const fs::path& folder) {
   say(fmt::format("{} succeeded, {} failed, {} left: {}", end.succeeded, end.failed, end.left,
                   (folder / "summary.csv").string()));
-  const std::string resume = resume_command(folder);
+  const std::string resume = experiment::resume_command(folder);
   if (end.signal != 0) {
     if (end.left > 0) say("stopped; go on with: " + resume);
     throw ExitWith{128 + end.signal};
@@ -157,7 +158,7 @@ using experiment::RunLock;
     say(
         fmt::format("{}\nremove the cause, then: {} --retry-failed\n"
                     "without --retry-failed only what is left is run; --keep-going does not pause",
-                    describe_pause(end.paused), resume));
+                    experiment::describe_pause(end.paused), resume));
     throw ExitWith{kPaused};
   }
   if (end.failed > 0) say(fmt::format("run the failed ones again: {} --retry-failed", resume));
@@ -166,7 +167,7 @@ using experiment::RunLock;
 
 struct Claimed {
   fs::path folder;
-  GpuClaim gpus;
+  experiment::GpuClaim gpus;
 };
 
 void drive(const Options& options, const Claimed& claimed, const Source& source, const Batch& batch,
@@ -175,10 +176,11 @@ void drive(const Options& options, const Claimed& claimed, const Source& source,
   const std::string& gpus = claimed.gpus.gpus;
   const experiment::Governor governor(batch.settings.governor);
   if (!governor.obstacle().empty()) say("warning: " + governor.obstacle());
-  const auto recorder = open_recorder({.gpus = gpus,
-                                       .idle_baseline_seconds = options.idle_baseline_seconds,
-                                       .folder = folder,
-                                       .say = say});
+  const auto recorder =
+      energy::open_recorder({.gpus = gpus,
+                             .idle_baseline_seconds = options.idle_baseline_seconds,
+                             .folder = folder,
+                             .say = say});
   experiment::DriverOptions driving{
       .folder = folder,
       .keep_going = options.keep_going,
@@ -188,7 +190,7 @@ void drive(const Options& options, const Claimed& claimed, const Source& source,
                                                folder),
       .energy = recorder.get(),
       .say = say};
-  MachineWatch machine(gpus.empty() ? "none" : gpus);
+  experiment::MachineWatch machine(gpus.empty() ? "none" : gpus);
   driving.uses_gpu = [&machine](const std::vector<pid_t>& processes) {
     return machine.compute_for(processes);
   };
@@ -209,16 +211,18 @@ void start(const Options& options) {
   const Source source = read_source(options);
   if (options.dry_run) {
     const Batch batch = planned(source);
-    print_dry_run(batch, source, results_folder(options, batch));
+    experiment::print_dry_run(batch, source, results_folder(options, batch));
     return;
   }
   Batch batch = planned(source);
   // Before a folder is made, too: who is refused leaves nothing.
-  GpuClaim gpus = claim_gpus(source.gpus, {.wait = options.wait, .say = say});
-  const fs::path folder = make_run_folder(results_folder(options, batch));
-  const RunLock own = take_lock(lock_file(folder), "this run", {.wait = false, .say = say});
+  experiment::GpuClaim gpus =
+      experiment::claim_gpus(source.gpus, {.wait = options.wait, .say = say});
+  const fs::path folder = experiment::make_run_folder(results_folder(options, batch));
+  const RunLock own =
+      experiment::take_lock(experiment::lock_file(folder), "this run", {.wait = false, .say = say});
   experiment::name_experiments(batch.queue, folder.filename().string());
-  print_plan(batch, source);
+  experiment::print_plan(batch, source);
   std::fflush(stdout);
   std::vector<experiment::JournalEntry> entries;
   for (const Experiment& experiment : batch.queue) {
@@ -244,8 +248,9 @@ void start(const Options& options) {
 void resume(const Options& options) {
   const fs::path folder = fs::absolute(options.resume).lexically_normal();
   if (!fs::is_directory(folder)) fail(ErrorKind::io, "there is no folder {}", folder.string());
-  const Waiting waiting{.wait = options.wait, .say = say};
-  const RunLock own = take_lock(lock_file(folder), folder.string(), waiting);
+  const experiment::Waiting waiting{.wait = options.wait, .say = say};
+  const RunLock own =
+      experiment::take_lock(experiment::lock_file(folder), folder.string(), waiting);
   auto journal = experiment::Journal::open(folder);
   if (const size_t ended = experiment::end_leftovers(folder); ended > 0) {
     say(fmt::format("ended {} processes that the last driver left", ended));
@@ -270,10 +275,11 @@ void resume(const Options& options) {
   }
   experiment::check_queue(batch);
   if (finished) finish_up(folder, source, batch, journal);
-  drive(options,
-        {.folder = folder,
-         .gpus = claim_gpus(options.gpus.empty() ? source.gpus : options.gpus, waiting)},
-        source, batch, journal);
+  drive(
+      options,
+      {.folder = folder,
+       .gpus = experiment::claim_gpus(options.gpus.empty() ? source.gpus : options.gpus, waiting)},
+      source, batch, journal);
 }
 
 // Nothing on the command line is without effect.

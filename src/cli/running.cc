@@ -5,10 +5,10 @@
 #include <cstdio>
 
 #include "base/error.h"
+#include "base/print.h"
 #include "base/units.h"
 #include "cli/arguments.h"
-#include "cli/open_store.h"
-#include "cli/print.h"
+#include "formats/open_store.h"
 #include "memory/limit.h"
 
 namespace plimsoll::cli {
@@ -85,7 +85,7 @@ void verify_if_asked(const graph::Store& store, const RunningOptions& options) {
   if (!options.verify) return;
   memory::Ledger ledger(memory::choose_limit(options.memory_bytes, memory::detect_limit()).bytes);
   Progress progress(Progress::detect(options.run.quiet));
-  say(options, "verified", verify_store(store, ledger, progress));
+  say(options, "verified", formats::verify_store(store, ledger, progress));
 }
 
 std::string describe(const graph::Store& store) {
@@ -93,6 +93,12 @@ std::string describe(const graph::Store& store) {
   return fmt::format("{}: {} nodes, {} edges, {} features, {} classes", store.folder().string(),
                      format_count(meta.nodes), format_count(meta.edges),
                      format_count(meta.input_columns()), format_count(meta.classes));
+}
+
+void say_plan(const RunningOptions& options, const plan::Plan& plan) {
+  if (options.run.quiet) return;
+  fmt::print("{}", plan::describe(plan));
+  std::fflush(stdout);
 }
 
 }  // namespace plimsoll::cli

@@ -28,6 +28,9 @@ void check_writable(const char* option, const std::filesystem::path& file, bool 
 // A line of the opening: "  model     gcn, 2 layers, hidden 256"; nothing when quiet.
 void say(const RunningOptions& options, const std::string& topic, const std::string& text);
 
+// The plan as part of the opening; nothing when quiet.
+void say_plan(const RunningOptions& options, const plan::Plan& plan);
+
 // --verify: Error{store} where a file of the store is not what meta.json says.
 void verify_if_asked(const graph::Store& store, const RunningOptions& options);
 

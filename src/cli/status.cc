@@ -9,14 +9,14 @@
 #include <string>
 #include <vector>
 
+#include "base/print.h"
 #include "cli/command.h"
-#include "cli/machine_now.h"
-#include "cli/print.h"
-#include "cli/run_folder.h"
 #include "experiment/batch.h"
 #include "experiment/expected_time.h"
+#include "experiment/machine_now.h"
 #include "experiment/problems.h"
 #include "experiment/progress.h"
+#include "experiment/run_folder.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -25,10 +25,10 @@ struct Options {
   std::filesystem::path folder;
 };
 
-std::string state_of(const KnownRun& run, const experiment::Progress& progress) {
+std::string state_of(const experiment::KnownRun& run, const experiment::Progress& progress) {
   if (run.driven) return progress.running ? "running" : "running, between two experiments";
   if (progress.left == 0) return "finished";
-  return run.paused.empty() ? "nobody drives it" : describe_pause(run.paused);
+  return run.paused.empty() ? "nobody drives it" : experiment::describe_pause(run.paused);
 }
 
 double seconds_since(double since_epoch) {
@@ -37,7 +37,7 @@ double seconds_since(double since_epoch) {
 }
 
 // The attempt that has begun and not ended: what runs, or what a driver that was killed left.
-std::optional<experiment::RunningNow> unfinished(const KnownRun& run,
+std::optional<experiment::RunningNow> unfinished(const experiment::KnownRun& run,
                                                  const experiment::ExpectedTimes& expected) {
   for (const auto& attempt : run.attempts) {
     if (!attempt.result.empty()) continue;
@@ -54,7 +54,7 @@ std::optional<experiment::RunningNow> unfinished(const KnownRun& run,
   return std::nullopt;
 }
 
-void print_failures(const KnownRun& run) {
+void print_failures(const experiment::KnownRun& run) {
   for (size_t i = 0; i < run.entries.size(); ++i) {
     if (run.entries[i].result.empty()) continue;
     const auto result = experiment::result_of(run.entries[i].result);
@@ -64,10 +64,11 @@ void print_failures(const KnownRun& run) {
 }
 
 void print_status(const Options& options) {
-  const KnownRun run = read_run(options.folder.empty() ? newest_run() : options.folder);
+  const experiment::KnownRun run =
+      experiment::read_run(options.folder.empty() ? experiment::newest_run() : options.folder);
   experiment::Problems ignored(true);
   const auto source = experiment::source_of(run.settings);
-  look_after_files(run, experiment::read_batch(source, ignored).catalog);
+  experiment::look_after_files(run, experiment::read_batch(source, ignored).catalog);
   experiment::ExpectedTimes expected(
       experiment::earlier_durations(run.folder.parent_path(), {}, run.folder));
   experiment::Progress progress;
@@ -91,14 +92,14 @@ void print_status(const Options& options) {
   print("{}: {}\n", run.folder.string(), state_of(run, progress));
   print_failures(run);
   if (run.driven) {
-    for (const auto& line : lines_of(progress, MachineWatch("all").read())) {
+    for (const auto& line : lines_of(progress, experiment::MachineWatch("all").read())) {
       print("{}\n", line);
     }
     return;
   }
   print("  {}\n", describe_counts(progress));
   if (last) print("  interrupted: {}, attempt {}\n", last->experiment, last->attempt);
-  const std::string resume = resume_command(run.folder);
+  const std::string resume = experiment::resume_command(run.folder);
   if (progress.left > 0) print("  go on with: {}\n", resume);
   if (progress.failed > 0) print("  run the failed ones again: {} --retry-failed\n", resume);
 }

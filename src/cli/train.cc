@@ -10,15 +10,16 @@
 
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "base/print.h"
 #include "cli/command.h"
-#include "cli/data_root.h"
+#include "cli/gpu_facts.h"
 #include "cli/import.h"
-#include "cli/open_store.h"
-#include "cli/planning.h"
-#include "cli/print.h"
-#include "cli/save_folder.h"
-#include "cli/train_module.h"
 #include "cli/train_options.h"
+#include "formats/data_root.h"
+#include "formats/open_store.h"
+#include "launch/planning.h"
+#include "launch/save_folder.h"
+#include "launch/train_module.h"
 #include "memory/limit.h"
 
 namespace plimsoll::cli {
@@ -27,10 +28,10 @@ namespace {
 // The store behind --data_root, imported where there is none yet.
 void find_store(TrainOptions& options) {
   if (options.data_root.empty()) return;
-  const DataRoot found = resolve_data_root(options.data_root);
+  const formats::DataRoot found = formats::resolve_data_root(options.data_root);
   options.store = found.store;
   if (found.import_from.empty()) return;
-  check_train_library();
+  launch::check_train_library();
   const RunningOptions& running = options.running;
   if (!running.run.quiet) {
     print("{} is imported into {} first; later runs take that\n", found.import_from.string(),
@@ -44,9 +45,9 @@ void find_store(TrainOptions& options) {
 
 void check_save_dir(const TrainOptions& options) {
   if (options.resume.empty()) {
-    check_new_run(options.save_dir, options.force);
+    launch::check_new_run(options.save_dir, options.force);
   } else {
-    check_resumable(options.save_dir);
+    launch::check_resumable(options.save_dir);
   }
 }
 
@@ -68,28 +69,30 @@ void train(const CLI::App& command, TrainOptions& options) {
   if (!options.memory_log.empty())
     check_writable("--memory-log", options.memory_log, /*force=*/true);
   find_store(options);
-  const graph::Store store = open_store(options.store);
-  const memory::Limit limit = training_limit(options.running);
-  check_train_library();
+  const graph::Store store = formats::open_store(options.store);
+  const memory::Limit limit = launch::training_limit(options.running.memory_bytes);
+  launch::check_train_library();
   const bool resuming = !options.resume.empty();
   if (resuming) {
-    const auto stored = load_train_module().read_recipe(options.save_dir / "last.pth");
+    const auto stored = launch::load_train_module().read_recipe(options.save_dir / "last.pth");
     options.recipe = resume(stored, options.recipe, options.given);
     check_for_model(options.recipe, options.given);
   }
-  check_trainable(store, options.recipe);
+  launch::check_trainable(store, options.recipe);
   verify_if_asked(store, options.running);
   const train::RunOptions& run = options.running.run;
-  PlannerOptions planning = {
-      .run = run, .device = training_device(run.device, gpu_facts()), .limit_bytes = limit.bytes};
-  plan::Plan plan = plan_training(store, options.recipe, planning);
-  SaveFolder save_folder(options.save_dir);
-  const train::Module& module = load_train_module();
+  launch::PlannerOptions planning = {.run = run,
+                                     .device = launch::training_device(run.device, gpu_facts()),
+                                     .limit_bytes = limit.bytes};
+  plan::Plan plan = launch::plan_training(store, options.recipe, planning);
+  launch::SaveFolder save_folder(options.save_dir);
+  const train::Module& module = launch::load_train_module();
   // The driver may promise what torch cannot use, or say nothing of what it can.
-  const TrainingDevice device = settled_device(run.device, module.has_gpu(), planning.device);
+  const launch::TrainingDevice device =
+      launch::settled_device(run.device, module.has_gpu(), planning.device);
   if (device != planning.device) {
     planning.device = device;
-    plan = plan_training(store, options.recipe, planning);
+    plan = launch::plan_training(store, options.recipe, planning);
   }
   if (options.force) save_folder.clear();
   say_opening(store, limit, options);
@@ -98,7 +101,7 @@ void train(const CLI::App& command, TrainOptions& options) {
   memory::Ledger ledger(limit.bytes - plan::headroom_bytes(limit.bytes));
   const int signal_number = module.train({.store = store,
                                           .recipe = options.recipe,
-                                          .run = as_planned(run, plan),
+                                          .run = launch::as_planned(run, plan),
                                           .save_dir = options.save_dir,
                                           .resume = resuming,
                                           .save_every = options.save_every,

@@ -1,0 +1,207 @@
+#include "launch/planning.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "batch/first_layer.h"
+#include "launch/train_module.h"
+#include "memory/automatic_limit.h"
+#include "memory/usage.h"
+#include "plan/describe.h"
+#include "plan/machine_cache.h"
+
+namespace plimsoll::launch {
+namespace {
+
+// The most that planning itself may hold, whatever the limit: a limit that is too small should be
+// answered, not met.
+constexpr uint64_t kPlanningBytes = 256 * kMiB;
+// What the draws of a fan-out may take of the disk's time, within reason.
+constexpr double kDrawSeconds = 0.4;
+constexpr double kLeastReads = 1'000;
+constexpr double kMostReads = 40'000;
+constexpr uint64_t kRemedyPart = 8;  // of that, for a fan-out that might be a remedy
+// What measuring the machine may hold: enough to be out of a CPU's caches, and a part of the limit.
+constexpr uint64_t kMostMeasuringBytes = 896 * kMiB;
+constexpr uint64_t kLeastMeasuringBytes = 16 * kMiB;
+constexpr uint64_t kLimitPart = 4;
+// A training's own, with what it takes before and after libtorch is loaded.
+constexpr uint64_t kProgramBytes = 12 * kMiB;
+constexpr uint64_t kLoadedMarginBytes = 8 * kMiB;
+constexpr uint64_t kHeapBytes = 16 * kMiB;
+constexpr uint64_t kRuntimeStepBytes = 32 * kMiB;
+constexpr uint64_t kStepsBytes = 256 * kMiB;  // beside the runtime, to measure steps in
+
+uint64_t usual_runtime_bytes(bool gpu) {
+  return gpu ? train::kGpuRuntimeBytes : train::kRuntimeBytes;
+}
+
+// Every libtorch is of another size: more than is usual where this one was seen to take more.
+uint64_t runtime_bytes(bool gpu, uint64_t library_bytes) {
+  const uint64_t usual = usual_runtime_bytes(gpu);
+  const uint64_t loaded = kProgramBytes + library_bytes;
+  if (loaded + kLoadedMarginBytes <= usual) return usual;
+  // In coarse steps: the next process will not take the same to the byte.
+  return (loaded + kHeapBytes + kRuntimeStepBytes - 1) / kRuntimeStepBytes * kRuntimeStepBytes;
+}
+
+// As kept from an earlier run, or measured. Steps can only be measured where the training library
+// is, and has room.
+plan::Machine measured_machine(const Planned& planned, const PlannerOptions& options) {
+  const uint64_t room = std::min(options.limit_bytes, memory::automatic_limit().bytes);
+  plan::Wanted wanted = {.file = planned.store.features_file(),
+                         .threads = options.run.threads,
+                         .device = options.device.name,
+                         .again = options.calibrate};
+  if (planned.scale > 1) {
+    // There is no large file to read yet. What is known of the disk here will do.
+    const auto known = plan::load_machine(plan::machine_cache_file(),
+                                          plan::machine_key(".", wanted.threads, wanted.device));
+    if (known && known->known() && !options.calibrate) return *known;
+    wanted.file.clear();
+  }
+  const bool gpu = options.device.gpu;
+  if (has_train_library() && room >= usual_runtime_bytes(gpu) + kStepsBytes) {
+    wanted.measure_steps = [gpu](unsigned computing, memory::Ledger& ledger) {
+      const uint64_t before = memory::process_usage().resident_bytes;
+      const train::Module& module = load_train_module();
+      return gpu && !module.has_gpu() ? plan::StepRates()
+                                      : module.measure_steps(gpu, computing, before, ledger);
+    };
+  }
+  memory::Ledger ledger(std::clamp(room / kLimitPart, kLeastMeasuringBytes, kMostMeasuringBytes));
+  return plan::known_machine(wanted, ledger);
+}
+
+}  // namespace
+
+memory::Limit training_limit(const std::optional<uint64_t>& memory_bytes) {
+  if (!memory_bytes) return memory::automatic_limit();
+  return memory::choose_limit(memory_bytes, memory::detect_limit());
+}
+
+void check_trainable(const graph::Store& store, const recipe::Recipe& recipe) {
+  const graph::Meta& meta = store.meta();
+  const std::string folder = store.folder().string();
+  if (meta.classes == 0) {
+    fail(ErrorKind::input, "{} has no labels, so there is nothing to learn; import it with labels",
+         folder);
+  }
+  if (meta.classes == 1) {
+    fail(ErrorKind::input, "{} has a single class, so there is nothing to learn", folder);
+  }
+  if (meta.feature_columns == 0) {
+    fail(ErrorKind::input, "{} has no features; import it with at least one column", folder);
+  }
+  if (meta.split_sizes[0] == 0) {
+    fail(ErrorKind::input, "{} has no training nodes; import it with a train split", folder);
+  }
+  batch::check_first_layer(store, recipe);
+  if (recipe.patience > 0 && meta.split_sizes[1] == 0) {
+    fail(ErrorKind::input, "--patience {} needs validation nodes, and {} has none", recipe.patience,
+         folder);
+  }
+}
+
+Planner::Planner(Planned planned, const PlannerOptions& options)
+    : planned_(std::move(planned)),
+      options_(options),
+      ledger_(kPlanningBytes),
+      machine_(measured_machine(planned_, options)),
+      shape_(planned_.shape ? *planned_.shape : plan::read_shape(planned_.store, ledger_)) {}
+
+uint64_t Planner::affordable_reads() const {
+  if (planned_.scale > 1)
+    return static_cast<uint64_t>(kMostReads);  // of a small file that was just written
+  return static_cast<uint64_t>(
+      std::clamp(kDrawSeconds * machine_.reads_per_second, kLeastReads, kMostReads));
+}
+
+plan::Draws Planner::draw(const recipe::Recipe& recipe, uint64_t reads) {
+  plan::Draws draws = plan::draw(planned_.store, recipe, reads, ledger_);
+  draws.scale = planned_.scale;
+  return draws;
+}
+
+const plan::Draws& Planner::draws(const recipe::Recipe& recipe) {
+  auto found = draws_.find(recipe.fanout);
+  if (found == draws_.end()) {
+    found = draws_.emplace(recipe.fanout, draw(recipe, affordable_reads())).first;
+  }
+  return found->second;
+}
+
+plan::Question Planner::question(const recipe::Recipe& recipe, uint64_t limit_bytes) {
+  const bool gpu = options_.device.gpu;
+  return {.store = shape_,
+          .recipe = recipe,
+          .probe = plan::expect_batch(draws(recipe), shape_, recipe.batch_size),
+          .limit_bytes = limit_bytes,
+          .runtime_bytes = runtime_bytes(gpu, machine_.step.library_bytes),
+          .threads = options_.run.threads,
+          .workers = options_.run.workers,
+          .window = options_.run.look_ahead,
+          .gpu = gpu,
+          .machine = machine_};
+}
+
+std::vector<plan::Remedy> Planner::remedies(const plan::Question& question) {
+  std::vector<plan::FanoutDraws> smaller;
+  if (question.recipe.model != recipe::ModelKind::mlp) {
+    for (auto fanout : plan::smaller_fanouts(question.recipe.fanout)) {
+      if (planned_.store.meta().first_layer != graph::FirstLayer::none) {
+        fanout.back() = recipe::kAllNeighbors;
+      }
+      recipe::Recipe recipe = question.recipe;
+      recipe.fanout = fanout;
+      smaller.push_back({fanout, draw(recipe, affordable_reads() / kRemedyPart)});
+    }
+  }
+  return plan::find_remedies(question, draws(question.recipe), smaller);
+}
+
+std::string explain_shortage(const plan::Plan& plan, const plan::Question& question,
+                             const std::vector<plan::Remedy>& remedies) {
+  std::string lower = plan::describe(remedies);
+  if (!lower.empty()) lower = ", or lower one of these:\n" + lower.substr(0, lower.size() - 1);
+  return plan::describe_shortage(plan, question) + "; raise --memory" + lower;
+}
+
+plan::Plan plan_training(const graph::Store& store, const recipe::Recipe& recipe,
+                         const PlannerOptions& options) {
+  Planner planner({store}, options);
+  const plan::Question question = planner.question(recipe, options.limit_bytes);
+  plan::Plan plan = plan::make_plan(question);
+  if (!plan.fits) {
+    fail(ErrorKind::memory, "{}", explain_shortage(plan, question, planner.remedies(question)));
+  }
+  return plan;
+}
+
+plan::Plan plan_prediction(const graph::Store& store, const recipe::Recipe& recipe,
+                           const PlannerOptions& options, uint64_t output_bytes) {
+  const uint64_t limit = options.limit_bytes;
+  const uint64_t left = limit - std::min(limit, output_bytes);
+  plan::Plan plan = plan::make_plan(Planner({store}, options).question(recipe, left));
+  if (!plan.fits) {
+    fail(ErrorKind::memory,
+         "the limit is {}, and this prediction needs {} at least: {} to put its output in order, "
+         "the rest for the model and its batches; raise --memory",
+         format_bytes(limit), format_bytes_up(output_bytes + plan.minimum_bytes),
+         format_bytes(output_bytes));
+  }
+  return plan;
+}
+
+train::RunOptions as_planned(train::RunOptions run, const plan::Plan& plan) {
+  run.device = plan.gpu ? train::DeviceKind::cuda : train::DeviceKind::cpu;
+  return run;
+}
+
+}  // namespace plimsoll::launch

@@ -1,0 +1,73 @@
+#include "launch/save_folder.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <cerrno>
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+
+namespace plimsoll::launch {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kLast = "last.pth";
+constexpr const char* kBest = "best.pth";
+
+// last.pth, best.pth, epoch_010.pth and results.json; other files are not ours.
+bool is_of_a_run(const std::string& name) {
+  const bool of_an_epoch = name.starts_with("epoch_") && name.ends_with(".pth");
+  return name == kLast || name == kBest || name == "results.json" || of_an_epoch;
+}
+
+}  // namespace
+
+void check_new_run(const fs::path& folder, bool force) {
+  if (fs::exists(folder) && !fs::is_directory(folder)) {
+    fail(ErrorKind::usage, "--save-dir {} is a file; give a folder", folder.string());
+  }
+  if (force) return;
+  if (fs::exists(folder / kLast)) {
+    fail(ErrorKind::exists,
+         "{} holds a run already; go on with it by --resume {}, start anew there by --force, or "
+         "choose another --save-dir",
+         folder.string(), folder.string());
+  }
+  if (fs::exists(folder / kBest)) {
+    fail(ErrorKind::exists, "{} exists; replace it by --force, or choose another --save-dir",
+         (folder / kBest).string());
+  }
+}
+
+void check_resumable(const fs::path& folder) {
+  if (fs::exists(folder) && !fs::is_directory(folder)) {
+    fail(ErrorKind::usage, "--resume {} is a file; give the folder that holds last.pth",
+         folder.string());
+  }
+  if (fs::exists(folder / kLast)) return;
+  fail(ErrorKind::io,
+       "--resume {}: there is no last.pth to go on from; start a run with --save-dir {}",
+       folder.string(), folder.string());
+}
+
+SaveFolder::SaveFolder(fs::path path) : path_(std::move(path)) {
+  fs::create_directories(path_);
+  lock_ = Fd(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!lock_) fail_errno("use the folder", path_.string(), errno);
+  if (::access(path_.c_str(), W_OK) != 0) fail_errno("write to", path_.string(), errno);
+  if (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    fail(ErrorKind::exists,
+         "another run is writing to {}; wait for it or choose another --save-dir", path_.string());
+  }
+}
+
+void SaveFolder::clear() {
+  for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {
+    if (is_of_a_run(entry.path().filename().string())) fs::remove(entry.path());
+  }
+}
+
+}  // namespace plimsoll::launch

@@ -1,0 +1,169 @@
+#include "launch/shape_estimate.h"
+
+#include <fmt/format.h>
+#include <stdlib.h>  // NOLINT(modernize-deprecated-headers): mkdtemp is POSIX
+
+#include <algorithm>
+#include <cmath>
+#include <system_error>
+#include <vector>
+
+#include "base/error.h"
+#include "base/nearest.h"
+#include "base/progress.h"
+#include "base/units.h"
+#include "graph/meta.h"
+#include "ingest/build.h"
+
+namespace plimsoll::launch {
+namespace {
+
+namespace fs = std::filesystem;
+using ingest::SynthOptions;
+
+// Large enough that a batch's part of it is not everything, small enough for a second.
+constexpr double kSmallNodes = 150'000;
+constexpr uint64_t kMostNodes = 0xffffffff;
+constexpr uint64_t kBuildingBytes = 192 * kMiB;
+
+std::vector<std::string> preset_names() {
+  std::vector<std::string> names;
+  for (const ingest::SynthPreset& preset : ingest::synth_presets()) {
+    names.emplace_back(preset.name);
+  }
+  return names;
+}
+
+fs::path make_folder() {
+  std::string name = (fs::temp_directory_path() / "plimsoll-plan-XXXXXX").string();
+  if (::mkdtemp(name.data()) == nullptr) {
+    fail(ErrorKind::io,
+         "cannot make a folder in {} for a small graph; set TMPDIR to one that can "
+         "be written to",
+         fs::temp_directory_path().string());
+  }
+  return name;
+}
+
+// As synth cuts them: 60 : 20 : 20.
+SynthOptions own_shape(const ShapeOptions& options) {
+  const auto given = [](const std::optional<uint64_t>& value, const char* option) {
+    if (!value) {
+      fail(ErrorKind::usage, "{} is missing; a shape is --nodes, --edges, --columns, --classes",
+           option);
+    }
+    return *value;
+  };
+  const uint64_t nodes = given(options.nodes, "--nodes");
+  given(options.edges, "--edges");
+  given(options.columns, "--columns");
+  given(options.classes, "--classes");
+  return {.nodes = nodes,
+          .train = nodes - nodes / 5 * 2,
+          .valid = nodes / 5,
+          .test = nodes / 5,
+          .homophily = 0.3,
+          .signal = 2.5};
+}
+
+}  // namespace
+
+bool is_preset(const std::string& name) {
+  const auto names = preset_names();
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+std::optional<std::string> nearest_preset(const std::string& name) {
+  return nearest(name, preset_names());
+}
+
+uint64_t parse_count(const std::string& text) {
+  double number = 0;
+  size_t used = 0;
+  try {
+    number = std::stod(text, &used);
+  } catch (const std::exception&) {
+    used = 0;
+  }
+  const std::string unit = text.substr(used);
+  const double times = unit.empty()                 ? 1
+                       : unit == "K"                ? 1e3
+                       : unit == "M"                ? 1e6
+                       : unit == "G" || unit == "B" ? 1e9
+                                                    : 0;
+  const double count = std::round(number * times);
+  if (used == 0 || times == 0 || !(count >= 0 && count < 1e15) ||
+      text.find_first_not_of("0123456789.KMGB") != std::string::npos) {
+    fail(ErrorKind::usage, "'{}' is not a count; write 2500000, 2.5M or 1.6G", text);
+  }
+  return static_cast<uint64_t>(count);
+}
+
+SynthOptions shape_of(const std::string& preset, const ShapeOptions& options) {
+  SynthOptions shape;
+  for (const ingest::SynthPreset& one : ingest::synth_presets()) {
+    if (one.name == preset) shape = one.options;
+  }
+  if (preset.empty()) {
+    shape = own_shape(options);
+  } else if (options.nodes) {
+    const uint64_t edges = shape.edges;
+    shape = scaled(shape, static_cast<double>(*options.nodes) / static_cast<double>(shape.nodes));
+    shape.edges = edges;
+  }
+  shape.nodes = options.nodes.value_or(shape.nodes);
+  shape.edges = options.edges.value_or(shape.edges);
+  shape.classes = static_cast<uint32_t>(
+      std::min<uint64_t>(options.classes.value_or(shape.classes), kMostNodes));
+  shape.feature_columns = static_cast<uint32_t>(
+      std::min<uint64_t>(options.columns.value_or(shape.feature_columns), kMostNodes));
+  if (options.train_nodes) {
+    shape.train = *options.train_nodes;
+    const uint64_t rest = shape.nodes - std::min(shape.nodes, shape.train);
+    shape.valid = std::min(shape.valid, rest / 2);
+    shape.test = std::min(shape.test, rest / 2);
+  }
+  check(shape);
+  return shape;
+}
+
+ShapeEstimate::ShapeEstimate(const SynthOptions& shape, bool directed, unsigned threads)
+    : scale_(std::max(1.0, static_cast<double>(shape.nodes) / kSmallNodes)) {
+  const graph::Direction direction =
+      directed ? graph::Direction::directed : graph::Direction::undirected;
+  build_ = ingest::build_shape({.nodes = shape.nodes,
+                                .edges = shape.edges,
+                                .feature_columns = shape.feature_columns,
+                                .has_labels = true,
+                                .classes = shape.classes},
+                               direction, graph::FeatureType::f16, /*rows_on_demand=*/false);
+  SynthOptions small = scaled(shape, 1 / scale_);
+  small.feature_columns = 1;  // nobody looks at them
+  memory::Ledger ledger(kBuildingBytes);
+  folder_ = make_folder();
+  ingest::SynthSource source(small);
+  Progress silent(ProgressStyle::silent);
+  ingest::build(source, {.out = folder_ / "small.plim", .direction = direction, .threads = threads},
+                ledger, silent);
+  store_ = graph::open(folder_ / "small.plim");
+  large_ = plan::read_shape(*store_, ledger);
+  const auto more = [&](uint64_t count) {
+    return static_cast<uint64_t>(std::llround(static_cast<double>(count) * scale_));
+  };
+  large_.nodes = shape.nodes;
+  large_.edges = more(large_.edges);
+  for (plan::Mark& mark : large_.marks) mark = {more(mark.node), more(mark.edges)};
+  large_.marks.back() = {large_.nodes, large_.edges};
+  large_.row_bytes = build_.row_bytes;
+  large_.columns = shape.feature_columns;
+  large_.classes = shape.classes;
+  large_.train_nodes = shape.train;
+  large_.evaluated_nodes = shape.valid + shape.test;
+}
+
+ShapeEstimate::~ShapeEstimate() {
+  std::error_code ignored;
+  fs::remove_all(folder_, ignored);
+}
+
+}  // namespace plimsoll::launch

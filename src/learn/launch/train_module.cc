@@ -1,0 +1,91 @@
+#include "launch/train_module.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace plimsoll::launch {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kLibrary = "libplimsoll_train.so";
+constexpr const char* kRemedy = "install the libtorch that it was built with, or build again";
+#ifdef PLIMSOLL_WITH_LIBTORCH
+constexpr bool kBuiltWithLibtorch = true;
+#else
+constexpr bool kBuiltWithLibtorch = false;
+#endif
+
+// What the loader says, without the path that it begins with where the library itself is at fault.
+std::string last_error(const fs::path& library) {
+  const char* text = ::dlerror();
+  std::string reason = text == nullptr ? "no reason given" : text;
+  const std::string opening = library.string() + ": ";
+  if (reason.starts_with(opening)) reason.erase(0, opening.size());
+  return reason;
+}
+
+// Empty where there is none.
+fs::path look_for_library(const std::vector<fs::path>& places) {
+  const auto found = std::find_if(places.begin(), places.end(), [](const fs::path& place) {
+    std::error_code unreadable;
+    return fs::exists(place, unreadable);
+  });
+  return found == places.end() ? fs::path() : *found;
+}
+
+fs::path this_program() { return fs::read_symlink("/proc/self/exe"); }
+
+fs::path find_library() {
+  fs::path found = look_for_library(train_library_places(this_program()));
+  if (found.empty()) {
+    fail(ErrorKind::io, "{}", without_train_library(this_program(), kBuiltWithLibtorch));
+  }
+  return found;
+}
+
+}  // namespace
+
+std::vector<fs::path> train_library_places(const fs::path& program) {
+  const fs::path folder = program.parent_path();
+  return {folder / kLibrary, folder.parent_path() / "lib" / "plimsoll" / kLibrary};
+}
+
+std::string without_train_library(const fs::path& program, bool built_with_libtorch) {
+  if (!built_with_libtorch) {
+    return fmt::format(
+        "{} was built without libtorch and cannot train; install libtorch (Debian: libtorch-dev) "
+        "and build again",
+        program.string());
+  }
+  const auto places = train_library_places(program);
+  return fmt::format(
+      "the training library is missing: there is neither {} nor {}; copy {} from the folder where "
+      "plimsoll was built, or install both with make install",
+      places.front().string(), places.back().string(), kLibrary);
+}
+
+void check_train_library() { find_library(); }
+
+bool has_train_library() { return !look_for_library(train_library_places(this_program())).empty(); }
+
+const train::Module& load_train_module() {
+  const fs::path path = find_library();
+  void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    fail(ErrorKind::io, "the training library {} does not load: {}; {}", path.string(),
+         last_error(path), kRemedy);
+  }
+  // POSIX has dlsym return functions as void*.
+  const auto entry = reinterpret_cast<train::EntryPoint>(::dlsym(library, train::kEntryPoint));
+  if (entry == nullptr) {
+    fail(ErrorKind::io, "{} is not the training library of this program: {}; {}", path.string(),
+         last_error(path), kRemedy);
+  }
+  return *entry();
+}
+
+}  // namespace plimsoll::launch

@@ -1,0 +1,45 @@
+#include "energy/energy_use.h"
+
+#include <fmt/format.h>
+
+#include "base/units.h"
+#include "gate/options.h"
+#include "memory/host.h"
+#include "meter/gpus.h"
+
+namespace plimsoll::energy {
+namespace {
+
+energy::GpuChoice choose(const std::string& gpus) {
+  if (gpus == "none") return {.uuids = {}, .none_because = "--gpu none"};
+  const meter::GpuAccess access = meter::open_gpus();
+  if (!access.gpus) return {.uuids = {}, .none_because = access.missing_because};
+  if (gpus.empty()) return {.uuids = {}, .none_because = "no GPU is visible"};
+  energy::GpuChoice choice;
+  for (const auto& gpu : gate::choose_gpus(gpus, access.gpus->read_counters(),
+                                           memory::Host::real().variable("CUDA_VISIBLE_DEVICES"))) {
+    choice.uuids.push_back(gpu.uuid);
+  }
+  return choice;
+}
+
+}  // namespace
+
+std::unique_ptr<energy::Recorder> open_recorder(const EnergyUse& use) {
+  auto recorder = std::make_unique<energy::Recorder>(energy::open_sources(choose(use.gpus)));
+  use.say(energy::describe(recorder->sources()));
+  const std::filesystem::path file = use.folder / "idle_baseline.json";
+  if (use.idle_baseline_seconds > 0 && !energy::any(recorder->sources())) {
+    use.say("--idle-baseline: there is nothing to measure with; there will be no net figures");
+  } else if (use.idle_baseline_seconds > 0) {
+    use.say(fmt::format("measuring what the machine takes when idle, for {}",
+                        format_seconds(use.idle_baseline_seconds)));
+    energy::save(recorder->measure_baseline(use.idle_baseline_seconds), file);
+  } else if (const auto known = energy::load_baseline(file)) {
+    recorder->set_baseline(*known);
+  }
+  if (recorder->baseline()) use.say(energy::describe(*recorder->baseline()));
+  return recorder;
+}
+
+}  // namespace plimsoll::energy

@@ -1,0 +1,122 @@
+#include "experiment/run_folder.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <ctime>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <tuple>
+
+#include "base/error.h"
+#include "experiment/catalog.h"
+#include "experiment/outputs.h"
+
+namespace plimsoll::experiment {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kTimedName = std::string_view("run_20261115_081500").size();
+
+fs::path make_run_folder(const fs::path& results) {
+  std::error_code error;
+  const bool made = fs::create_directories(results, error);
+  if (error) fail_errno("make", results.string(), error.value());
+  if (made) experiment::give_to_caller(results);
+  const time_t now = std::time(nullptr);
+  tm parts{};
+  localtime_r(&now, &parts);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "run_%Y%m%d_%H%M%S", &parts);
+  for (unsigned copy = 1;; ++copy) {
+    fs::path folder =
+        fs::absolute(results) / (copy == 1 ? text.data() : fmt::format("{}_{}", text.data(), copy));
+    if (fs::create_directory(folder, error)) return folder;
+    if (error) fail_errno("make", folder.string(), error.value());
+  }
+}
+
+fs::path newest_run() {
+  const fs::path results = "results";
+  // By name, which is the time; of one second, "..._10" is after "..._2".
+  const auto order = [](const fs::path& run) {
+    const std::string name = run.filename().string();
+    return std::tuple(name.substr(0, kTimedName), name.size(), name);
+  };
+  std::optional<fs::path> newest;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(results, none)) {
+    const fs::path& run = entry.path();
+    if (!run.filename().string().starts_with("run_") || !fs::exists(run / "journal.sqlite")) {
+      continue;
+    }
+    if (!newest || order(*newest) < order(run)) newest = run;
+  }
+  if (!newest) {
+    fail(ErrorKind::usage, "there is no run under {}; name its folder",
+         fs::absolute(results).string());
+  }
+  return *newest;
+}
+
+fs::path lock_file(const fs::path& run) { return run / "driver.lock"; }
+
+fs::path gpu_lock_file(const std::string& uuid) {
+  const fs::path usual = "/run/lock";  // everybody may write there, on most systems
+  const bool works = access(usual.c_str(), W_OK | X_OK) == 0;
+  return (works ? usual : fs::path("/tmp")) / fmt::format("plimsoll-{}.lock", uuid);
+}
+
+std::string resume_command(const fs::path& run) {
+  return "plimsoll run --resume " + experiment::shell_word(run.string());
+}
+
+std::string describe_pause(const std::string& cause) {
+  return "paused: five failures in a row with one cause: " + cause;
+}
+
+KnownRun read_run(const fs::path& folder) {
+  const auto journal = experiment::Journal::open_to_read(folder);
+  KnownRun run{.folder = fs::absolute(folder),
+               .settings = journal.settings(),
+               .queue = {},
+               .entries = journal.entries(),
+               .attempts = journal.attempts(),
+               .paused = journal.paused(),
+               .driven = experiment::RunLock::is_taken(lock_file(folder))};
+  for (const auto& entry : run.entries) run.queue.push_back(experiment::experiment_of(entry.plan));
+  return run;
+}
+
+void look_after_files(const KnownRun& run, const experiment::Catalog& catalog) {
+  const auto wrong_files = [&](const KnownRun& known, experiment::Mend mend) {
+    return experiment::wrong_outputs({.folder = known.folder,
+                                      .catalog = catalog,
+                                      .queue = known.queue,
+                                      .entries = known.entries,
+                                      .attempts = known.attempts},
+                                     mend);
+  };
+  if (run.driven) return;
+  auto wrong = wrong_files(run, experiment::Mend::no);
+  if (wrong.empty()) return;
+  struct stat about = {};
+  const bool ours = stat(run.folder.c_str(), &about) == 0 && about.st_uid == geteuid() &&
+                    access(run.folder.c_str(), W_OK) == 0;
+  if (ours) {
+    const auto lock = experiment::RunLock::take(lock_file(run.folder), false);
+    if (!lock) return;  // somebody has begun to drive it
+    wrong = wrong_files(read_run(run.folder), experiment::Mend::yes);
+  }
+  for (const fs::path& file : wrong) {
+    fmt::print(stderr, "{} was missing or damaged; {}\n", file.string(),
+               ours ? "made again from the journal"
+                    : "its owner's " + resume_command(run.folder) + " makes it again");
+  }
+}
+
+}  // namespace plimsoll::experiment

@@ -1,0 +1,44 @@
+#include "launch/training_device.h"
+
+#include <gtest/gtest.h>
+
+#include "temp_folder.h"
+
+namespace plimsoll::launch {
+namespace {
+
+using train::DeviceKind;
+
+const GpuFacts kUsable = {.built_with_cuda = true, .usable = "NVIDIA H200"};
+const TrainingDevice kCpu;
+const TrainingDevice kGpu = {true, "NVIDIA H200"};
+
+TEST(TrainingDevice, IsAGpuOnlyWhereTheBuildAndTheDriverHaveOne) {
+  EXPECT_EQ(training_device(DeviceKind::automatic, kUsable), kGpu);
+  EXPECT_EQ(training_device(DeviceKind::cuda, kUsable), kGpu);
+  EXPECT_EQ(training_device(DeviceKind::cpu, kUsable), kCpu);
+  EXPECT_EQ(training_device(DeviceKind::automatic, {false, "NVIDIA H200"}), kCpu);
+  EXPECT_EQ(training_device(DeviceKind::automatic, {true, ""}), kCpu);
+  EXPECT_EQ(training_device(DeviceKind::cpu, {false, ""}), kCpu);
+}
+
+TEST(TrainingDevice, IsRefusedWhereCudaIsAskedForInVain) {
+  expect_error(ErrorKind::usage, {"--device cuda", "built with a libtorch that has no CUDA"}, [] {
+    training_device(DeviceKind::cuda, {false, "NVIDIA H200"});
+  });
+  expect_error(ErrorKind::usage, {"--device cuda", "CUDA_VISIBLE_DEVICES"}, [] {
+    training_device(DeviceKind::cuda, {true, ""});
+  });
+  expect_error(ErrorKind::usage, {"--device cuda", "torch finds no GPU", "NVIDIA H200"},
+               [] { settled_device(DeviceKind::cuda, false, kGpu); });
+}
+
+TEST(TrainingDevice, IsWhatTorchSaysOnceItCanBeAsked) {
+  EXPECT_EQ(settled_device(DeviceKind::automatic, true, kGpu), kGpu);
+  EXPECT_EQ(settled_device(DeviceKind::automatic, false, kGpu), kCpu);
+  EXPECT_TRUE(settled_device(DeviceKind::automatic, true, kCpu).gpu);
+  EXPECT_EQ(settled_device(DeviceKind::cpu, true, kCpu), kCpu);
+}
+
+}  // namespace
+}  // namespace plimsoll::launch

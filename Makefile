@@ -22,7 +22,7 @@ build:
 
 # Many tests wait more than they compute.
 test: build
-	ctest --test-dir build/release --no-tests=error --output-on-failure -j $$(($(JOBS) + 1))
+	ctest --test-dir build/release --no-tests=error --output-on-failure -j $$((2 * $(JOBS)))
 
 # Installs what is missing; asks nothing.
 setup:

@@ -33,7 +33,6 @@ constexpr uint64_t kLeastMeasuringBytes = 16 * kMiB;
 constexpr uint64_t kLimitPart = 4;
 // A training's own, with what it takes before and after libtorch is loaded.
 constexpr uint64_t kProgramBytes = 12 * kMiB;
-constexpr uint64_t kLoadedMarginBytes = 8 * kMiB;
 constexpr uint64_t kHeapBytes = 16 * kMiB;
 constexpr uint64_t kRuntimeStepBytes = 32 * kMiB;
 constexpr uint64_t kStepsBytes = 256 * kMiB;  // beside the runtime, to measure steps in
@@ -46,7 +45,7 @@ uint64_t usual_runtime_bytes(bool gpu) {
 uint64_t runtime_bytes(bool gpu, uint64_t library_bytes) {
   const uint64_t usual = usual_runtime_bytes(gpu);
   const uint64_t loaded = kProgramBytes + library_bytes;
-  if (loaded + kLoadedMarginBytes <= usual) return usual;
+  if (loaded <= usual) return usual;
   // In coarse steps: the next process will not take the same to the byte.
   return (loaded + kHeapBytes + kRuntimeStepBytes - 1) / kRuntimeStepBytes * kRuntimeStepBytes;
 }

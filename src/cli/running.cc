@@ -10,6 +10,7 @@
 #include "cli/arguments.h"
 #include "formats/open_store.h"
 #include "memory/limit.h"
+#include "plan/describe.h"
 
 namespace plimsoll::cli {
 namespace {

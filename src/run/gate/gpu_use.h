@@ -20,13 +20,13 @@ class GpuUse {
       : options_(std::move(options)), allowed_(std::move(allowed)) {}
 
   // Waits until the GPUs have the room, and lets go of the driver, so that no process started
-  // afterwards inherits its files. Returns who was in the way where they have it not in time.
+  // afterwards inherits its files. Returns who was in the way if the room does not come in time.
   std::optional<std::string> enter();
 
   // What the command's environment says about its GPUs.
   std::vector<std::string> environment() const;
 
-  // Whether one of them computes right now; false where that is unknown.
+  // Whether one of them computes right now; false if that is unknown.
   bool busy();
 
   // Waits until their memory is back, and says so where it is not.

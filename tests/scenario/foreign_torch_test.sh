@@ -28,7 +28,7 @@ grep -q "$WORK/foreign/include" build/build.ninja || fail "the headers are not i
 # One file of each kind: json and fmt, zip, and torch.
 for object in train/CMakeFiles/plimsoll_train.dir/results.cc.o train/CMakeFiles/plimsoll_train.dir/torch_file_read.cc.o \
   nn/CMakeFiles/plimsoll_nn.dir/adam.cc.o; do
-  run ninja -C build "src/$object"
+  run ninja -C build "src/learn/$object"
   expect 0
 done
 grep -q -- "-z,defs" build/build.ninja || fail "an undefined symbol of the training library is no error"

@@ -198,7 +198,7 @@ double fixed_seconds(ModelKind kind, int64_t layers, c10::Device device) {
   const auto hops = kind == ModelKind::mlp ? 0 : static_cast<size_t>(layers);
   MadeUpBatches batches(kind, {kColumns, 4, std::vector<uint32_t>(hops, 2)}, device);
   return 1 / rate_of([&] {
-           const at::Tensor loss = learner.step(batches.next().tensors.value());
+           at::Tensor loss = learner.step(batches.next().tensors.value());
            batches.done();
            return loss;
          });
@@ -242,7 +242,7 @@ double flops(int64_t rows, int64_t in, int64_t out, c10::Device device) {
   const nn::BatchTensors batch = {.input = at::rand({rows, in}).to(device)};
   const at::Tensor gradient = at::full({rows, out}, 1e-3).to(device);
   const double steps = rate_of([&] {
-    const at::Tensor logits = model.forward(batch, /*training=*/true).logits;
+    at::Tensor logits = model.forward(batch, /*training=*/true).logits;
     model.backward(gradient);
     return logits;
   });

@@ -60,7 +60,7 @@ class PickleWriter {
   void put(const List& list);
   void put(const Dict& dict);
   void put(const Value& value) {
-    std::visit([this](const auto& held) { put(held); }, value.any());
+    std::visit([this](const auto& held) { this->put(held); }, value.any());
   }
 
   void put_global(std::string_view module, std::string_view name);
@@ -119,7 +119,7 @@ void PickleWriter::put(const Dict& dict) {
   put(Opcode::empty_dict);
   put(Opcode::mark);
   for (const auto& [key, value] : dict) {
-    std::visit([this](const auto& held) { put(held); }, key);
+    std::visit([this](const auto& held) { this->put(held); }, key);
     put(value);
   }
   put(Opcode::set_items);

@@ -31,9 +31,7 @@ constexpr uint64_t kRemedyPart = 8;  // of that, for a fan-out that might be a r
 constexpr uint64_t kMostMeasuringBytes = 896 * kMiB;
 constexpr uint64_t kLeastMeasuringBytes = 16 * kMiB;
 constexpr uint64_t kLimitPart = 4;
-// A training's own, with what it takes before and after libtorch is loaded.
-constexpr uint64_t kProgramBytes = 12 * kMiB;
-constexpr uint64_t kHeapBytes = 16 * kMiB;
+constexpr uint64_t kProgramBytes = 12 * kMiB;  // resident before libtorch is loaded
 constexpr uint64_t kRuntimeStepBytes = 32 * kMiB;
 constexpr uint64_t kStepsBytes = 256 * kMiB;  // beside the runtime, to measure steps in
 
@@ -47,7 +45,8 @@ uint64_t runtime_bytes(bool gpu, uint64_t library_bytes) {
   const uint64_t loaded = kProgramBytes + library_bytes;
   if (loaded <= usual) return usual;
   // In coarse steps: the next process will not take the same to the byte.
-  return (loaded + kHeapBytes + kRuntimeStepBytes - 1) / kRuntimeStepBytes * kRuntimeStepBytes;
+  return (loaded + train::kHeapBytes + kRuntimeStepBytes - 1) / kRuntimeStepBytes *
+         kRuntimeStepBytes;
 }
 
 // As kept from an earlier run, or measured. Steps can only be measured where the training library

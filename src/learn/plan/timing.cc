@@ -13,8 +13,8 @@ namespace {
 using recipe::ModelKind;
 
 constexpr double kReadCpuSeconds = 4e-6;  // of a core, for one read
-constexpr double kThreadsHelp =
-    0.9;  // where nobody measured: twice the threads, 2^0.9 times as fast
+// Where nobody has measured it, twice the threads compute 2^0.9 times as fast.
+constexpr double kThreadsHelp = 0.9;
 // Two stages that take equally long wait for each other now and then, since batches vary: they
 // take a fifth more together than one alone.
 constexpr double kOverlap = 4;

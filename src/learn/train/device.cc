@@ -2,19 +2,10 @@
 
 #include <ATen/Context.h>
 
-#include <algorithm>
-
 #include "base/error.h"
-#include "base/units.h"
 #include "memory/usage.h"
 
 namespace plimsoll::train {
-namespace {
-
-constexpr uint64_t kHeapBytes = 16 * kMiB;  // that small tensors and threads' stacks will take
-
-}  // namespace
-
 c10::Device choose_device(DeviceKind kind) {
   if (kind == DeviceKind::cpu) return {c10::DeviceType::CPU};
   if (at::hasCUDA()) return {c10::DeviceType::CUDA, 0};

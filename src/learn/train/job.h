@@ -28,6 +28,8 @@ constexpr uint64_t kRuntimeBytes = uint64_t{384} << 20;  // its libraries are la
 constexpr uint64_t kRuntimeBytes = uint64_t{168} << 20;
 #endif
 constexpr uint64_t kGpuRuntimeBytes = uint64_t{1400} << 20;  // with what torch keeps pinned
+// Beside what is resident once libtorch is loaded: small tensors and threads' stacks.
+constexpr uint64_t kHeapBytes = uint64_t{16} << 20;
 
 // How a run goes about its recipe; none of it changes what is learned.
 struct RunOptions {

@@ -6,6 +6,7 @@
 #include "memory/usage.h"
 
 namespace plimsoll::train {
+
 c10::Device choose_device(DeviceKind kind) {
   if (kind == DeviceKind::cpu) return {c10::DeviceType::CPU};
   if (at::hasCUDA()) return {c10::DeviceType::CUDA, 0};

@@ -4,9 +4,12 @@
 # of them.
 set -eu
 here=$(dirname "$0")
-for type in f16 f32; do
-  for model in gcn sage gat mlp; do
-    echo "$type $model sampled"
-    [ $model = mlp ] || echo "$type $model full" # mlp has no neighbours
+# The widest take longest and come first.
+for hidden in 4096 1024 256 64 16; do
+  for type in f16 f32; do
+    for model in gcn sage gat mlp; do
+      echo "$type $model sampled $hidden"
+      [ $model = mlp ] || echo "$type $model full $hidden" # mlp has no neighbours
+    done
   done
 done | xargs -P "${JOBS:-$(nproc)}" -d '\n' -I{} env PLIMSOLL_MATRIX={} "$here/../tests/scenario/train_matrix_test.sh" "$1"

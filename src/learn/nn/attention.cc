@@ -333,12 +333,12 @@ void grade_source(const Pass& pass, int64_t j, float* total) {
 // leave partial sums, which are added in the order of the chunks.
 void grade_sources(const Pass& pass, int64_t sources, float* grad_att) {
   const int64_t width = pass.heads.width();
-  const int64_t rows = std::max(kFewestRowsPerChunk, (sources + kChunks - 1) / kChunks);
-  const int64_t chunks = (sources + rows - 1) / rows;
+  const int64_t chunk = std::max(kFewestRowsPerChunk, (sources + kChunks - 1) / kChunks);
+  const int64_t chunks = (sources + chunk - 1) / chunk;
   std::vector<float> partial(chunks * 2 * width);
-  for_blocks(sources, rows, [&](int64_t begin, int64_t end) {
+  for_blocks(sources, chunk, [&](int64_t begin, int64_t end) {
     std::vector<float> total(pass.heads.count);
-    float* const grad_src = partial.data() + begin / rows * 2 * width;
+    float* const grad_src = partial.data() + begin / chunk * 2 * width;
     float* const grad_dst = grad_src + width;
     for (int64_t j = begin; j < end; ++j) {
       grade_source(pass, j, total.data());
@@ -348,8 +348,7 @@ void grade_sources(const Pass& pass, int64_t sources, float* grad_att) {
                    grad_dst);
     }
   });
-  for (int64_t chunk = 0; chunk < chunks; ++chunk)
-    add(2 * width, partial.data() + chunk * 2 * width, grad_att);
+  for (int64_t i = 0; i < chunks; ++i) add(2 * width, partial.data() + i * 2 * width, grad_att);
 }
 
 AttentionGradients attend_backward_fused(const AttentionInputs& in, const at::Tensor& grad_out,

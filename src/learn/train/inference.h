@@ -82,12 +82,8 @@ struct InferenceOptions {
 class Inference {
  public:
   Inference(nn::Model& model, const Place& place, const feature::RowSource& features,
-            Source& sampled, InferenceOptions options)
-      : model_(model),
-        place_(place),
-        features_(features),
-        sampled_(sampled),
-        options_(std::move(options)) {}
+            Source& sampled, const InferenceOptions& options)
+      : model_(model), place_(place), features_(features), sampled_(sampled), options_(options) {}
 
   const nn::ModelShape& shape() const { return model_.shape(); }
 

@@ -208,7 +208,7 @@ double fixed_seconds(ModelKind kind, int64_t layers, c10::Device device) {
 // than the caches, and all that no rate stands for.
 double more_than_rates(ModelKind kind, const StepRates& rates, c10::Device device) {
   constexpr int64_t kColumns = 128;
-  const Look look = {kColumns, 512, {10, 5}};
+  const Look look = {kColumns, 1024, {10, 5}};
   Learner learner({.kind = kind,
                    .inputs = kColumns,
                    .hidden = kColumns,
@@ -332,9 +332,9 @@ StepRates measure_steps(c10::Device device, unsigned threads) {
   const int64_t more = device.is_cpu() ? 1 : kMuch;
   nn::set_computing_threads(1);
   rates.narrow_flops = flops(4096 * more, 128, kNarrow, device);
-  rates.wide_flops = products(more);
+  rates.wide_flops = device.is_cpu() ? products(1) : all_flops;
   rates.activations = activations(4096 * more, kWide, device);
-  rates.sums = added_up(more);
+  rates.sums = device.is_cpu() ? added_up(1) : all_sums;
   rates.losses = losses(1024 * more, 128, device);
   rates.parameters = parameters(1 << 17, device);
   if (device.is_cpu()) {

@@ -175,7 +175,7 @@ struct EnergySpread {
 struct Configuration {
   size_t runs = 0;
   size_t succeeded = 0;
-  std::map<std::string, size_t> causes;  // of those that failed
+  std::map<std::string_view, size_t> causes;  // of those that failed
   Spread seconds;
   std::map<std::string, Spread> metrics;
   EnergySpread energy;
@@ -199,7 +199,7 @@ Configurations configurations_of(const Merged& merged) {
     ++one.runs;
     one.energy.add(result.last, result.success);
     if (!result.success) {
-      ++one.causes[result.last.cause];
+      ++one.causes[diagnosis::name(result.last.cause)];
       continue;
     }
     ++one.succeeded;

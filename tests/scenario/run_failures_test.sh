@@ -47,7 +47,7 @@ expect 11 "0 succeeded, 2 failed" "none of its metrics is in the log: loss"
 parallel='{"mode": "parallel", "foreground": {"repo": "toy", "model": "long", "mode": "default"}, "background": {"repo": "toy", "model": '
 write_settings "$parallel\"brief\"}}"
 run plimsoll run -ec settings.json
-expect 11 "the background load is none: it ended after" "(3 of 3 in a row)"
+expect 11 "the background load is not valid: it ended after" "(3 of 3 in a row)"
 [ "$(column cause)" = background_invalid ] || fail "cause $(column cause)"
 nothing_alive "a parallel experiment"
 

@@ -13,7 +13,7 @@ background_of() {
 # An immediate exit, three times: the experiment is invalid, and not tried again.
 beside brief
 run plimsoll run -ec settings.json
-expect 11 "the background load is none: it ended after" "(3 of 3 in a row)"
+expect 11 "the background load is not valid: it ended after" "(3 of 3 in a row)"
 [ "$(column cause)" = background_invalid ] || fail "cause $(column cause)"
 [ "$(column retries)" = 0 ] || fail "an invalid experiment was tried again"
 nothing_alive "a load that ended at once"
@@ -21,7 +21,7 @@ nothing_alive "a load that ended at once"
 # It runs, and does nothing.
 beside long '"idle_timeout": 0.4'
 run plimsoll run -ec settings.json
-expect 11 "the background load is none: it used 0.0 s of CPU and no GPU in 0." "three times"
+expect 11 "the background load is not valid: it used 0.0 s of CPU and no GPU in 0." "three times"
 [ "$(column cause)" = background_invalid ] || fail "cause $(column cause)"
 ! grep -q "asked to stop" "$(newest)/toy_seconds_001_parallel/experiment.json" || fail "evidence that misleads"
 nothing_alive "an idle load"
@@ -29,7 +29,7 @@ nothing_alive "an idle load"
 # A failing one.
 beside liar
 run plimsoll run -ec settings.json
-expect 11 "the background load is none: it ended with failed"
+expect 11 "the background load is not valid: it ended with failed"
 
 # A load: nothing is said, it is there all the time, deaf to SIGTERM or not, and gone at the end.
 beside busy '"idle_timeout": 0.4'
@@ -52,7 +52,7 @@ if [ -f "$FAKE" ] && [ "$(levels 2>/dev/null | head -n 1)" != pidns ]; then
     run env PLIMSOLL_NVML="$FAKE" FAKE_NVML_STATE="$WORK/nvml" "$PLIMSOLL" run -ec settings.json
     case $share in
       50) expect 0 "1 succeeded" ;;
-      0) expect 11 "the background load is none: it used 0.0 s of CPU and no GPU" ;;
+      0) expect 11 "the background load is not valid: it used 0.0 s of CPU and no GPU" ;;
     esac
   done
   rm -f /run/lock/plimsoll-GPU-parallel-$$.lock /tmp/plimsoll-GPU-parallel-$$.lock

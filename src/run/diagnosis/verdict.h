@@ -9,35 +9,11 @@
 #include <string_view>
 #include <vector>
 
+#include "diagnosis/cause.h"
 #include "meter/gpu.h"
 #include "process/ending.h"
 
 namespace plimsoll::diagnosis {
-
-enum class Cause {
-  success,
-  failed,                // an exit code of its own, for a reason that only its output knows
-  own_memory_limit,      // --memory, or the limit of the batch system's job
-  host_out_of_memory,    // the OOM killer of the host or of a group above
-  memory_refused,        // the kernel or the allocator said no, and it gave up by itself
-  killed,                // a signal that somebody else sent
-  interrupted,           // a signal to plimsoll, handed on: Ctrl-C, a closed terminal
-  gpu_memory_own,        // CUDA out of memory, by its own size
-  gpu_memory_neighbour,  // CUDA out of memory, and it would have fitted but for somebody else
-  gpu_failed,            // another error of CUDA, the driver or NCCL
-  shared_memory_full,    // /dev/shm, which data loaders use
-  broken_pipe,           // SIGPIPE: the reader of its output went away
-  segfault,
-  crashed,  // abort, illegal instruction, and the like
-  timed_out,
-  hung,
-  missing_dependency,  // a module, a library, the command itself
-  disk_full,
-  not_admitted,    // its GPUs did not have the room in time, and it was not started
-  not_supervised,  // it could not be supervised as asked, and was not started
-  not_started,     // the command is there and could not be executed
-};
-std::string_view name(Cause cause);  // "own_memory_limit", as in JSON
 
 // What is known about an end. GPU snapshots are of the GPUs the command had: before it started, and
 // after the last process of its tree had gone, so that all they show belongs to others.

@@ -20,12 +20,12 @@ double seconds_of(std::chrono::steady_clock::time_point time) {
 
 }  // namespace
 
-std::optional<std::string> none_because(const ChildEnd& end, bool gpu_seen) {
+std::optional<std::string> invalid_because(const ChildEnd& end, bool gpu_seen) {
   // A time limit of its own is how some loads are meant to end.
-  if (end.cause != "success" && end.cause != "timed_out") {
-    return fmt::format("it ended with {}: {}", end.cause, end.headline);
+  if (end.cause != Cause::success && end.cause != Cause::timed_out) {
+    return fmt::format("it ended with {}: {}", name(end.cause), end.headline);
   }
-  if (end.seconds < kImmediateSeconds && end.cause == "success") {
+  if (end.seconds < kImmediateSeconds && end.cause == Cause::success) {
     return fmt::format("it ended after {}", format_seconds(end.seconds));
   }
   if (!gpu_seen && end.cpu_seconds < kIdleCpuShare * end.seconds) {
@@ -55,13 +55,13 @@ std::optional<std::string> BackgroundLoad::look() {
 }
 
 std::optional<std::string> BackgroundLoad::after_end() {
-  const auto wrong = experiment::none_because(child_->end(), use_.gpu_seen());
+  const auto wrong = experiment::invalid_because(child_->end(), use_.gpu_seen());
   child_.reset();
   std::optional<std::string> said;
   if (wrong) {
-    said = none_because(*wrong);
+    said = invalid_because(*wrong);
   } else {
-    times_none_ = 0;
+    times_invalid_ = 0;
   }
   if (invalid()) return said;
   if (!options_.most_runs || runs_ < *options_.most_runs) {
@@ -88,19 +88,19 @@ std::optional<std::string> BackgroundLoad::watch() {
   const auto window = use_.add(seconds_of(now), use);
   if (!window) return std::nullopt;
   if (!window->is_load()) {
-    return none_because(fmt::format("it used {} of CPU and no GPU in {}",
-                                    format_seconds(window->cpu_seconds),
-                                    format_seconds(window->seconds)));
+    return invalid_because(fmt::format("it used {} of CPU and no GPU in {}",
+                                       format_seconds(window->cpu_seconds),
+                                       format_seconds(window->seconds)));
   }
-  times_none_ = 0;
+  times_invalid_ = 0;
   return std::nullopt;
 }
 
-std::string BackgroundLoad::none_because(std::string reason) {
-  ++times_none_;
+std::string BackgroundLoad::invalid_because(std::string reason) {
+  ++times_invalid_;
   reason_ = std::move(reason);
-  return fmt::format("the background load is none: {} ({} of {} in a row)", reason_, times_none_,
-                     kMostTimesNone);
+  return fmt::format("the background load is not valid: {} ({} of {} in a row)", reason_,
+                     times_invalid_, kMostTimesInvalid);
 }
 
 }  // namespace plimsoll::experiment

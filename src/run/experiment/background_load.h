@@ -30,17 +30,17 @@ class BackgroundLoad {
   std::optional<std::string> look();
 
   // After three times in a row that it was no load.
-  bool invalid() const { return times_none_ >= kMostTimesNone; }
+  bool invalid() const { return times_invalid_ >= kMostTimesInvalid; }
   const std::string& reason() const { return reason_; }
   size_t runs() const { return runs_; }
 
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr unsigned kMostTimesNone = 3;
+  static constexpr unsigned kMostTimesInvalid = 3;
   void start();
   std::optional<std::string> after_end();
   std::optional<std::string> watch();
-  std::string none_because(std::string reason);
+  std::string invalid_because(std::string reason);
 
   LoadOptions options_;
   std::unique_ptr<SupervisedChild> child_;
@@ -48,11 +48,11 @@ class BackgroundLoad {
   TreeCpu cpu_;
   LoadWatch use_;
   size_t runs_ = 0;
-  unsigned times_none_ = 0;
+  unsigned times_invalid_ = 0;
   std::string reason_;
 };
 
 // Why a run that ended was no load; nothing where it was one. Pure.
-std::optional<std::string> none_because(const ChildEnd& end, bool gpu_seen);
+std::optional<std::string> invalid_because(const ChildEnd& end, bool gpu_seen);
 
 }  // namespace plimsoll::experiment

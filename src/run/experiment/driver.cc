@@ -126,7 +126,6 @@ void Driver::recall() {
     standing.last_number = static_cast<size_t>(known.number);
     if (known.result.empty()) {
       AttemptResult lost = attempt_of(known.plan);
-      lost.cause = kDriverEnded;
       lost.headline = "the driver ended before it";
       lost.counts = false;
       journal_.end_attempt(known.experiment, known.number, to_text(lost));
@@ -182,10 +181,10 @@ Retry Driver::next_move(const Experiment& experiment) const {
   const Standing& standing = standing_.at(experiment.number);
   Retry move{.move = Retry::Move::same, .values = experiment.training.values};
   unsigned counted = 0;
-  std::map<std::string, unsigned> times;
+  std::map<Cause, unsigned> times;
   for (const AttemptResult& attempt : standing.attempts) {
     if (!attempt.counts) continue;
-    if (attempt.cause == "success") return {};
+    if (attempt.cause == Cause::success) return {};
     move = decide({.cause = attempt.cause,
                    .number = ++counted,
                    .times_with_that_cause = ++times[attempt.cause]},
@@ -226,7 +225,7 @@ AttemptResult Driver::attempt(const Experiment& experiment, const Values& values
   }
   judge(experiment, end, folder, result);
   standing_[experiment.number].attempts.push_back(result);  // for the policy alone
-  if (result.counts && result.cause != "success") result.after = next_move(experiment).reason;
+  if (result.counts && result.cause != Cause::success) result.after = next_move(experiment).reason;
   standing_[experiment.number].attempts.pop_back();
   journal_.end_attempt(key, attempt_key, to_text(result));
   return result;
@@ -310,14 +309,15 @@ void Driver::judge(const Experiment& experiment, const ChildEnd& end, const fs::
   result.metrics = log.metrics();
   result.missing_metrics = judged.missing_metrics;
   if (!background_failed_.empty()) {
-    result.cause = kBackground;
-    result.headline = "its background load was none, three times in a row: " + background_failed_;
+    result.cause = Cause::background_invalid;
+    result.headline =
+        "its background load was not valid, three times in a row: " + background_failed_;
     result.evidence = "it was ended for that, and did not fail by itself";
     result.next_step =
         fmt::format("see {} for what the load wrote", shell_word((folder / "background").string()));
   }
-  if (stop_now_ && result.cause != "success") {
-    result.cause = "interrupted";
+  if (stop_now_ && result.cause != Cause::success) {
+    result.cause = Cause::interrupted;
     result.counts = false;
   }
 }
@@ -325,12 +325,14 @@ void Driver::judge(const Experiment& experiment, const ChildEnd& end, const fs::
 void Driver::finish(const Experiment& experiment) {
   Standing& standing = standing_[experiment.number];
   ExperimentResult result;
+  unsigned counted = 0;
   for (const AttemptResult& attempt : standing.attempts) {
     if (!attempt.counts) continue;
-    if (!result.last.cause.empty()) ++result.retries;
+    ++counted;
     result.last = attempt;
   }
-  result.success = result.last.cause == "success";
+  result.retries = counted - 1;
+  result.success = result.last.cause == Cause::success;
   if (result.success) {
     result.suspicious =
         suspiciously_short(result.last.seconds, seconds_[experiment.entry]).value_or("");
@@ -379,11 +381,11 @@ void Driver::flag_short_ones() {
 }
 
 void Driver::count_failure(const ExperimentResult& result) {
-  const std::string cause = result.success ? "" : result.last.cause;
+  const Cause cause = result.last.cause;
   same_cause_ = cause == last_cause_ ? same_cause_ + 1 : 1;
   last_cause_ = cause;
-  if (cause.empty() || options_.keep_going || same_cause_ < kPauseAfter) return;
-  end_.paused = fmt::format("{} ({})", cause, result.last.headline);
+  if (result.success || options_.keep_going || same_cause_ < kPauseAfter) return;
+  end_.paused = fmt::format("{} ({})", name(cause), result.last.headline);
 }
 
 // training.log and energy/ of the folder are the last attempt's, where users' scripts look for

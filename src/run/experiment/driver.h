@@ -97,8 +97,8 @@ class Driver {
   Clock::time_point shown_;
   Values running_values_;  // of the attempt
   bool stop_now_ = false;
-  std::string background_failed_;  // why the load beside the attempt was none
-  std::string last_cause_;
+  std::string background_failed_;  // why the load beside the attempt was not valid
+  Cause last_cause_ = Cause::success;
   unsigned same_cause_ = 0;
 };
 

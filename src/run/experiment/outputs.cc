@@ -34,7 +34,7 @@ Row background_cells(const Experiment& experiment, const ExperimentResult& resul
 
 std::string error_message(const ExperimentResult& result) {
   if (result.success) return "";
-  return fmt::format("{}: {}", result.last.cause, result.last.headline);
+  return fmt::format("{}: {}", name(result.last.cause), result.last.headline);
 }
 
 Json training_json(const Load& load, const AttemptResult& last, const ExperimentResult& result) {
@@ -80,7 +80,7 @@ Row Summary::row(const Experiment& experiment, const ExperimentResult& result) c
   }
   append(cells, energy_cells(result.last));
   cells.emplace_back(experiment.background ? "parallel" : experiment.mode);
-  cells.push_back(result.last.cause);
+  cells.emplace_back(name(result.last.cause));
   cells.push_back(result.suspicious);
   append(cells, energy_notes(result.last));
   return cells;
@@ -139,14 +139,14 @@ std::string experiment_json(const Experiment& experiment, const ExperimentResult
                           {"hyperparameters", plain_json(experiment.background->values)},
                           {"runs", result.last.background_runs}};
   }
-  json["cause"] = result.last.cause;
+  json["cause"] = name(result.last.cause);
   json["missing_metrics"] = result.last.missing_metrics;
   json["suspicious"] = result.suspicious;
   json["attempts"] = Json::array();
   for (const AttemptResult& attempt : attempts) {
-    const bool seen = attempt.cause != kDriverEnded;
+    const bool seen = attempt.cause != Cause::driver_ended;
     const auto known = [&](const auto& value) { return seen ? Json(value) : Json(nullptr); };
-    json["attempts"].push_back({{"cause", attempt.cause},
+    json["attempts"].push_back({{"cause", name(attempt.cause)},
                                 {"headline", attempt.headline},
                                 {"evidence", attempt.evidence},
                                 {"next_step", attempt.next_step},

@@ -60,7 +60,7 @@ Load load_from(const Json& json) {
 Json attempt_json(const AttemptResult& result) {
   Json metrics = Json::object();  // as texts: JSON has no nan
   for (const auto& [name, value] : result.metrics) metrics[name] = text_of(value);
-  Json json = {{"cause", result.cause},
+  Json json = {{"cause", diagnosis::name(result.cause)},
                {"headline", result.headline},
                {"evidence", result.evidence},
                {"next_step", result.next_step},
@@ -79,8 +79,14 @@ Json attempt_json(const AttemptResult& result) {
   return json;
 }
 
+// Journals of 0.1 have an empty cause before the end.
+Cause cause_from(const Json& json) {
+  const auto name = json.at("cause").get<std::string>();
+  return name.empty() ? Cause::driver_ended : diagnosis::cause_of(name);
+}
+
 AttemptResult attempt_from(const Json& json) {
-  AttemptResult result{.cause = json.at("cause"),
+  AttemptResult result{.cause = cause_from(json),
                        .headline = json.at("headline"),
                        .evidence = json.at("evidence"),
                        .next_step = json.at("next_step"),

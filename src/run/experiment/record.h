@@ -10,13 +10,14 @@
 
 #include "energy/report.h"
 #include "experiment/queue.h"
+#include "experiment/terms.h"
 
 namespace plimsoll::experiment {
 
 // How one attempt ended.
 struct AttemptResult {
-  std::string cause;     // "success", diagnosis::Cause's names, or one of retry.h
-  std::string headline;  // of the verdict, or what was unmet
+  Cause cause = Cause::driver_ended;  // until its end is seen
+  std::string headline;               // of the verdict, or what was unmet
   std::string evidence;
   std::string next_step;
   std::string after;  // what the retry policy made of it

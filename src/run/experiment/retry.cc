@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <string_view>
 
 namespace plimsoll::experiment {
 namespace {
@@ -16,49 +16,49 @@ enum class Hope {
   smaller,  // not with these values
 };
 
-struct Rule {
-  std::string_view cause;
-  Hope hope;
-};
+Hope hope_after(Cause cause) {
+  switch (cause) {
+    case Cause::own_memory_limit:
+    case Cause::memory_refused:
+    case Cause::gpu_memory_own:
+      return Hope::smaller;
+    case Cause::host_out_of_memory:
+    case Cause::killed:
+    case Cause::gpu_memory_neighbour:
+    case Cause::not_admitted:
+      return Hope::again;
+    case Cause::gpu_failed:
+    case Cause::segfault:
+    case Cause::crashed:
+    case Cause::timed_out:
+    case Cause::hung:
+      return Hope::once;
+    case Cause::success:
+    case Cause::failed:
+    case Cause::interrupted:
+    case Cause::shared_memory_full:
+    case Cause::broken_pipe:
+    case Cause::missing_dependency:
+    case Cause::disk_full:
+    case Cause::not_supervised:
+    case Cause::not_started:
+    case Cause::expectation_unmet:
+    case Cause::no_result:
+    case Cause::background_invalid:
+    case Cause::driver_ended:
+      return Hope::none;
+  }
+  return Hope::none;
+}
 
-constexpr std::array kRules = {
-    Rule{"failed", Hope::none},
-    Rule{"own_memory_limit", Hope::smaller},
-    Rule{"host_out_of_memory", Hope::again},
-    Rule{"memory_refused", Hope::smaller},
-    Rule{"killed", Hope::again},
-    Rule{"interrupted", Hope::none},
-    Rule{"gpu_memory_own", Hope::smaller},
-    Rule{"gpu_memory_neighbour", Hope::again},
-    Rule{"gpu_failed", Hope::once},
-    Rule{"shared_memory_full", Hope::none},
-    Rule{"broken_pipe", Hope::none},
-    Rule{"segfault", Hope::once},
-    Rule{"crashed", Hope::once},
-    Rule{"timed_out", Hope::once},
-    Rule{"hung", Hope::once},
-    Rule{"missing_dependency", Hope::none},
-    Rule{"disk_full", Hope::none},
-    Rule{"not_admitted", Hope::again},
-    Rule{"not_supervised", Hope::none},
-    Rule{"not_started", Hope::none},
-    Rule{kUnmet, Hope::none},
-    Rule{kNoResult, Hope::none},
-    Rule{kBackground, Hope::none},
-};
-
-Hope hope_of(const std::string& cause, const Terms& terms) {
-  const auto* rule = std::find_if(kRules.begin(), kRules.end(),
-                                  [&](const Rule& candidate) { return candidate.cause == cause; });
-  const Hope hope = rule == kRules.end() ? Hope::none : rule->hope;
+Hope hope_of(Cause cause, const Terms& terms) {
+  const Hope hope = hope_after(cause);
   if (!terms.retry_on) return hope;
-  const bool named =
-      std::find(terms.retry_on->begin(), terms.retry_on->end(), cause) != terms.retry_on->end();
-  if (!named) return Hope::none;
+  if (std::ranges::find(*terms.retry_on, cause) == terms.retry_on->end()) return Hope::none;
   return hope == Hope::smaller && terms.shrink ? Hope::smaller : Hope::again;
 }
 
-Retry shrunk(const std::string& cause, const Terms& terms, const Values& values) {
+Retry shrunk(std::string_view cause, const Terms& terms, const Values& values) {
   if (!terms.shrink) {
     return {.reason = fmt::format("{}: no `shrink` says what could be smaller", cause)};
   }
@@ -84,23 +84,22 @@ Retry shrunk(const std::string& cause, const Terms& terms, const Values& values)
 
 }  // namespace
 
-const std::vector<std::string>& cause_names() {
-  static const std::vector<std::string> names = [] {
-    std::vector<std::string> all;
-    all.reserve(kRules.size());
-    for (const Rule& rule : kRules) all.emplace_back(rule.cause);
-    return all;
-  }();
+std::vector<std::string> retryable_causes() {
+  std::vector<std::string> names;
+  for (const std::string_view name : diagnosis::cause_names()) {
+    const Cause cause = *diagnosis::cause_named(name);
+    if (cause != Cause::success && cause != Cause::driver_ended) names.emplace_back(name);
+  }
   return names;
 }
 
 Retry decide(const FailedAttempt& attempt, unsigned max_retries, const Terms& terms,
              const Values& values) {
-  const std::string& cause = attempt.cause;
+  const std::string_view cause = diagnosis::name(attempt.cause);
   if (attempt.number > max_retries) {
     return {.reason = fmt::format("{}: no retry left of {}", cause, max_retries)};
   }
-  switch (hope_of(cause, terms)) {
+  switch (hope_of(attempt.cause, terms)) {
     case Hope::none:
       return {.reason = fmt::format("{}: it would end the same way again", cause)};
     case Hope::once:

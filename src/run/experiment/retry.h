@@ -1,9 +1,7 @@
 // Whether a failed attempt is worth another, by its cause. Pure.
 #pragma once
 
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "experiment/terms.h"
@@ -11,13 +9,8 @@
 
 namespace plimsoll::experiment {
 
-// Causes of our own, besides those of diagnosis::Cause.
-constexpr std::string_view kUnmet = "expectation_unmet";        // ended well, without what it owes
-constexpr std::string_view kNoResult = "no_result";             // ended, and nobody knows how
-constexpr std::string_view kBackground = "background_invalid";  // the load beside it was none
-// Of an attempt of which nobody saw the end; not among cause_names(): it decides nothing.
-constexpr std::string_view kDriverEnded = "driver_ended";
-const std::vector<std::string>& cause_names();
+// The names of all causes that a batch may name in `retry_on`.
+std::vector<std::string> retryable_causes();
 
 struct Retry {
   enum class Move { stop, same, smaller };
@@ -27,7 +20,7 @@ struct Retry {
 };
 
 struct FailedAttempt {
-  std::string cause;
+  Cause cause = Cause::failed;
   unsigned number = 1;                 // from 1
   unsigned times_with_that_cause = 1;  // this one included
 };

@@ -58,10 +58,10 @@ Success judge_success(const AttemptFacts& attempt, const std::vector<MetricPatte
   for (const MetricPattern& metric : metrics) {
     if (!log.metrics().contains(metric.name)) judged.missing_metrics.push_back(metric.name);
   }
-  if (attempt.cause != "success") return judged;
+  if (attempt.cause != Cause::success) return judged;
   judged.reason = unmet(attempt, judged, metrics, terms, log);
   judged.good = judged.reason.empty();
-  if (!judged.good) judged.cause = kUnmet;
+  if (!judged.good) judged.cause = Cause::expectation_unmet;
   return judged;
 }
 

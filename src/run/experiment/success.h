@@ -12,13 +12,13 @@
 namespace plimsoll::experiment {
 
 struct AttemptFacts {
-  std::string cause;  // "success" for exit code 0
+  Cause cause = Cause::success;
   double seconds = 0;
 };
 
 struct Success {
   bool good = false;
-  std::string cause;                         // "success", the attempt's, or kUnmet
+  Cause cause = Cause::success;              // the attempt's, or expectation_unmet
   std::string reason;                        // what was unmet; empty where nothing was
   std::vector<std::string> missing_metrics;  // whose pattern never matched
 };

@@ -138,7 +138,7 @@ void read_result(const fs::path& file, ChildEnd& end) {
     const Json& verdict = json.at("verdict");
     ChildEnd read;
     read.exit_code = whole_in<int>(json, "exit_code");
-    read.cause = verdict.at("cause");
+    read.cause = diagnosis::cause_of(verdict.at("cause").get<std::string>());
     read.headline = verdict.at("headline");
     read.evidence = verdict.at("evidence");
     read.next_step = verdict.at("next_step");
@@ -160,13 +160,13 @@ ChildEnd without_result(const fs::path& output_folder, int wait_status) {
   end.exit_code = WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
   const std::string said = last_words(output_folder / "exec.log");
   if (WIFSIGNALED(wait_status)) {
-    end.cause = "killed";
+    end.cause = Cause::killed;
     end.headline = fmt::format("plimsoll exec was killed by signal {}", WTERMSIG(wait_status));
     end.evidence = said;
     return end;
   }
   const bool started = fs::exists(output_folder / kLogFile);
-  end.cause = started ? kNoResult : std::string_view("not_supervised");
+  end.cause = started ? Cause::no_result : Cause::not_supervised;
   end.headline = fmt::format(
       "{}: {}",
       started ? fmt::format("exit code {}, and how it ended could not be written", end.exit_code)

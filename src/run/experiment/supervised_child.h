@@ -38,7 +38,7 @@ struct ChildOptions {
 struct ChildEnd {
   bool ran = false;  // the command was started, and its end is known
   int exit_code = 0;
-  std::string cause;
+  Cause cause = Cause::no_result;
   std::string headline;
   std::string evidence;
   std::string next_step;

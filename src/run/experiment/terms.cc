@@ -80,14 +80,19 @@ void read_environment(const JsonNode& node, ObjectReader& parent, Terms& terms) 
   }
 }
 
-void check_causes(ObjectReader& object, const std::vector<std::string>& causes) {
-  const auto& known = cause_names();
-  for (const std::string& cause : causes) {
-    if (std::find(known.begin(), known.end(), cause) != known.end()) continue;
-    object.error(
-        object.line_of("retry_on"),
-        fmt::format("retry_on: there is no cause {}; there are {}", cause, fmt::join(known, ", ")));
+std::vector<Cause> read_causes(ObjectReader& object, const std::vector<std::string>& names) {
+  const std::vector<std::string> known = retryable_causes();
+  std::vector<Cause> causes;
+  for (const std::string& name : names) {
+    if (std::ranges::find(known, name) != known.end()) {
+      causes.push_back(*diagnosis::cause_named(name));
+    } else {
+      object.error(object.line_of("retry_on"),
+                   fmt::format("retry_on: there is no cause {}; there are {}", name,
+                               fmt::join(known, ", ")));
+    }
   }
+  return causes;
 }
 
 }  // namespace
@@ -98,8 +103,7 @@ Terms read_terms(ObjectReader& object) {
   terms.idle_seconds = object.seconds("idle_timeout");
   terms.memory_bytes = object.bytes("memory");
   terms.gpu_free_bytes = object.bytes("gpu_free");
-  terms.retry_on = object.texts("retry_on");
-  if (terms.retry_on) check_causes(object, *terms.retry_on);
+  if (const auto names = object.texts("retry_on")) terms.retry_on = read_causes(object, *names);
   if (const JsonNode* shrink = object.object("shrink")) {
     terms.shrink = read_shrink(*shrink, object);
   }

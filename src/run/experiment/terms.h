@@ -9,10 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "diagnosis/cause.h"
 #include "experiment/metrics.h"
 #include "experiment/object_reader.h"
 
 namespace plimsoll::experiment {
+
+using diagnosis::Cause;
 
 // "shrink": {"batch_size": 0.5, "min": 16}: after it ran out of its own memory, a smaller one.
 struct Shrink {
@@ -34,7 +37,7 @@ struct Terms {
   std::optional<double> idle_seconds;
   std::optional<uint64_t> memory_bytes;
   std::optional<uint64_t> gpu_free_bytes;
-  std::optional<std::vector<std::string>> retry_on;  // causes; instead of our own policy
+  std::optional<std::vector<Cause>> retry_on;  // instead of our own policy
   std::optional<Shrink> shrink;
   std::optional<uint64_t> background_runs;  // a background load is started at most this often
   std::map<std::string, std::string> environment;

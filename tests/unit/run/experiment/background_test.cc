@@ -55,15 +55,17 @@ TEST(LoadWatch, TakesAGpuThatComputesForALoad) {
 }
 
 TEST(BackgroundLoad, IsNoneThatEndsAtOnceOrFailsOrDoesNothing) {
-  const auto end = [](const char* cause, double seconds, double cpu_seconds) {
+  const auto end = [](Cause cause, double seconds, double cpu_seconds) {
     return ChildEnd{.cause = cause, .seconds = seconds, .cpu_seconds = cpu_seconds};
   };
-  EXPECT_EQ(none_because(end("success", 60, 50), false), std::nullopt);
-  EXPECT_THAT(*none_because(end("success", 1, 1), true), HasSubstr("it ended after 1.0 s"));
-  EXPECT_THAT(*none_because(end("failed", 60, 50), true), HasSubstr("it ended with failed"));
-  EXPECT_THAT(*none_because(end("success", 60, 0.1), false), HasSubstr("no GPU in 1 min"));
-  EXPECT_EQ(none_because(end("success", 60, 0.1), true), std::nullopt);
-  EXPECT_EQ(none_because(end("timed_out", 3, 2), false), std::nullopt);  // its own time limit
+  EXPECT_EQ(invalid_because(end(Cause::success, 60, 50), false), std::nullopt);
+  EXPECT_THAT(*invalid_because(end(Cause::success, 1, 1), true), HasSubstr("it ended after 1.0 s"));
+  EXPECT_THAT(*invalid_because(end(Cause::failed, 60, 50), true),
+              HasSubstr("it ended with failed"));
+  EXPECT_THAT(*invalid_because(end(Cause::success, 60, 0.1), false), HasSubstr("no GPU in 1 min"));
+  EXPECT_EQ(invalid_because(end(Cause::success, 60, 0.1), true), std::nullopt);
+  EXPECT_EQ(invalid_because(end(Cause::timed_out, 3, 2), false),
+            std::nullopt);  // its own time limit
 }
 
 TEST(BackgroundLoad, HasTermsOfItsOwnAndIsToldWhatItCannotHave) {

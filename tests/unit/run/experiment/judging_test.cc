@@ -139,13 +139,13 @@ Success judged(const std::string& log, const Terms& terms, const AttemptFacts& a
 const std::vector<MetricPattern> kMap = {{.name = "mAP", .pattern = R"(mAP:\s*([0-9.]+))"}};
 
 TEST(Success, WordsInALogDoNotMakeOne) {
-  EXPECT_FALSE(judged("mAP: 0.9", {}, {.cause = "failed"}, kMap).good);
-  const Success roadmap = judged("roadmap: implement it", {}, {.cause = "success"}, kMap);
+  EXPECT_FALSE(judged("mAP: 0.9", {}, {.cause = Cause::failed}, kMap).good);
+  const Success roadmap = judged("roadmap: implement it", {}, {.cause = Cause::success}, kMap);
   EXPECT_FALSE(roadmap.good);
-  EXPECT_EQ(roadmap.cause, kUnmet);
+  EXPECT_EQ(roadmap.cause, Cause::expectation_unmet);
   EXPECT_THAT(roadmap.missing_metrics, ElementsAre("mAP"));
-  EXPECT_TRUE(judged("mAP: 0.9", {}, {.cause = "success"}, kMap).good);
-  EXPECT_TRUE(judged("", {}, {.cause = "success"}, {}).good);
+  EXPECT_TRUE(judged("mAP: 0.9", {}, {.cause = Cause::success}, kMap).good);
+  EXPECT_TRUE(judged("", {}, {.cause = Cause::success}, {}).good);
 }
 
 TEST(Success, NeedsWhatIsExpected) {
@@ -154,10 +154,10 @@ TEST(Success, NeedsWhatIsExpected) {
                              .least_seconds = 60,
                              .must_match = {"done"},
                              .must_not_match = {"not implemented"}};
-  const AttemptFacts good{.cause = "success", .seconds = 100};
+  const AttemptFacts good{.cause = Cause::success, .seconds = 100};
   EXPECT_TRUE(judged("mAP: 1\ndone", terms, good, kMap).good);
   EXPECT_THAT(judged("done", terms, good, kMap).reason, HasSubstr("metric mAP"));
-  EXPECT_THAT(judged("mAP: 1\ndone", terms, {.cause = "success", .seconds = 3.9}, kMap).reason,
+  EXPECT_THAT(judged("mAP: 1\ndone", terms, {.cause = Cause::success, .seconds = 3.9}, kMap).reason,
               HasSubstr("after 3.9 s"));
   EXPECT_THAT(judged("mAP: 1", terms, good, kMap).reason, HasSubstr("'done'"));
   EXPECT_THAT(judged("mAP: 1\ndone\nnot implemented", terms, good, kMap).reason,
@@ -177,41 +177,42 @@ Values batch_of(double size) {
   return values;
 }
 
-Retry::Move move_after(const std::string& cause, unsigned number = 1, unsigned times = 1) {
+Retry::Move move_after(Cause cause, unsigned number = 1, unsigned times = 1) {
   return decide({.cause = cause, .number = number, .times_with_that_cause = times}, 2, {},
                 batch_of(64))
       .move;
 }
 
 TEST(Retry, FollowsTheCause) {
-  EXPECT_EQ(move_after("gpu_memory_neighbour"), Retry::Move::same);
-  EXPECT_EQ(move_after("gpu_memory_neighbour", 2, 2), Retry::Move::same);
-  EXPECT_EQ(move_after("gpu_memory_neighbour", 3, 3), Retry::Move::stop);
-  EXPECT_EQ(move_after("timed_out"), Retry::Move::same);
-  EXPECT_EQ(move_after("timed_out", 2, 2), Retry::Move::stop);
-  EXPECT_EQ(move_after("missing_dependency"), Retry::Move::stop);
-  EXPECT_EQ(move_after("failed"), Retry::Move::stop);
-  EXPECT_EQ(move_after("gpu_memory_own"), Retry::Move::stop);
-  EXPECT_EQ(move_after("not_admitted", 2, 2), Retry::Move::same);
-  for (const char* cause : {"not_supervised", "not_started", "no_result", "something new"}) {
-    EXPECT_EQ(move_after(cause), Retry::Move::stop) << cause;
+  EXPECT_EQ(move_after(Cause::gpu_memory_neighbour), Retry::Move::same);
+  EXPECT_EQ(move_after(Cause::gpu_memory_neighbour, 2, 2), Retry::Move::same);
+  EXPECT_EQ(move_after(Cause::gpu_memory_neighbour, 3, 3), Retry::Move::stop);
+  EXPECT_EQ(move_after(Cause::timed_out), Retry::Move::same);
+  EXPECT_EQ(move_after(Cause::timed_out, 2, 2), Retry::Move::stop);
+  EXPECT_EQ(move_after(Cause::missing_dependency), Retry::Move::stop);
+  EXPECT_EQ(move_after(Cause::failed), Retry::Move::stop);
+  EXPECT_EQ(move_after(Cause::gpu_memory_own), Retry::Move::stop);
+  EXPECT_EQ(move_after(Cause::not_admitted, 2, 2), Retry::Move::same);
+  for (const Cause cause : {Cause::not_supervised, Cause::not_started, Cause::no_result}) {
+    EXPECT_EQ(move_after(cause), Retry::Move::stop) << name(cause);
   }
 }
 
 TEST(Retry, ItsOwnMemoryIsRetriedSmallerWhereShrinkSaysHow) {
   Terms terms;
   terms.shrink = Shrink{.parameter = "batch_size", .factor = 0.5, .least = 16};
-  const Retry half = decide({.cause = "gpu_memory_own"}, 5, terms, batch_of(33));
+  const Retry half = decide({.cause = Cause::gpu_memory_own}, 5, terms, batch_of(33));
   EXPECT_EQ(half.move, Retry::Move::smaller);
   EXPECT_EQ(half.values.find("batch_size")->number, 16);
-  EXPECT_EQ(decide({.cause = "gpu_memory_own"}, 5, terms, batch_of(16)).move, Retry::Move::stop);
+  EXPECT_EQ(decide({.cause = Cause::gpu_memory_own}, 5, terms, batch_of(16)).move,
+            Retry::Move::stop);
 }
 
 TEST(Retry, RetryOnReplacesThePolicy) {
   Terms terms;
-  terms.retry_on = std::vector<std::string>{"failed"};
-  EXPECT_EQ(decide({.cause = "failed"}, 2, terms, {}).move, Retry::Move::same);
-  EXPECT_EQ(decide({.cause = "timed_out"}, 2, terms, {}).move, Retry::Move::stop);
+  terms.retry_on = std::vector{Cause::failed};
+  EXPECT_EQ(decide({.cause = Cause::failed}, 2, terms, {}).move, Retry::Move::same);
+  EXPECT_EQ(decide({.cause = Cause::timed_out}, 2, terms, {}).move, Retry::Move::stop);
 }
 
 TEST(Table, ARowOfTooManyCellsIsRefused) {

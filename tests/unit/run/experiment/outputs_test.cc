@@ -21,7 +21,7 @@ class OutputsTest : public testing::Test {
                         .mode = "default",
                         .training = {.repository = "toy", .model = "good"}});
       AttemptResult attempt{
-          .cause = "success", .started = 1e9, .seconds = 0.1 * static_cast<double>(number)};
+          .cause = Cause::success, .started = 1e9, .seconds = 0.1 * static_cast<double>(number)};
       attempt.metrics["loss"] = {.number = 1e-5};
       attempts_.push_back({.experiment = static_cast<int64_t>(number),
                            .number = 1,
@@ -84,7 +84,7 @@ TEST_F(OutputsTest, ThatALossOfPowerDamagedAreMadeAgain) {
 TEST_F(OutputsTest, OfAnEarlierAttemptAreMadeAgain) {
   wrong(Mend::yes);
   ExperimentResult failed;
-  failed.last.cause = "failed";
+  failed.last.cause = Cause::failed;
   entries_[2].result = to_text(failed);
   EXPECT_EQ(wrong(Mend::yes), (Names{kThird, "summary.csv"}));
   EXPECT_NE(read_file(folder_ / kThird).find("\"training_success\": false"), std::string::npos);

@@ -25,7 +25,7 @@ TEST(Record, ReadsBackEveryDigit) {
   EXPECT_EQ(back.number, 3);
   EXPECT_EQ(back.training.values, some_experiment().training.values);
   EXPECT_EQ(text_of(*back.training.values.find("seed")), "18446744073709551615");
-  AttemptResult attempt{.cause = "success", .values = back.training.values};
+  AttemptResult attempt{.cause = Cause::success, .values = back.training.values};
   attempt.metrics["tokens"] = value_of(9007199254740993);
   attempt.metrics["loss"] = {.number = 0.1};
   attempt.metrics["worst"] = {.number = INFINITY};
@@ -43,7 +43,7 @@ TEST(Record, IsWrittenForScriptsWithEveryDigit) {
 }
 
 TEST(Record, OfAnotherShapeIsAnErrorThatSaysWhereItStood) {
-  const std::string good = to_text(AttemptResult{.cause = "success"});
+  const std::string good = to_text(AttemptResult{.cause = Cause::success});
   const auto changed = [&](const char* key, const nlohmann::json& value) {
     nlohmann::json json = nlohmann::json::parse(good);
     json[key] = value;

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Checks every include of src/ against the links that its room declares, and the links against the order of the rooms:
-a room knows only rooms before it in PLIMSOLL_ROOMS (CMakeLists.txt), and learn and run do not know each other."""
+a room knows only rooms before it in PLIMSOLL_ROOMS (CMakeLists.txt), and learn and run do not know each other. No two
+rooms have a type of the same name in their headers."""
 import pathlib
 import re
 import sys
@@ -12,6 +13,7 @@ rooms = [path.split("/")[-1] for path in paths]
 wing_of = {path.split("/")[-1]: path.split("/")[0] for path in paths}
 strangers = {("learn", "run"), ("run", "learn")}
 problems = []
+declared = {}  # type: where
 for path, room in zip(paths, rooms):
     folder = root / "src" / path
     text = (folder / "CMakeLists.txt").read_text()
@@ -24,5 +26,10 @@ for path, room in zip(paths, rooms):
             found = re.match(r'#include "([a-z_]+)/', line)
             if found and found.group(1) not in links | {room}:
                 problems.append(f"src/{path}/{file.name}:{number}: {line.strip()}, and {room} does not link that room")
+    for file in sorted(folder.glob("*.h")):
+        for name in re.findall(r"^(?:struct|class|enum class) (\w+)[^;]*\{", file.read_text(), re.M):
+            if name in declared and declared[name].parent != folder:
+                problems.append(f"{name} is declared in {declared[name]} and in {file}")
+            declared[name] = file
 print("\n".join(problems) or f"{len(rooms)} rooms include what they link")
 sys.exit(1 if problems else 0)

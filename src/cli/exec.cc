@@ -90,7 +90,7 @@ std::optional<std::string> visible_devices(const std::vector<std::string>& chang
   return memory::Host::real().variable("CUDA_VISIBLE_DEVICES");
 }
 
-process::RunOptions run_options(const Options& options, gate::GpuUse& gpus) {
+process::SuperviseOptions run_options(const Options& options, gate::GpuUse& gpus) {
   return {.command = options.command,
           .environment = joined(options.environment, gpus.environment()),
           .memory = {.limit_bytes = options.memory_bytes, .high_bytes = options.memory_high_bytes},

@@ -18,13 +18,13 @@
 #include "cli/command.h"
 #include "cli/help.h"
 #include "cli/making.h"
-#include "formats/file_sources.h"
+#include "formats/open_graph.h"
 
 namespace plimsoll::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using formats::FileSource;
+using formats::FileGraph;
 
 struct ImportOptions {
   MakingOptions making;
@@ -65,8 +65,8 @@ std::string list(const std::vector<std::string>& names) {
       names.size() > kShown ? fmt::format(" and {} more", names.size() - kShown) : "");
 }
 
-void say_readings(const Making& making, const FileSource& source) {
-  for (const formats::Reading& reading : source.readings()) {
+void say_readings(const Making& making, const FileGraph& source) {
+  for (const formats::InputReading& reading : source.readings()) {
     making.say(reading.as, "from " + reading.what);
   }
   const formats::NotRead& not_read = source.not_read();
@@ -76,9 +76,9 @@ void say_readings(const Making& making, const FileSource& source) {
   }
 }
 
-nlohmann::ordered_json to_json(const FileSource& source) {
+nlohmann::ordered_json to_json(const FileGraph& source) {
   nlohmann::ordered_json read = nlohmann::ordered_json::object();
-  for (const formats::Reading& reading : source.readings()) read[reading.as] = reading.what;
+  for (const formats::InputReading& reading : source.readings()) read[reading.as] = reading.what;
   return {{"read", read},
           {"left_out", source.not_read().ignored},
           {"not_read", source.not_read().unknown}};
@@ -87,7 +87,7 @@ nlohmann::ordered_json to_json(const FileSource& source) {
 // `open` may read for long (csv files are counted), so it comes after the options have been
 // checked.
 void import(const std::string& input,
-            const std::function<std::unique_ptr<FileSource>(Progress&)>& open,
+            const std::function<std::unique_ptr<FileGraph>(Progress&)>& open,
             const ImportOptions& options, bool from_ogb) {
   Making making(options.making);
   const auto source = open(making.progress());

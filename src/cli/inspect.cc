@@ -95,11 +95,11 @@ void print_shape(const graph::Store& store) {
                             ? ", the node's own features behind them"
                             : ""));
   }
-  print_field("order",
-              meta.order == graph::Order::original
-                  ? "as in the source"
-                  : fmt::format("hot first, by {}",
-                                meta.order == graph::Order::visits ? "expected visits" : "degree"));
+  print_field("order", meta.order == graph::NodeOrder::original
+                           ? "as in the source"
+                           : fmt::format("hot first, by {}", meta.order == graph::NodeOrder::visits
+                                                                 ? "expected visits"
+                                                                 : "degree"));
 }
 
 void print_files(const graph::Store& store) {
@@ -178,7 +178,7 @@ std::string format_per_mille(uint64_t per_mille) {
   return fmt::format("{:g} %", static_cast<double>(per_mille) / 10);
 }
 
-void print_hotness(const std::vector<graph::HotnessPoint>& curve, graph::Order order) {
+void print_hotness(const std::vector<graph::HotnessPoint>& curve, graph::NodeOrder order) {
   if (curve.empty()) {
     fmt::print("\nHotness: no visits are expected\n");
     return;
@@ -187,7 +187,7 @@ void print_hotness(const std::vector<graph::HotnessPoint>& curve, graph::Order o
     if (point.rows_per_mille == kSentencePerMille) {
       fmt::print("\nHotness: the first {} of rows take {} of the {}\n",
                  format_per_mille(point.rows_per_mille), format_percent(point.visits_share),
-                 order == graph::Order::degree ? "edges" : "visits");
+                 order == graph::NodeOrder::degree ? "edges" : "visits");
     }
   }
   for (const graph::HotnessPoint& point : curve) {
@@ -221,7 +221,7 @@ ordered_json to_json(const graph::DegreeSummary& degrees) {
           {"histogram", histogram}};
 }
 
-ordered_json to_json(const graph::Store& store, const graph::Summary& summary, bool verified) {
+ordered_json to_json(const graph::Store& store, const graph::StoreSummary& summary, bool verified) {
   const graph::Meta& meta = store.meta();
   ordered_json files = ordered_json::object();
   for (const auto& [file, about] : meta.files) {
@@ -263,7 +263,8 @@ ordered_json to_json(const graph::Store& store, const graph::Summary& summary, b
           {"hotness", hotness}};
 }
 
-graph::Summary read_summary(const graph::Store& store, memory::Ledger& ledger, Progress& progress) {
+graph::StoreSummary read_summary(const graph::Store& store, memory::Ledger& ledger,
+                                 Progress& progress) {
   progress.start_step("reading the graph", "bytes", graph::summary_bytes(store));
   auto summary = graph::summarise(store, ledger, [&](uint64_t count) { progress.add(count); });
   progress.finish_step();
@@ -276,7 +277,7 @@ void inspect(const Options& options) {
   memory::Ledger ledger(memory::choose_limit(options.memory_bytes, memory::detect_limit()).bytes);
   Progress progress(Progress::detect(options.quiet));
   const std::string verdict = options.verify ? formats::verify_store(store, ledger, progress) : "";
-  const graph::Summary summary = read_summary(store, ledger, progress);
+  const graph::StoreSummary summary = read_summary(store, ledger, progress);
 
   if (options.json) {
     const ordered_json json = to_json(store, summary, options.verify);

@@ -40,9 +40,9 @@ void check_options(const MakingOptions& options) {
        out.string());
 }
 
-graph::Order node_order(const std::string& name) {
-  if (name == "degree") return graph::Order::degree;
-  return name == "original" ? graph::Order::original : graph::Order::visits;
+graph::NodeOrder node_order(const std::string& name) {
+  if (name == "degree") return graph::NodeOrder::degree;
+  return name == "original" ? graph::NodeOrder::original : graph::NodeOrder::visits;
 }
 
 }  // namespace
@@ -118,7 +118,7 @@ void Making::say(const std::string& topic, const std::string& text) const {
   headline(fmt::format("  {:<9} {}", topic, text));
 }
 
-void Making::build_store(ingest::Source& source, ingest::BuildOptions build,
+void Making::build_store(ingest::InputGraph& source, ingest::BuildOptions build,
                          const nlohmann::ordered_json& details) {
   build.out = options_.out;
   build.replace = options_.force;

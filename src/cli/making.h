@@ -57,7 +57,7 @@ class Making {
   void headline(const std::string& text) const;
 
   // Fills in what the options say and builds. `details` join the JSON of the summary.
-  void build_store(ingest::Source& source, ingest::BuildOptions build,
+  void build_store(ingest::InputGraph& source, ingest::BuildOptions build,
                    const nlohmann::ordered_json& details = nlohmann::ordered_json::object());
 
   // The last line, for whatever was written: `what` as in "5 nodes, 7 edges". `details` join the

@@ -279,7 +279,7 @@ void plan(const CLI::App& command, Options& options) {
   if (store) {
     for (const recipe::Recipe& recipe : asked) launch::check_trainable(*store, recipe);
   }
-  const train::RunOptions& run = options.train.running.run;
+  const train::LaunchOptions& run = options.train.running.run;
   launch::Planner planner(estimate ? estimate->planned() : launch::Planned{*store},
                           {.run = run,
                            .device = launch::training_device(run.device, gpu_facts()),

@@ -99,7 +99,7 @@ void predict(const Options& options) {
   recipe.evaluation = options.evaluation.value_or(recipe.evaluation);
   batch::check_first_layer(store, recipe);
   verify_if_asked(store, options.running);
-  const train::RunOptions& run = options.running.run;
+  const train::LaunchOptions& run = options.running.run;
   const launch::PlannerOptions planning = {
       .run = run,
       .device = launch::settled_device(run.device, module.has_gpu(),

@@ -71,7 +71,7 @@ std::string table(const Merged& merged) {
   std::vector<experiment::Experiment> queue;
   queue.reserve(merged.finished.size());
   for (const Finished& one : merged.finished) queue.push_back(one.experiment);
-  experiment::Summary summary(queue, merged.catalog);
+  experiment::SummaryTable summary(queue, merged.catalog);
   for (const Finished& one : merged.finished) summary.set(one.experiment, one.result);
   return summary.text();
 }
@@ -124,7 +124,7 @@ struct EnergySpread {
 
   void add(const experiment::AttemptResult& attempt, bool success) {
     if (!attempt.energy) return;
-    const energy::Report& report = *attempt.energy;
+    const energy::EnergyReport& report = *attempt.energy;
     note_missing("CPU", report.cpu.total);
     note_missing("GPU", report.all_gpus);
     if (!success) return;

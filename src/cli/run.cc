@@ -33,10 +33,10 @@ namespace plimsoll::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using experiment::Batch;
+using experiment::BatchTexts;
 using experiment::Experiment;
+using experiment::ExperimentBatch;
 using experiment::Problems;
-using experiment::Source;
 
 constexpr int kSomeFailed = 11;
 constexpr int kPaused = 12;
@@ -93,18 +93,18 @@ uint64_t new_seed() {
   return device();
 }
 
-Source read_source(const Options& options) {
-  Source source{.catalog_file = find_catalog(options),
-                .catalog_text = {},
-                .settings_file = options.settings,
-                .settings_text = {},
-                .words = options.words,
-                .seed = options.seed ? *options.seed : new_seed(),
-                .lenient = options.lenient,
-                .working_folder = fs::current_path().string(),
-                .max_retries = options.max_retries,
-                .governor = options.governor,
-                .gpus = options.gpus};
+BatchTexts read_source(const Options& options) {
+  BatchTexts source{.catalog_file = find_catalog(options),
+                    .catalog_text = {},
+                    .settings_file = options.settings,
+                    .settings_text = {},
+                    .words = options.words,
+                    .seed = options.seed ? *options.seed : new_seed(),
+                    .lenient = options.lenient,
+                    .working_folder = fs::current_path().string(),
+                    .max_retries = options.max_retries,
+                    .governor = options.governor,
+                    .gpus = options.gpus};
   source.catalog_text = read_whole(source.catalog_file, kModelConfig);
   if (!options.settings.empty())
     source.settings_text = read_whole(options.settings, "the settings");
@@ -118,9 +118,9 @@ void report(const Problems& problems) {
 }
 
 // Everything that is wrong, at once; nothing has been started.
-Batch planned(const Source& source) {
+ExperimentBatch planned(const BatchTexts& source) {
   Problems problems(source.lenient);
-  Batch batch = experiment::read_batch(source, problems);
+  ExperimentBatch batch = experiment::read_batch(source, problems);
   experiment::check_paths(batch, source, problems);
   experiment::plan_batch(batch, source, problems);
   report(problems);
@@ -132,7 +132,7 @@ Batch planned(const Source& source) {
 }
 
 // Where the run's folder is made: by the command line, else by the settings.
-fs::path results_folder(const Options& options, const Batch& batch) {
+fs::path results_folder(const Options& options, const ExperimentBatch& batch) {
   return options.results.empty() ? batch.settings.results_folder : options.results;
 }
 
@@ -170,8 +170,8 @@ struct Claimed {
   experiment::GpuClaim gpus;
 };
 
-void drive(const Options& options, const Claimed& claimed, const Source& source, const Batch& batch,
-           experiment::Journal& journal) {
+void drive(const Options& options, const Claimed& claimed, const BatchTexts& source,
+           const ExperimentBatch& batch, experiment::Journal& journal) {
   const fs::path& folder = claimed.folder;
   const std::string& gpus = claimed.gpus.gpus;
   const experiment::Governor governor(batch.settings.governor);
@@ -195,7 +195,7 @@ void drive(const Options& options, const Claimed& claimed, const Source& source,
     return machine.compute_for(processes);
   };
   if (screen().on_terminal()) {
-    driving.show = [&machine](const experiment::Progress& progress) {
+    driving.show = [&machine](const experiment::BatchProgress& progress) {
       screen().show(lines_of(progress, machine.read()));
     };
   }
@@ -208,13 +208,13 @@ void drive(const Options& options, const Claimed& claimed, const Source& source,
 }
 
 void start(const Options& options) {
-  const Source source = read_source(options);
+  const BatchTexts source = read_source(options);
   if (options.dry_run) {
-    const Batch batch = planned(source);
+    const ExperimentBatch batch = planned(source);
     experiment::print_dry_run(batch, source, results_folder(options, batch));
     return;
   }
-  Batch batch = planned(source);
+  ExperimentBatch batch = planned(source);
   // Before a folder is made, too: who is refused leaves nothing.
   experiment::GpuClaim gpus =
       experiment::claim_gpus(source.gpus, {.wait = options.wait, .say = say});
@@ -238,8 +238,8 @@ void start(const Options& options) {
 }
 
 // All has finished: what is left to do is to look after the files. No GPU is waited for.
-[[noreturn]] void finish_up(const fs::path& folder, const Source& source, const Batch& batch,
-                            experiment::Journal& journal) {
+[[noreturn]] void finish_up(const fs::path& folder, const BatchTexts& source,
+                            const ExperimentBatch& batch, experiment::Journal& journal) {
   say("nothing left to do: all experiments have finished");
   const experiment::DriverOptions driving{.folder = folder, .earlier = {}, .say = say};
   end_with(experiment::Driver(driving, source, batch, journal).run(), folder);
@@ -260,9 +260,9 @@ void resume(const Options& options) {
     say(again == 0 ? "no experiment has failed"
                    : fmt::format("run again, having failed: {}", again));
   }
-  const Source source = experiment::source_of(journal.settings());
+  const BatchTexts source = experiment::source_of(journal.settings());
   Problems known(source.lenient);
-  Batch batch = experiment::read_batch(source, known);
+  ExperimentBatch batch = experiment::read_batch(source, known);
   if (known.errors() > 0) {
     report(known);
     fail(ErrorKind::input, "the files that {} was begun with cannot be used; begin a new run",

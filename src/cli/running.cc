@@ -25,7 +25,7 @@ train::DeviceKind parse_device(const std::string& word) {
 
 }  // namespace
 
-void add_device_options(CLI::App& command, train::RunOptions& run) {
+void add_device_options(CLI::App& command, train::LaunchOptions& run) {
   command
       .add_option_function<std::string>(
           "--device", [&run](const std::string& word) { run.device = parse_device(word); },

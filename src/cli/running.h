@@ -14,13 +14,13 @@
 namespace plimsoll::cli {
 
 struct RunningOptions {
-  train::RunOptions run;
+  train::LaunchOptions run;
   std::optional<uint64_t> memory_bytes;
   bool verify = false;
 };
 void add_running_options(CLI::App& command, RunningOptions& options);
 // The part of it that says what to compute with: --device, --workers, --threads.
-void add_device_options(CLI::App& command, train::RunOptions& run);
+void add_device_options(CLI::App& command, train::LaunchOptions& run);
 
 // Error{usage, exists or io} where a file of this name cannot be written, before any work.
 void check_writable(const char* option, const std::filesystem::path& file, bool force);

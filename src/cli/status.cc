@@ -25,7 +25,7 @@ struct Options {
   std::filesystem::path folder;
 };
 
-std::string state_of(const experiment::KnownRun& run, const experiment::Progress& progress) {
+std::string state_of(const experiment::KnownRun& run, const experiment::BatchProgress& progress) {
   if (run.driven) return progress.running ? "running" : "running, between two experiments";
   if (progress.left == 0) return "finished";
   return run.paused.empty() ? "nobody drives it" : experiment::describe_pause(run.paused);
@@ -71,7 +71,7 @@ void print_status(const Options& options) {
   experiment::look_after_files(run, experiment::read_batch(source, ignored).catalog);
   experiment::ExpectedTimes expected(
       experiment::earlier_durations(run.folder.parent_path(), {}, run.folder));
-  experiment::Progress progress;
+  experiment::BatchProgress progress;
   std::vector<const experiment::Experiment*> waiting;
   for (size_t i = 0; i < run.entries.size(); ++i) {
     if (run.entries[i].result.empty()) {

@@ -116,7 +116,7 @@ void synth(const Options& options) {
   check_format(options);
   const SynthPreset* preset = find_preset(options.preset);
   const SynthOptions shape = choose(options, preset);
-  ingest::SynthSource source(shape);
+  ingest::SynthGraph source(shape);
   Making making(options.making);
   making.headline(fmt::format("generating {}: {} nodes, {} edges, {} classes, {} features",
                               preset == nullptr ? "a graph" : options.preset,

@@ -80,7 +80,7 @@ void train(const CLI::App& command, TrainOptions& options) {
   }
   launch::check_trainable(store, options.recipe);
   verify_if_asked(store, options.running);
-  const train::RunOptions& run = options.running.run;
+  const train::LaunchOptions& run = options.running.run;
   launch::PlannerOptions planning = {.run = run,
                                      .device = launch::training_device(run.device, gpu_facts()),
                                      .limit_bytes = limit.bytes};

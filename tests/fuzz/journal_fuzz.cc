@@ -31,7 +31,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   expect_same_again(text, source_of);
   only_errors([&] {
     const ExperimentResult result = result_of(text);
-    Summary summary({}, {});
+    SummaryTable summary({}, {});
     summary.set({}, result);
     summary.text();
     experiment_json({}, result, {result.last});

@@ -34,7 +34,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         read_settings(text_of_input(data, size), "settings.json", catalog, problems);
     for (const Problem& problem : problems.in_order()) describe(problem);
     uint64_t experiments = 0;
-    for (const Entry& entry : settings.entries) experiments += entry.experiments();
+    for (const SettingsEntry& entry : settings.entries) experiments += entry.experiments();
     if (experiments > kMostExperiments) return;
     for (const Experiment& made : make_queue(settings, catalog, {}, 42, problems)) {
       const std::string text = to_text(made);

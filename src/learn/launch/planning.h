@@ -30,7 +30,7 @@ struct Planned {
 };
 
 struct PlannerOptions {
-  train::RunOptions run;
+  train::LaunchOptions run;
   TrainingDevice device;
   uint64_t limit_bytes = UINT64_MAX;  // measuring stays below it, too
   bool calibrate = false;             // measure the machine again
@@ -71,6 +71,6 @@ plan::Plan plan_prediction(const graph::Store& store, const recipe::Recipe& reci
                            const PlannerOptions& options, uint64_t output_bytes);
 
 // What a run must be told so that it runs as planned.
-train::RunOptions as_planned(train::RunOptions run, const plan::Plan& plan);
+train::LaunchOptions as_planned(train::LaunchOptions run, const plan::Plan& plan);
 
 }  // namespace plimsoll::launch

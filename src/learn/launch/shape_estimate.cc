@@ -141,7 +141,7 @@ ShapeEstimate::ShapeEstimate(const SynthOptions& shape, bool directed, unsigned 
   small.feature_columns = 1;  // nobody looks at them
   memory::Ledger ledger(kBuildingBytes);
   folder_ = make_folder();
-  ingest::SynthSource source(small);
+  ingest::SynthGraph source(small);
   Progress silent(ProgressStyle::silent);
   ingest::build(source, {.out = folder_ / "small.plim", .direction = direction, .threads = threads},
                 ledger, silent);

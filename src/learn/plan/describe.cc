@@ -40,7 +40,7 @@ std::string reads_in_words(const Plan& plan) {
 
 std::string describe(const Plan& plan) {
   std::string text;
-  for (const Part& part : plan.parts) {
+  for (const MemoryPart& part : plan.parts) {
     text += fmt::format("  {:<11} {:<52} {:>10}\n", part.name, part.note, format_bytes(part.bytes));
   }
   const std::string peak = format_bytes(plan.peak_bytes);

@@ -46,7 +46,7 @@ void list_parts(const Question& question, const Layout& layout, uint64_t usable_
       {"model", taken.model_bytes, "parameters, gradients, optimizer, activations"},
       {"runtime", taken.runtime_bytes, "libtorch, splits"}};
   plan.peak_bytes = 0;
-  for (const Part& part : plan.parts) plan.peak_bytes += part.bytes;
+  for (const MemoryPart& part : plan.parts) plan.peak_bytes += part.bytes;
   const uint64_t spare = plan.reads_disk() ? 0 : usable_bytes - plan.peak_bytes;
   const uint64_t extra = evaluation_extra_bytes(question, layout, spare);
   if (extra == 0) return;

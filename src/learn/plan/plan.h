@@ -17,7 +17,7 @@ constexpr uint64_t kLeastHeadroomBytes = uint64_t{48} << 20;
 constexpr double kHeadroomShare = 0.03;
 uint64_t headroom_bytes(uint64_t limit_bytes);
 
-struct Part {
+struct MemoryPart {
   std::string name;
   uint64_t bytes = 0;
   std::string note;
@@ -29,7 +29,7 @@ struct Plan {
   uint64_t limit_bytes = 0;
   uint64_t minimum_bytes = 0;  // the least limit that fits
   Arrangement arrangement;
-  std::vector<Part> parts;  // they add up to the peak
+  std::vector<MemoryPart> parts;  // they add up to the peak
   uint64_t peak_bytes = 0;
   uint64_t runtime_bytes = 0;     // of the peak, what is not lent by name
   uint64_t needed_bytes = 0;      // of the peak, what it cannot give back while it runs

@@ -6,7 +6,7 @@ using nlohmann::ordered_json;
 
 ordered_json to_json(const Plan& plan) {
   ordered_json parts = ordered_json::object();
-  for (const Part& part : plan.parts) parts[part.name] = part.bytes;
+  for (const MemoryPart& part : plan.parts) parts[part.name] = part.bytes;
   const Arrangement& arrangement = plan.arrangement;
   return {
       {"fits", plan.fits},

@@ -14,21 +14,23 @@ namespace {
 
 constexpr int kCheckpointVersion = 1;
 
-Value optional_value(const std::optional<double>& value) { return value ? Value(*value) : Value(); }
+PyValue optional_value(const std::optional<double>& value) {
+  return value ? PyValue(*value) : PyValue();
+}
 
-std::optional<double> optional_double(const Dict& dict, const char* key) {
+std::optional<double> optional_double(const PyDict& dict, const char* key) {
   if (dict.at(key).is_none()) return {};
   return dict.get<double>(key);
 }
 
-uint64_t count(const Dict& dict, const char* key) {
+uint64_t count(const PyDict& dict, const char* key) {
   return static_cast<uint64_t>(dict.get<int64_t>(key));
 }
 
 // As torch.optim.Adam.state_dict() has it: by the parameters' numbers.
-Dict optimizer_state(const nn::Model& model, const nn::Adam& adam, const recipe::Recipe& recipe) {
-  Dict state;
-  List numbers;
+PyDict optimizer_state(const nn::Model& model, const nn::Adam& adam, const recipe::Recipe& recipe) {
+  PyDict state;
+  PyList numbers;
   int64_t begin = 0;
   for (size_t i = 0; i < model.parameters().size(); ++i) {
     const at::Tensor& parameter = model.parameters()[i].tensor;
@@ -37,46 +39,47 @@ Dict optimizer_state(const nn::Model& model, const nn::Adam& adam, const recipe:
     };
     const at::Tensor step = at::scalar_tensor(static_cast<double>(adam.steps));
     state[static_cast<int64_t>(i)] =
-        Dict{{"step", step}, {"exp_avg", part(adam.mean)}, {"exp_avg_sq", part(adam.square)}};
+        PyDict{{"step", step}, {"exp_avg", part(adam.mean)}, {"exp_avg_sq", part(adam.square)}};
     numbers.emplace_back(static_cast<int64_t>(i));
     begin += parameter.numel();
   }
-  const Dict group{{"lr", recipe.lr},           {"betas", List{nn::Adam::kBeta1, nn::Adam::kBeta2}},
-                   {"eps", nn::Adam::kEpsilon}, {"weight_decay", recipe.weight_decay},
-                   {"amsgrad", false},          {"maximize", false},
-                   {"foreach", Value()},        {"capturable", false},
-                   {"differentiable", false},   {"fused", Value()},
-                   {"params", numbers}};
-  return Dict{{"state", adam.steps == 0 ? Dict() : state}, {"param_groups", List{group}}};
+  const PyDict group{
+      {"lr", recipe.lr},           {"betas", PyList{nn::Adam::kBeta1, nn::Adam::kBeta2}},
+      {"eps", nn::Adam::kEpsilon}, {"weight_decay", recipe.weight_decay},
+      {"amsgrad", false},          {"maximize", false},
+      {"foreach", PyValue()},      {"capturable", false},
+      {"differentiable", false},   {"fused", PyValue()},
+      {"params", numbers}};
+  return PyDict{{"state", adam.steps == 0 ? PyDict() : state}, {"param_groups", PyList{group}}};
 }
 
-Value to_value(const Position& position) {
-  List series;
+PyValue to_value(const Position& position) {
+  PyList series;
   for (const EpochResult& epoch : position.series) {
-    series.emplace_back(Dict{{"epoch", epoch.epoch},
-                             {"loss", epoch.loss},
-                             {"valid_acc", optional_value(epoch.valid_accuracy)},
-                             {"test_acc", optional_value(epoch.test_accuracy)},
-                             {"seconds", epoch.seconds},
-                             {"lr", epoch.lr}});
+    series.emplace_back(PyDict{{"epoch", epoch.epoch},
+                               {"loss", epoch.loss},
+                               {"valid_acc", optional_value(epoch.valid_accuracy)},
+                               {"test_acc", optional_value(epoch.test_accuracy)},
+                               {"seconds", epoch.seconds},
+                               {"lr", epoch.lr}});
   }
-  return Dict{{"epoch", position.epoch},
-              {"batch", position.batch},
-              {"loss_sum", position.loss_sum},
-              {"seeds", position.seeds},
-              {"epoch_seconds", position.epoch_seconds},
-              {"total_seconds", position.total_seconds},
-              {"lr_scale", position.lr_scale},
-              {"worse_in_a_row", position.worse_in_a_row},
-              {"plateau", position.plateau},
-              {"best_epoch", position.best_epoch},
-              {"best_valid_acc", optional_value(position.best_valid)},
-              {"best_test_acc", optional_value(position.best_test)},
-              {"best_loss", position.best_loss},
-              {"series", series}};
+  return PyDict{{"epoch", position.epoch},
+                {"batch", position.batch},
+                {"loss_sum", position.loss_sum},
+                {"seeds", position.seeds},
+                {"epoch_seconds", position.epoch_seconds},
+                {"total_seconds", position.total_seconds},
+                {"lr_scale", position.lr_scale},
+                {"worse_in_a_row", position.worse_in_a_row},
+                {"plateau", position.plateau},
+                {"best_epoch", position.best_epoch},
+                {"best_valid_acc", optional_value(position.best_valid)},
+                {"best_test_acc", optional_value(position.best_test)},
+                {"best_loss", position.best_loss},
+                {"series", series}};
 }
 
-Position position_of(const Dict& dict) {
+Position position_of(const PyDict& dict) {
   Position position{.epoch = count(dict, "epoch"),
                     .batch = count(dict, "batch"),
                     .loss_sum = dict.get<double>("loss_sum"),
@@ -90,8 +93,8 @@ Position position_of(const Dict& dict) {
                     .best_valid = optional_double(dict, "best_valid_acc"),
                     .best_test = optional_double(dict, "best_test_acc"),
                     .best_loss = dict.get<double>("best_loss")};
-  for (const Value& value : dict.get<List>("series")) {
-    const Dict& epoch = value.as<Dict>();
+  for (const PyValue& value : dict.get<PyList>("series")) {
+    const PyDict& epoch = value.as<PyDict>();
     position.series.push_back({.epoch = count(epoch, "epoch"),
                                .loss = epoch.get<double>("loss"),
                                .valid_accuracy = optional_double(epoch, "valid_acc"),
@@ -115,7 +118,7 @@ auto reading(const std::filesystem::path& file, const Work& work) {
 }
 
 // The tensor of that name in a dict of the file, into one of the same shape.
-void read_checked(TorchFileReader& file, const Dict& dict, const std::string& name,
+void read_checked(TorchFileReader& file, const PyDict& dict, const std::string& name,
                   const at::Tensor& to) {
   const StoredTensor& stored = dict.get<StoredTensor>(name);
   if (to.sizes() != at::IntArrayRef(stored.sizes)) {
@@ -126,12 +129,12 @@ void read_checked(TorchFileReader& file, const Dict& dict, const std::string& na
 }
 
 void read_adam(TorchFileReader& file, const nn::Model& model, nn::Adam& adam) {
-  const Dict& state = file.values().get<Dict>("optimizer_state_dict").get<Dict>("state");
+  const PyDict& state = file.values().get<PyDict>("optimizer_state_dict").get<PyDict>("state");
   if (state.empty()) return;
   int64_t begin = 0;
   for (size_t i = 0; i < model.parameters().size(); ++i) {
     const at::Tensor& parameter = model.parameters()[i].tensor;
-    const Dict& entry = state.get<Dict>(static_cast<int64_t>(i));
+    const PyDict& entry = state.get<PyDict>(static_cast<int64_t>(i));
     const auto part = [&](const at::Tensor& flat) {
       return flat.narrow(0, begin, parameter.numel()).view(parameter.sizes());
     };
@@ -168,45 +171,45 @@ std::string describe(const nn::ModelShape& shape) {
   return text;
 }
 
-Dict make_checkpoint(const nn::Model& model, const nn::Adam& adam, const recipe::Recipe& recipe,
-                     const StoreIdentity& store, const Position& position) {
-  Dict parameters;
+PyDict make_checkpoint(const nn::Model& model, const nn::Adam& adam, const recipe::Recipe& recipe,
+                       const StoreIdentity& store, const Position& position) {
+  PyDict parameters;
   for (const nn::NamedTensor& entry : model.state()) {
     parameters[entry.name] = entry.tensor;
   }
-  List neighbors;
+  PyList neighbors;
   for (const uint32_t fanout : recipe.fanout) {
     neighbors.emplace_back(fanout == recipe::kAllNeighbors ? int64_t{-1} : int64_t{fanout});
   }
   static const EpochResult none;
   const EpochResult& last = position.series.empty() ? none : position.series.back();
   const nn::ModelShape& shape = model.shape();
-  return Dict{{"epoch", position.epoch},
-              {"model_state_dict", parameters},
-              {"optimizer_state_dict", optimizer_state(model, adam, recipe)},
-              {"train_loss", last.loss},
-              {"valid_acc", optional_value(last.valid_accuracy)},
-              {"test_acc", optional_value(last.test_accuracy)},
-              {"model", recipe::name(recipe.model)},
-              {"hidden_dim", shape.hidden},
-              {"dropout", shape.dropout},
-              {"input_dim", shape.inputs},
-              {"output_dim", shape.classes},
-              {"num_layers", shape.layers},
-              {"heads", shape.heads},
-              {"batch_norm", shape.batch_norm},
-              {"num_neighbors", neighbors},
-              {"recipe", to_json(recipe).dump()},
-              {"store", Dict{{"name", store.name}, {"checksum", store.checksum}}},
-              {"position", to_value(position)},
-              {"plimsoll_checkpoint", kCheckpointVersion}};
+  return PyDict{{"epoch", position.epoch},
+                {"model_state_dict", parameters},
+                {"optimizer_state_dict", optimizer_state(model, adam, recipe)},
+                {"train_loss", last.loss},
+                {"valid_acc", optional_value(last.valid_accuracy)},
+                {"test_acc", optional_value(last.test_accuracy)},
+                {"model", recipe::name(recipe.model)},
+                {"hidden_dim", shape.hidden},
+                {"dropout", shape.dropout},
+                {"input_dim", shape.inputs},
+                {"output_dim", shape.classes},
+                {"num_layers", shape.layers},
+                {"heads", shape.heads},
+                {"batch_norm", shape.batch_norm},
+                {"num_neighbors", neighbors},
+                {"recipe", to_json(recipe).dump()},
+                {"store", PyDict{{"name", store.name}, {"checksum", store.checksum}}},
+                {"position", to_value(position)},
+                {"plimsoll_checkpoint", kCheckpointVersion}};
 }
 
 Checkpoint read_checkpoint(const std::filesystem::path& file, memory::Ledger& ledger) {
   auto content = std::make_unique<TorchFileReader>(file, ledger);
-  const Dict& dict = content->values();
+  const PyDict& dict = content->values();
   return reading(file, [&] {
-    const Value* version = dict.find("plimsoll_checkpoint");
+    const PyValue* version = dict.find("plimsoll_checkpoint");
     if (version == nullptr) {
       fail(ErrorKind::input, "no plimsoll_checkpoint in it: Plimsoll did not write it");
     }
@@ -215,7 +218,7 @@ Checkpoint read_checkpoint(const std::filesystem::path& file, memory::Ledger& le
            kCheckpointVersion);
     }
     Checkpoint checkpoint{.recipe = recipe::parse(dict.get<std::string>("recipe"), "recipe")};
-    const Dict& store = dict.get<Dict>("store");
+    const PyDict& store = dict.get<PyDict>("store");
     checkpoint.store = {store.get<std::string>("name"), store.get<std::string>("checksum")};
     checkpoint.shape = {.kind = checkpoint.recipe.model,
                         .inputs = dict.get<int64_t>("input_dim"),
@@ -225,7 +228,7 @@ Checkpoint read_checkpoint(const std::filesystem::path& file, memory::Ledger& le
                         .heads = dict.get<int64_t>("heads"),
                         .dropout = dict.get<double>("dropout"),
                         .batch_norm = dict.get<bool>("batch_norm")};
-    checkpoint.position = position_of(dict.get<Dict>("position"));
+    checkpoint.position = position_of(dict.get<PyDict>("position"));
     checkpoint.content = std::move(content);
     return checkpoint;
   });
@@ -233,7 +236,7 @@ Checkpoint read_checkpoint(const std::filesystem::path& file, memory::Ledger& le
 
 void load_model(const Checkpoint& checkpoint, const std::filesystem::path& file, nn::Model& model) {
   reading(file, [&] {
-    const Dict& parameters = checkpoint.content->values().get<Dict>("model_state_dict");
+    const PyDict& parameters = checkpoint.content->values().get<PyDict>("model_state_dict");
     for (const nn::NamedTensor& entry : model.state()) {
       read_checked(*checkpoint.content, parameters, entry.name, entry.tensor);
     }

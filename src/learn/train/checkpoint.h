@@ -49,8 +49,8 @@ std::string describe(const nn::ModelShape& shape);  // "gcn 128 -> 256 -> 172"
 
 // A checkpoint's content. Its tensors are those of the model and the optimizer, not copies: write
 // it before they change.
-Dict make_checkpoint(const nn::Model& model, const nn::Adam& adam, const recipe::Recipe& recipe,
-                     const StoreIdentity& store, const Position& position);
+PyDict make_checkpoint(const nn::Model& model, const nn::Adam& adam, const recipe::Recipe& recipe,
+                       const StoreIdentity& store, const Position& position);
 
 struct Checkpoint {
   recipe::Recipe recipe;

@@ -12,11 +12,11 @@ void Data::check_unchanged() const {
   }
 }
 
-Data load_data(const graph::Store& store, memory::Ledger& ledger, const LoadOptions& options) {
+Data load_data(const graph::Store& store, const plan::Arrangement& arrangement,
+               const LaunchOptions& run, memory::Ledger& ledger) {
   const graph::Meta& meta = store.meta();
-  const plan::Arrangement& arrangement = options.arrangement;
   const plan::Lines& lines = arrangement.lines;
-  Progress progress(Progress::detect(options.quiet));
+  Progress progress(Progress::detect(run.quiet));
   const auto resident = [](uint64_t file_bytes, uint64_t line_bytes) {
     return std::min(file_bytes, line_bytes);
   };
@@ -28,12 +28,12 @@ Data load_data(const graph::Store& store, memory::Ledger& ledger, const LoadOpti
   // Small, and needed whole: before the lines take what is left.
   batch::Splits splits = batch::load_splits(store, ledger);
   Data data{sample::load_topology(store, ledger, {lines.offsets_bytes, lines.neighbors_bytes},
-                                  options.threads, on_bytes),
+                                  run.threads, on_bytes),
             feature::load_rows(store, ledger,
                                {.line_bytes = lines.features_bytes,
                                 .areas = 2 * arrangement.workers,  // training and evaluating
                                 .area_bytes = arrangement.area_bytes},
-                               options.threads, on_bytes),
+                               run.threads, on_bytes),
             std::move(splits)};
   for (io::LinedFile* file :
        {&data.rows.file(), &data.topology.neighbors(), &data.topology.offsets()}) {

@@ -9,6 +9,7 @@
 #include "memory/ledger.h"
 #include "plan/arrangement.h"
 #include "sample/topology.h"
+#include "train/job.h"
 
 namespace plimsoll::train {
 
@@ -23,11 +24,7 @@ struct Data {
   void check_unchanged() const;
 };
 
-struct LoadOptions {
-  plan::Arrangement arrangement;
-  unsigned threads = 1;
-  bool quiet = false;
-};
-Data load_data(const graph::Store& store, memory::Ledger& ledger, const LoadOptions& options);
+Data load_data(const graph::Store& store, const plan::Arrangement& arrangement,
+               const LaunchOptions& run, memory::Ledger& ledger);
 
 }  // namespace plimsoll::train

@@ -12,6 +12,8 @@
 #include <span>
 #include <thread>
 
+#include "batch/first_layer.h"
+
 namespace plimsoll::train {
 namespace {
 
@@ -221,5 +223,24 @@ void Feeder::copy(Copying& copying) {
     }
   }
 }
+
+Hops hops_of(const recipe::Recipe& recipe, graph::FirstLayer first_layer) {
+  return {batch::drawn_fanout(recipe, first_layer), recipe.sampler};
+}
+
+BatchFeed::BatchFeed(const Place& place, const feature::RowSource& rows, const Hops& hops,
+                     const batch::Assembly& assembly)
+    : pages(pinned_pages(place.device)),
+      pipeline(place.topology, rows,
+               {.fanout = hops.fanout,
+                .draw = hops.draw,
+                .assembly = assembly,
+                .workers = place.arrangement.workers,
+                .slots = place.arrangement.slots(),
+                .window = place.arrangement.window,
+                .pages = pages.get(),
+                .on_stall = place.on_stall},
+               place.ledger),
+      feeder(pipeline, place.device) {}
 
 }  // namespace plimsoll::train

@@ -9,13 +9,19 @@
 #include <c10/core/Stream.h>
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "batch/pipeline.h"
+#include "feature/row_source.h"
 #include "memory/buffer.h"
+#include "memory/ledger.h"
 #include "nn/model.h"
 #include "plan/arrangement.h"
+#include "recipe/recipe.h"
+#include "sample/topology.h"
 
 namespace plimsoll::train {
 
@@ -71,6 +77,33 @@ class Feeder {
   std::deque<Copying> queue_;  // the front one is with the caller
   bool more_ = false;
   FedBatch nothing_;
+};
+
+// What batches are made from, and in which room.
+struct Place {
+  const sample::Topology& topology;
+  plan::Arrangement arrangement;
+  c10::Device device;
+  memory::Ledger& ledger;
+  // Told of everything that takes unusually long.
+  std::function<void(const std::string& what)> on_stall = {};
+};
+
+struct Hops {
+  std::vector<uint32_t> fanout;
+  recipe::Draw draw = recipe::Draw::uniform;
+};
+
+Hops hops_of(const recipe::Recipe& recipe, graph::FirstLayer first_layer = graph::FirstLayer::none);
+
+// A pipeline for these hops whose batches fit the device, with its feeder.
+struct BatchFeed {
+  BatchFeed(const Place& place, const feature::RowSource& rows, const Hops& hops,
+            const batch::Assembly& assembly);
+
+  std::unique_ptr<memory::PageSource> pages;
+  batch::Pipeline pipeline;
+  Feeder feeder;
 };
 
 }  // namespace plimsoll::train

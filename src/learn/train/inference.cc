@@ -34,33 +34,14 @@ nn::LayerInput layer_input(const nn::BatchTensors& tensors) {
 
 }  // namespace
 
-Hops hops_of(const recipe::Recipe& recipe, graph::FirstLayer first_layer) {
-  return {batch::drawn_fanout(recipe, first_layer), recipe.sampler};
-}
-
-Source::Source(const Place& place, const feature::RowSource& rows, const Hops& hops,
-               const batch::Assembly& assembly)
-    : pages(pinned_pages(place.device)),
-      pipeline(place.topology, rows,
-               {.fanout = hops.fanout,
-                .draw = hops.draw,
-                .assembly = assembly,
-                .workers = place.arrangement.workers,
-                .slots = place.arrangement.slots(),
-                .window = place.arrangement.window,
-                .pages = pages.get(),
-                .on_stall = place.on_stall},
-               place.ledger),
-      feeder(pipeline, place.device) {}
-
 // Runs one pass and hands over every batch, with its tensors on the device; what there is no room
 // for comes again in parts. A body that throws for want of memory must have changed nothing.
 void Inference::for_each_batch(
-    Source& source, const batch::Pass& pass, Report& report,
+    BatchFeed& feed, const batch::Pass& pass, TrainReport& report,
     const std::function<void(const batch::Batch&, const nn::BatchTensors&)>& body) {
   report.begin_pass("Evaluating", pass.seeds.batches(pass.batch_size), 0);
-  source.feeder.start(pass);
-  for (FedBatch* fed = &source.feeder.next(); fed->batch != nullptr; fed = &source.feeder.next()) {
+  feed.feeder.start(pass);
+  for (FedBatch* fed = &feed.feeder.next(); fed->batch != nullptr; fed = &feed.feeder.next()) {
     bool fits = fed->tensors.has_value();
     try {
       if (fits) body(*fed->batch, *fed->tensors);
@@ -69,30 +50,30 @@ void Inference::for_each_batch(
       fits = false;
     }
     if (!fits) {
-      if (source.feeder.retry(/*from_its_start=*/false)) continue;
+      if (feed.feeder.retry(/*from_its_start=*/false)) continue;
       fail_for_one_node(place_.device);
     }
     if (fed->batch->last_part()) report.advance(fed->batch->index + 1);
-    source.feeder.done();
+    feed.feeder.done();
     throw_if_interrupted();
   }
   report.end_pass();
 }
 
-void Inference::answer(std::span<const Question> questions, Report& report, const Take& take) {
+void Inference::answer(std::span<const NodeQuery> queries, TrainReport& report, const Take& take) {
   if (options_.evaluation == recipe::Evaluation::full &&
       model_.shape().kind != recipe::ModelKind::mlp) {
-    answer_full(questions, report, take);
+    answer_full(queries, report, take);
   } else {
-    answer_sampled(questions, report, take);
+    answer_sampled(queries, report, take);
   }
 }
 
-void Inference::answer_sampled(std::span<const Question> questions, Report& report,
+void Inference::answer_sampled(std::span<const NodeQuery> queries, TrainReport& report,
                                const Take& take) {
-  for (size_t i = 0; i < questions.size(); ++i) {
-    const batch::Pass pass = {.seeds = questions[i].seeds,
-                              .labels = questions[i].labels,
+  for (size_t i = 0; i < queries.size(); ++i) {
+    const batch::Pass pass = {.seeds = queries[i].seeds,
+                              .labels = queries[i].labels,
                               .batch_size = options_.batch_size,
                               .key = RandomStream(options_.seed, kEvaluationKey).at(0)};
     for_each_batch(
@@ -105,12 +86,13 @@ void Inference::answer_sampled(std::span<const Question> questions, Report& repo
 // Layer by layer, so that no node's value is computed twice: each layer for the nodes that the next
 // one needs, the last for those asked for. Each has a pipeline of its own, and the memory of the
 // one that is not needed now.
-void Inference::answer_full(std::span<const Question> questions, Report& report, const Take& take) {
+void Inference::answer_full(std::span<const NodeQuery> queries, TrainReport& report,
+                            const Take& take) {
   sampled_.feeder.drop();
   sampled_.pipeline.release();  // it comes back with the next pass
   const auto layers = static_cast<size_t>(model_.shape().layers);
   std::vector<batch::Seeds> asked;
-  for (const Question& question : questions) asked.push_back(question.seeds);
+  for (const NodeQuery& query : queries) asked.push_back(query.seeds);
   const std::vector<feature::NodeSet> needed =
       batch::needed_nodes(asked, layers - 1, place_.topology, place_.ledger);
   const feature::RowSource* rows = &features_;
@@ -126,19 +108,19 @@ void Inference::answer_full(std::span<const Question> questions, Report& report,
     hidden = std::move(out);
     rows = &hidden->finish({place_.arrangement.workers, place_.arrangement.area_bytes});
   }
-  answer_last_layer(*rows, questions, report, take);
+  answer_last_layer(*rows, queries, report, take);
 }
 
 void Inference::compute_layer(size_t layer, const feature::RowSource& rows,
                               const feature::NodeSet& nodes, batch::HiddenRows& out,
-                              Report& report) {
+                              TrainReport& report) {
   const bool summed = layer == 0 && options_.first_layer != graph::FirstLayer::none;
   batch::Assembly assembly = batch::assembly_for(model_.shape().kind, recipe::Norm::full);
   assembly.precomputed = summed;
-  Source source(place_, rows, {.fanout = {summed ? 0 : recipe::kAllNeighbors}}, assembly);
+  BatchFeed feed(place_, rows, {.fanout = {summed ? 0 : recipe::kAllNeighbors}}, assembly);
   const batch::Pass pass = {.seeds = batch::Seeds::members(nodes),
                             .batch_size = batch::kFullBatchNodes};
-  for_each_batch(source, pass, report,
+  for_each_batch(feed, pass, report,
                  [&](const batch::Batch& /*batch*/, const nn::BatchTensors& tensors) {
                    const at::Tensor values =
                        model_.layer(layer, layer_input(tensors)).to(at::kCPU).contiguous();
@@ -147,7 +129,7 @@ void Inference::compute_layer(size_t layer, const feature::RowSource& rows,
 }
 
 void Inference::answer_last_layer(const feature::RowSource& rows,
-                                  std::span<const Question> questions, Report& report,
+                                  std::span<const NodeQuery> queries, TrainReport& report,
                                   const Take& take) {
   const auto last = static_cast<size_t>(model_.shape().layers - 1);
   batch::Assembly assembly = batch::assembly_for(model_.shape().kind, recipe::Norm::full);
@@ -155,13 +137,13 @@ void Inference::answer_last_layer(const feature::RowSource& rows,
   if (options_.embeddings && assembly.input == batch::Input::aggregated) {
     assembly.input = batch::Input::aggregated_and_own;
   }
-  Source source(place_, rows, {.fanout = {assembly.precomputed ? 0 : recipe::kAllNeighbors}},
-                assembly);
-  for (size_t i = 0; i < questions.size(); ++i) {
-    const batch::Pass pass = {.seeds = questions[i].seeds,
-                              .labels = questions[i].labels,
+  BatchFeed feed(place_, rows, {.fanout = {assembly.precomputed ? 0 : recipe::kAllNeighbors}},
+                 assembly);
+  for (size_t i = 0; i < queries.size(); ++i) {
+    const batch::Pass pass = {.seeds = queries[i].seeds,
+                              .labels = queries[i].labels,
                               .batch_size = batch::kFullBatchNodes};
-    for_each_batch(source, pass, report,
+    for_each_batch(feed, pass, report,
                    [&](const batch::Batch& batch, const nn::BatchTensors& tensors) {
                      nn::Outputs outputs{.logits = model_.layer(last, layer_input(tensors))};
                      if (options_.embeddings && last > 0) {
@@ -175,15 +157,15 @@ void Inference::answer_last_layer(const feature::RowSource& rows,
 
 std::vector<std::optional<double>> accuracies(Inference& inference,
                                               std::span<const batch::Split* const> splits,
-                                              Report& report) {
-  std::vector<Question> questions;
+                                              TrainReport& report) {
+  std::vector<NodeQuery> queries;
   std::vector<at::Tensor> correct(splits.size());
   for (const batch::Split* split : splits) {
-    questions.push_back({batch::Seeds::in_order(split->nodes.span()), split->labels.span()});
+    queries.push_back({batch::Seeds::in_order(split->nodes.span()), split->labels.span()});
   }
-  inference.answer(questions, report, [&](const Answer& answer) {
+  inference.answer(queries, report, [&](const Answer& answer) {
     const at::Tensor count = nn::count_correct(answer.outputs.logits, answer.labels);
-    at::Tensor& sum = correct[answer.question];
+    at::Tensor& sum = correct[answer.query];
     sum = sum.defined() ? sum.add(count) : count;
   });
   std::vector<std::optional<double>> shares(splits.size());

@@ -16,52 +16,22 @@
 #include "batch/pipeline.h"
 #include "batch/split.h"
 #include "feature/row_source.h"
-#include "memory/ledger.h"
 #include "nn/model.h"
-#include "plan/arrangement.h"
 #include "recipe/recipe.h"
-#include "sample/topology.h"
 #include "train/feeder.h"
 #include "train/report.h"
 
 namespace plimsoll::train {
 
-// What batches are made from, and in which room.
-struct Place {
-  const sample::Topology& topology;
-  plan::Arrangement arrangement;
-  c10::Device device;
-  memory::Ledger& ledger;
-  // Told of everything that takes unusually long.
-  std::function<void(const std::string& what)> on_stall = {};
-};
-
-struct Hops {
-  std::vector<uint32_t> fanout;
-  recipe::Draw draw = recipe::Draw::uniform;
-};
-
-Hops hops_of(const recipe::Recipe& recipe, graph::FirstLayer first_layer = graph::FirstLayer::none);
-
-// A pipeline for these hops whose batches fit the device, with its feeder.
-struct Source {
-  Source(const Place& place, const feature::RowSource& rows, const Hops& hops,
-         const batch::Assembly& assembly);
-
-  std::unique_ptr<memory::PageSource> pages;
-  batch::Pipeline pipeline;
-  Feeder feeder;
-};
-
 // Which nodes are asked for; labels are handed to the callback where there are some.
-struct Question {
+struct NodeQuery {
   batch::Seeds seeds;
   std::span<const int32_t> labels;
 };
 
-// Some rows of an answer: those of the question's nodes from `first` on.
+// Some rows of an answer: those of the query's nodes from `first` on.
 struct Answer {
-  size_t question = 0;
+  size_t query = 0;
   uint64_t first = 0;
   nn::Outputs outputs;
   at::Tensor labels;
@@ -82,29 +52,29 @@ struct InferenceOptions {
 class Inference {
  public:
   Inference(nn::Model& model, const Place& place, const feature::RowSource& features,
-            Source& sampled, const InferenceOptions& options)
+            BatchFeed& sampled, const InferenceOptions& options)
       : model_(model), place_(place), features_(features), sampled_(sampled), options_(options) {}
 
   const nn::ModelShape& shape() const { return model_.shape(); }
 
   using Take = std::function<void(const Answer&)>;
-  void answer(std::span<const Question> questions, Report& report, const Take& take);
+  void answer(std::span<const NodeQuery> queries, TrainReport& report, const Take& take);
 
  private:
-  void answer_sampled(std::span<const Question> questions, Report& report, const Take& take);
-  void answer_full(std::span<const Question> questions, Report& report, const Take& take);
+  void answer_sampled(std::span<const NodeQuery> queries, TrainReport& report, const Take& take);
+  void answer_full(std::span<const NodeQuery> queries, TrainReport& report, const Take& take);
   void compute_layer(size_t layer, const feature::RowSource& rows, const feature::NodeSet& nodes,
-                     batch::HiddenRows& out, Report& report);
-  void answer_last_layer(const feature::RowSource& rows, std::span<const Question> questions,
-                         Report& report, const Take& take);
+                     batch::HiddenRows& out, TrainReport& report);
+  void answer_last_layer(const feature::RowSource& rows, std::span<const NodeQuery> queries,
+                         TrainReport& report, const Take& take);
   void for_each_batch(
-      Source& source, const batch::Pass& pass, Report& report,
+      BatchFeed& feed, const batch::Pass& pass, TrainReport& report,
       const std::function<void(const batch::Batch&, const nn::BatchTensors&)>& body);
 
   nn::Model& model_;
   const Place place_;
   const feature::RowSource& features_;
-  Source& sampled_;
+  BatchFeed& sampled_;
   const InferenceOptions options_;
 };
 
@@ -112,6 +82,6 @@ class Inference {
 // split.
 std::vector<std::optional<double>> accuracies(Inference& inference,
                                               std::span<const batch::Split* const> splits,
-                                              Report& report);
+                                              TrainReport& report);
 
 }  // namespace plimsoll::train

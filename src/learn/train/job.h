@@ -32,7 +32,7 @@ constexpr uint64_t kGpuRuntimeBytes = uint64_t{1400} << 20;  // with what torch 
 constexpr uint64_t kHeapBytes = uint64_t{16} << 20;
 
 // How a run goes about its recipe; none of it changes what is learned.
-struct RunOptions {
+struct LaunchOptions {
   DeviceKind device = DeviceKind::automatic;
   unsigned workers = 0;     // threads that make batches; 0 = chosen from `threads`
   unsigned look_ahead = 0;  // batches that a worker makes at once; 0 = chosen by the plan
@@ -43,7 +43,7 @@ struct RunOptions {
 struct TrainJob {
   const graph::Store& store;
   recipe::Recipe recipe;
-  RunOptions run;
+  LaunchOptions run;
   std::filesystem::path save_dir;
   bool resume = false;      // from save_dir/last.pth; `recipe` is then what recipe::resume gave
   uint64_t save_every = 0;  // epochs from one epoch_NNN.pth to the next; 0 = none
@@ -73,7 +73,7 @@ struct PredictJob {
   recipe::Evaluation evaluation = recipe::Evaluation::sampled;
   std::filesystem::path out;      // .npy; rows by ascending original id
   std::filesystem::path ids_out;  // .npy of those ids; empty = not written
-  RunOptions run;
+  LaunchOptions run;
   plan::Plan plan;
   memory::Ledger& ledger;
 };

@@ -112,8 +112,8 @@ class MadeUpBatches {
                .count = kNodes,
                .columns = look.columns}),
         place_{topology_, {.workers = 1, .ahead = 2}, device, ledger_},
-        source_(place_, rows_, {.fanout = look.fanout},
-                batch::assembly_for(kind, recipe::Norm::full)),
+        feed_(place_, rows_, {.fanout = look.fanout},
+              batch::assembly_for(kind, recipe::Norm::full)),
         seeds_(look.seeds),
         nodes_(kNodes),
         labels_(kNodes) {
@@ -122,17 +122,17 @@ class MadeUpBatches {
   }
   // The next batch, with its tensors on the device; done() gives it back.
   const FedBatch& next() {
-    FedBatch* fed = &source_.feeder.next();
+    FedBatch* fed = &feed_.feeder.next();
     if (fed->batch == nullptr) {
-      source_.feeder.start({.seeds = batch::Seeds::in_order(nodes_),
-                            .labels = labels_,
-                            .batch_size = seeds_,
-                            .gradients = true});
-      fed = &source_.feeder.next();
+      feed_.feeder.start({.seeds = batch::Seeds::in_order(nodes_),
+                          .labels = labels_,
+                          .batch_size = seeds_,
+                          .gradients = true});
+      fed = &feed_.feeder.next();
     }
     return *fed;
   }
-  void done() { source_.feeder.done(); }
+  void done() { feed_.feeder.done(); }
 
  private:
   static constexpr uint32_t kNodes = 1 << 16;
@@ -157,7 +157,7 @@ class MadeUpBatches {
   sample::Topology topology_;
   feature::RowSource rows_;
   Place place_;
-  Source source_;
+  BatchFeed feed_;
   uint64_t seeds_;
   std::vector<uint32_t> nodes_;
   std::vector<int32_t> labels_;

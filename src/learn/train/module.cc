@@ -53,14 +53,9 @@ int run_training(const TrainJob& job) {
   std::fflush(stdout);
   std::filesystem::create_directories(job.save_dir);
   const memory::Timeline timeline(job.ledger);
-  // What was planned is what runs: the plan knows the device.
-  const plan::Arrangement& arrangement = job.plan.arrangement;
-  const Data data =
-      load_data(job.store, job.ledger,
-                {.arrangement = arrangement, .threads = job.run.threads, .quiet = job.run.quiet});
+  const Data data = load_data(job.store, job.plan.arrangement, job.run, job.ledger);
   const uint64_t unplanned = runtime.bytes() - std::min(runtime.bytes(), job.plan.runtime_bytes);
-  Trainer trainer(job, {.arrangement = arrangement,
-                        .data = data,
+  Trainer trainer(job, {.data = data,
                         .device = device,
                         .timeline = timeline,
                         .needed_bytes = job.plan.needed_bytes + unplanned});

@@ -29,12 +29,12 @@ class ValueMaker {
   ValueMaker(uint64_t max_bytes, memory::Ledger& ledger, memory::Lease& lease)
       : max_bytes_(max_bytes), ledger_(ledger), lease_(lease) {}
 
-  Dict to_dict(const pickle::Dict& dict, int depth);
+  PyDict to_dict(const pickle::Dict& dict, int depth);
 
  private:
-  Value to_value(const pickle::Object& object, int depth);
-  List to_list(const pickle::Objects& items, int depth);
-  Value to_tensor(const pickle::Tensor& tensor);
+  PyValue to_value(const pickle::Object& object, int depth);
+  PyList to_list(const pickle::Objects& items, int depth);
+  PyValue to_tensor(const pickle::Tensor& tensor);
   void reserve(uint64_t bytes);
 
   const uint64_t max_bytes_;
@@ -54,12 +54,12 @@ void ValueMaker::reserve(uint64_t bytes) {
   }
 }
 
-Value ValueMaker::to_value(const pickle::Object& object, int depth) {
+PyValue ValueMaker::to_value(const pickle::Object& object, int depth) {
   if (depth > kMaxDepth) {
     fail(ErrorKind::input, "it nests lists and dicts more than {} deep", kMaxDepth);
   }
   return std::visit(
-      [&](const auto& held) -> Value {
+      [&](const auto& held) -> PyValue {
         using T = std::decay_t<decltype(held)>;
         if constexpr (std::is_same_v<T, std::monostate>) {
           return {};
@@ -81,7 +81,7 @@ Value ValueMaker::to_value(const pickle::Object& object, int depth) {
       object.any);
 }
 
-Value ValueMaker::to_tensor(const pickle::Tensor& tensor) {
+PyValue ValueMaker::to_tensor(const pickle::Tensor& tensor) {
   const uint64_t dimensions = tensor.sizes.size();
   reserve(sizeof(StoredTensor) + tensor.storage->name.size() + 2 * dimensions * sizeof(int64_t));
   return std::make_shared<const StoredTensor>(
@@ -93,21 +93,21 @@ Value ValueMaker::to_tensor(const pickle::Tensor& tensor) {
                    .strides = tensor.strides});
 }
 
-List ValueMaker::to_list(const pickle::Objects& items, int depth) {
-  reserve(items.size() * sizeof(Value));
-  List list;
+PyList ValueMaker::to_list(const pickle::Objects& items, int depth) {
+  reserve(items.size() * sizeof(PyValue));
+  PyList list;
   list.reserve(items.size());
   for (const pickle::Object* item : items) list.push_back(to_value(*item, depth));
   return list;
 }
 
-Dict ValueMaker::to_dict(const pickle::Dict& dict, int depth) {
+PyDict ValueMaker::to_dict(const pickle::Dict& dict, int depth) {
   constexpr uint64_t kIndexBytes = sizeof(Key) + 5 * sizeof(void*);
-  Dict result;
+  PyDict result;
   for (size_t i = 0; i < dict.items.size(); i += 2) {
     const pickle::Object& key = *dict.items[i];
-    reserve(2 * sizeof(Dict::Entry) + kIndexBytes);  // in an array that doubles
-    Value value = to_value(*dict.items[i + 1], depth);
+    reserve(2 * sizeof(PyDict::Entry) + kIndexBytes);  // in an array that doubles
+    PyValue value = to_value(*dict.items[i + 1], depth);
     if (const auto* number = std::get_if<int64_t>(&key.any)) {
       result[*number] = std::move(value);
     } else if (const auto* text = std::get_if<std::string_view>(&key.any)) {
@@ -123,8 +123,8 @@ Dict ValueMaker::to_dict(const pickle::Dict& dict, int depth) {
 
 }  // namespace
 
-Dict values_of(const pickle::Pickle& pickle, uint64_t pickle_bytes, memory::Ledger& ledger,
-               memory::Lease& lease) {
+PyDict values_of(const pickle::Pickle& pickle, uint64_t pickle_bytes, memory::Ledger& ledger,
+                 memory::Lease& lease) {
   const auto* dict = std::get_if<pickle::Dict>(&pickle.root().any);
   if (dict == nullptr) {
     fail(ErrorKind::input, "its value is of type {}, a dict was expected",

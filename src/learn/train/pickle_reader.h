@@ -16,7 +16,7 @@ constexpr uint64_t kMostValueBytes = 512 * kMiB;
 // what that takes, before it is taken. Throws Error{input} where it holds what is no value, or
 // itself, or would take more than kMostValueBytes or than a pickle of `pickle_bytes` can honestly
 // need: a few bytes can ask for any number of copies.
-Dict values_of(const pickle::Pickle& pickle, uint64_t pickle_bytes, memory::Ledger& ledger,
-               memory::Lease& lease);
+PyDict values_of(const pickle::Pickle& pickle, uint64_t pickle_bytes, memory::Ledger& ledger,
+                 memory::Lease& lease);
 
 }  // namespace plimsoll::train

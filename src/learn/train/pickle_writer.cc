@@ -33,7 +33,7 @@ std::string_view storage_name(const at::Tensor& tensor) {
 
 class PickleWriter {
  public:
-  Pickle write(const Dict& dict) {
+  WrittenPickle write(const PyDict& dict) {
     put(Opcode::proto);
     put_number(kPickleProtocol, 1);
     put(dict);
@@ -57,9 +57,9 @@ class PickleWriter {
   [[noreturn]] static void put(const std::shared_ptr<const StoredTensor>& /*tensor*/) {
     fail(ErrorKind::internal, "a checkpoint was given a tensor that is still in another");
   }
-  void put(const List& list);
-  void put(const Dict& dict);
-  void put(const Value& value) {
+  void put(const PyList& list);
+  void put(const PyDict& dict);
+  void put(const PyValue& value) {
     std::visit([this](const auto& held) { this->put(held); }, value.any());
   }
 
@@ -67,7 +67,7 @@ class PickleWriter {
   void put_tuple(const std::vector<int64_t>& numbers);
   void put_empty_ordered_dict();
 
-  Pickle pickle_;
+  WrittenPickle pickle_;
 };
 
 void PickleWriter::put(int64_t value) {
@@ -108,14 +108,14 @@ void PickleWriter::put(const std::string& text) {
   pickle_.bytes += text;
 }
 
-void PickleWriter::put(const List& list) {
+void PickleWriter::put(const PyList& list) {
   put(Opcode::empty_list);
   put(Opcode::mark);
-  for (const Value& item : list) put(item);
+  for (const PyValue& item : list) put(item);
   put(Opcode::appends);
 }
 
-void PickleWriter::put(const Dict& dict) {
+void PickleWriter::put(const PyDict& dict) {
   put(Opcode::empty_dict);
   put(Opcode::mark);
   for (const auto& [key, value] : dict) {
@@ -175,6 +175,6 @@ void PickleWriter::put(const at::Tensor& tensor) {
 
 }  // namespace
 
-Pickle write_pickle(const Dict& dict) { return PickleWriter().write(dict); }
+WrittenPickle write_pickle(const PyDict& dict) { return PickleWriter().write(dict); }
 
 }  // namespace plimsoll::train

@@ -11,13 +11,13 @@
 
 namespace plimsoll::train {
 
-struct Pickle {
+struct WrittenPickle {
   std::string bytes;
   std::vector<at::Tensor> storages;  // number i is named "i"; its values lie there in row order
 };
 
 // Throws Error{input} for text that is not UTF-8 and Error{internal} for a tensor without a name in
 // kStorageTypes or without plain dense numbers.
-Pickle write_pickle(const Dict& dict);
+WrittenPickle write_pickle(const PyDict& dict);
 
 }  // namespace plimsoll::train

@@ -94,7 +94,7 @@ void check_fit(const Checkpoint& checkpoint, const PredictJob& job) {
 }
 
 // Answers come in the order of the seeds, and so of their positions.
-void write_answers(const PredictJob& job, const Asked& asked, Source& source,
+void write_answers(const PredictJob& job, const Asked& asked, BatchFeed& feed,
                    Inference& inference) {
   const nn::ModelShape shape = inference.shape();
   formats::NpyRows rows(
@@ -102,9 +102,9 @@ void write_answers(const PredictJob& job, const Asked& asked, Source& source,
                      {static_cast<uint64_t>(shape.classes), static_cast<uint64_t>(shape.hidden)}),
       job.ledger);
   Ids ids(job.store, job.ledger);
-  Report report(Report::wants_bars(job.run.quiet));
-  const std::array<Question, 1> questions = {Question{asked.seeds, {}}};
-  inference.answer(questions, report, [&](const Answer& answer) {
+  TrainReport report(TrainReport::wants_bars(job.run.quiet));
+  const std::array<NodeQuery, 1> queries = {NodeQuery{asked.seeds, {}}};
+  inference.answer(queries, report, [&](const Answer& answer) {
     at::Tensor values =
         job.output == Output::embeddings ? answer.outputs.embeddings : answer.outputs.logits;
     if (job.output == Output::classes) values = nn::largest_column(values);
@@ -117,7 +117,7 @@ void write_answers(const PredictJob& job, const Asked& asked, Source& source,
       rows.put(asked.ids.rank(id), {first + i * row_bytes, row_bytes});
     }
   });
-  source.pipeline.release();
+  feed.pipeline.release();
   rows.finish();
 }
 
@@ -166,16 +166,14 @@ void predict(const PredictJob& job) {
   const recipe::Recipe& recipe = trained.recipe;
   const plan::Arrangement& arrangement = job.plan.arrangement;
   nn::set_computing_threads(arrangement.computing);
-  const Data data =
-      load_data(job.store, job.ledger,
-                {.arrangement = arrangement, .threads = job.run.threads, .quiet = job.run.quiet});
+  const Data data = load_data(job.store, arrangement, job.run, job.ledger);
   const Asked asked = ask(job, data);
   const Place place = {data.topology, arrangement, device, job.ledger};
   const graph::FirstLayer first_layer = job.store.meta().first_layer;
-  Source source(place, data.rows, hops_of(recipe, first_layer),
-                batch::assembly_for(recipe, first_layer));
+  BatchFeed feed(place, data.rows, hops_of(recipe, first_layer),
+                 batch::assembly_for(recipe, first_layer));
   Inference inference(
-      trained.model, place, data.rows, source,
+      trained.model, place, data.rows, feed,
       {.evaluation = job.evaluation,
        .batch_size = recipe.batch_size,
        .seed = recipe.seed,
@@ -183,7 +181,7 @@ void predict(const PredictJob& job) {
        .embeddings = job.output == Output::embeddings,
        .scratch = job.out.has_parent_path() ? job.out.parent_path() : std::filesystem::path("."),
        .full_batch_bytes = job.plan.full_batch_bytes});
-  write_answers(job, asked, source, inference);
+  write_answers(job, asked, feed, inference);
   if (!job.ids_out.empty()) write_ids(job, asked);
   fmt::print("wrote     {}: {} nodes of {}, by ascending id\n", job.out.string(),
              format_count(asked.seeds.size()), job.store.folder().string());

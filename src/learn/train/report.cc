@@ -66,9 +66,9 @@ std::string format_epoch(const EpochLine& line) {
                            : fmt::format(" | Time: {:.0f}s", line.seconds));
 }
 
-bool Report::wants_bars(bool quiet) { return !quiet && ::isatty(STDERR_FILENO) != 0; }
+bool TrainReport::wants_bars(bool quiet) { return !quiet && ::isatty(STDERR_FILENO) != 0; }
 
-void Report::begin_pass(std::string_view title, uint64_t total_batches, uint64_t first_batch) {
+void TrainReport::begin_pass(std::string_view title, uint64_t total_batches, uint64_t first_batch) {
   end_pass();
   if (!bars_) return;
   in_pass_ = true;
@@ -80,7 +80,7 @@ void Report::begin_pass(std::string_view title, uint64_t total_batches, uint64_t
   draw(start_);
 }
 
-void Report::advance(uint64_t done, std::optional<double> loss) {
+void TrainReport::advance(uint64_t done, std::optional<double> loss) {
   if (!in_pass_) return;
   state_.done = done;
   if (loss) state_.loss = loss;
@@ -88,14 +88,14 @@ void Report::advance(uint64_t done, std::optional<double> loss) {
   if (now >= next_draw_) draw(now);
 }
 
-void Report::end_pass() {
+void TrainReport::end_pass() {
   if (!in_pass_) return;
   in_pass_ = false;
   draw(Clock::now());
   std::fputs("\n", stderr);
 }
 
-void Report::draw(Clock::time_point now) {
+void TrainReport::draw(Clock::time_point now) {
   next_draw_ = now + kDrawEvery;
   state_.elapsed_seconds = std::chrono::duration<double>(now - start_).count();
   // Plain stdio throughout: fmt::print throws, and hours of work must not end by that.
@@ -103,13 +103,13 @@ void Report::draw(Clock::time_point now) {
   std::fflush(stderr);
 }
 
-void Report::note(const std::string& text) {
+void TrainReport::note(const std::string& text) {
   if (in_pass_) std::fputs("\r\033[K", stderr);
   std::fputs((text + "\n").c_str(), stderr);
   if (in_pass_) draw(Clock::now());
 }
 
-void Report::epoch(const EpochLine& line) {
+void TrainReport::epoch(const EpochLine& line) {
   end_pass();
   std::fputs((format_epoch(line) + "\n").c_str(), stdout);
   std::fflush(stdout);

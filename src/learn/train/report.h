@@ -35,12 +35,12 @@ struct EpochLine {
 std::string format_epoch(const EpochLine& line);
 
 // One run's report, for one thread. A reader that has gone away does not end the run.
-class Report {
+class TrainReport {
  public:
-  explicit Report(bool bars) : bars_(bars) {}
-  ~Report() { end_pass(); }
-  Report(const Report&) = delete;
-  Report& operator=(const Report&) = delete;
+  explicit TrainReport(bool bars) : bars_(bars) {}
+  ~TrainReport() { end_pass(); }
+  TrainReport(const TrainReport&) = delete;
+  TrainReport& operator=(const TrainReport&) = delete;
 
   // Bars are for terminals, unless the user wants it quiet.
   static bool wants_bars(bool quiet);

@@ -17,9 +17,9 @@ namespace plimsoll::train {
 // memory; beyond them it needs the memory of the largest, and only where that one must be moved. A
 // full disk is Error{disk}, another refusal of the system Error{io}, text that is not UTF-8
 // Error{input}: Python could not read it back. One writer for a path at a time.
-void write_torch_file(const std::filesystem::path& path, const Dict& dict);
+void write_torch_file(const std::filesystem::path& path, const PyDict& dict);
 // Into a file that is empty; syncs nothing.
-void write_torch_file(const io::OpenFile& file, const Dict& dict);
+void write_torch_file(const io::OpenFile& file, const PyDict& dict);
 
 // What write_torch_file() or torch.save of a dict wrote, opened: every byte agrees with its
 // checksum. Its values are read, and take leases ("checkpoint values") of the ledger as long as it
@@ -33,7 +33,7 @@ class TorchFileReader {
   TorchFileReader(const TorchFileReader&) = delete;
   TorchFileReader& operator=(const TorchFileReader&) = delete;
 
-  const Dict& values() const;
+  const PyDict& values() const;
 
   // Its numbers into a tensor of the same sizes: straight from the file where `to` lies on the CPU
   // and has the same type and order.
@@ -48,6 +48,6 @@ class TorchFileReader {
 };
 
 // All of it, with its tensors.
-Dict read_torch_file(const std::filesystem::path& path, memory::Ledger& ledger);
+PyDict read_torch_file(const std::filesystem::path& path, memory::Ledger& ledger);
 
 }  // namespace plimsoll::train

@@ -253,20 +253,20 @@ bool is_whole(const StoredTensor& stored) {
   return stored.offset == 0 && stride == stored.count;
 }
 
-Value with_tensors(const Value& value, TorchFileReader& file);
+PyValue with_tensors(const PyValue& value, TorchFileReader& file);
 
-Dict with_tensors(const Dict& dict, TorchFileReader& file) {
-  Dict loaded;
+PyDict with_tensors(const PyDict& dict, TorchFileReader& file) {
+  PyDict loaded;
   for (const auto& [key, value] : dict) loaded[key] = with_tensors(value, file);
   return loaded;
 }
 
-Value with_tensors(const Value& value, TorchFileReader& file) {
+PyValue with_tensors(const PyValue& value, TorchFileReader& file) {
   if (value.is<std::shared_ptr<const StoredTensor>>()) return file.load(value.as<StoredTensor>());
-  if (value.is<Dict>()) return with_tensors(value.as<Dict>(), file);
-  if (!value.is<List>()) return value;
-  List loaded;
-  for (const Value& item : value.as<List>()) loaded.push_back(with_tensors(item, file));
+  if (value.is<PyDict>()) return with_tensors(value.as<PyDict>(), file);
+  if (!value.is<PyList>()) return value;
+  PyList loaded;
+  for (const PyValue& item : value.as<PyList>()) loaded.push_back(with_tensors(item, file));
   return loaded;
 }
 
@@ -277,7 +277,7 @@ class TorchFileReader::Content {
   Content(const fs::path& path, memory::Ledger& ledger);
 
   const fs::path& path() const { return path_; }
-  const Dict& values() const { return values_; }
+  const PyDict& values() const { return values_; }
   // The bytes of its storage, which are as many as its numbers need.
   uint64_t check(const StoredTensor& stored) const;
   void read(const StoredTensor& stored, std::span<std::byte> numbers) const;
@@ -289,7 +289,7 @@ class TorchFileReader::Content {
   StoredArchive archive_;
   memory::Lease lease_;          // of the values
   memory::Lease tensors_lease_;  // of the storages that are too small for one of their own
-  Dict values_;
+  PyDict values_;
   std::unordered_map<std::string, at::Tensor> loaded_;  // by storage
 };
 
@@ -357,7 +357,7 @@ TorchFileReader::TorchFileReader(const fs::path& path, memory::Ledger& ledger)
 
 TorchFileReader::~TorchFileReader() = default;
 
-const Dict& TorchFileReader::values() const { return content_->values(); }
+const PyDict& TorchFileReader::values() const { return content_->values(); }
 
 void TorchFileReader::read_into(const StoredTensor& stored, const at::Tensor& to) {
   reading(content_->path(), [&] {
@@ -374,7 +374,7 @@ at::Tensor TorchFileReader::load(const StoredTensor& stored) {
   return reading(content_->path(), [&] { return content_->load(stored); });
 }
 
-Dict read_torch_file(const fs::path& path, memory::Ledger& ledger) {
+PyDict read_torch_file(const fs::path& path, memory::Ledger& ledger) {
   TorchFileReader file(path, ledger);
   return with_tensors(file.values(), file);
 }

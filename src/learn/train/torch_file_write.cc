@@ -23,8 +23,8 @@ void add_tensor(StoredZipWriter& zip, std::string_view name, const at::Tensor& t
 }  // namespace
 
 // The members and their order are those of torch.save.
-void write_torch_file(const io::OpenFile& file, const Dict& dict) {
-  const Pickle pickle = write_pickle(dict);
+void write_torch_file(const io::OpenFile& file, const PyDict& dict) {
+  const WrittenPickle pickle = write_pickle(dict);
   StoredZipWriter zip(file);
   add_text(zip, "archive/data.pkl", pickle.bytes);
   add_text(zip, "archive/byteorder", "little");
@@ -35,7 +35,7 @@ void write_torch_file(const io::OpenFile& file, const Dict& dict) {
   zip.finish();
 }
 
-void write_torch_file(const fs::path& path, const Dict& dict) {
+void write_torch_file(const fs::path& path, const PyDict& dict) {
   io::PartialFile partial(path);
   write_torch_file(partial.file(), dict);
   partial.commit();

@@ -38,20 +38,20 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 
 }  // namespace
 
-Trainer::Trainer(const TrainJob& job, const Setting& setting)
+Trainer::Trainer(const TrainJob& job, const Prepared& prepared)
     : job_(job),
       recipe_(job.recipe),
-      data_(setting.data),
-      device_(setting.device),
-      report_(Report::wants_bars(job.run.quiet)),
-      place_{setting.data.topology, setting.arrangement, setting.device, job.ledger,
+      data_(prepared.data),
+      device_(prepared.device),
+      report_(TrainReport::wants_bars(job.run.quiet)),
+      place_{prepared.data.topology, job.plan.arrangement, prepared.device, job.ledger,
              [this](const std::string& what) { report_.note(what); }},
       store_(identity_of(job.store)),
-      model_(shape_of(recipe_, job.store), key(recipe_.seed, kParameters, 0), setting.device),
+      model_(shape_of(recipe_, job.store), key(recipe_.seed, kParameters, 0), prepared.device),
       adam_(model_.values()),
-      source_(place_, setting.data.rows, hops_of(recipe_, job.store.meta().first_layer),
-              batch::assembly_for(recipe_, job.store.meta().first_layer)),
-      inference_(model_, place_, setting.data.rows, source_,
+      feed_(place_, prepared.data.rows, hops_of(recipe_, job.store.meta().first_layer),
+            batch::assembly_for(recipe_, job.store.meta().first_layer)),
+      inference_(model_, place_, prepared.data.rows, feed_,
                  {.evaluation = recipe_.evaluation,
                   .batch_size = recipe_.batch_size,
                   .seed = recipe_.seed,
@@ -59,9 +59,9 @@ Trainer::Trainer(const TrainJob& job, const Setting& setting)
                   .scratch = job.save_dir,
                   .full_batch_bytes = job.plan.full_batch_bytes}),
       last_write_(Clock::now()),
-      room_keeper_(job.ledger, setting.data.rows.file(), setting.needed_bytes),
-      timeline_(setting.timeline) {
-  nn::set_computing_threads(setting.arrangement.computing);
+      room_keeper_(job.ledger, prepared.data.rows.file(), prepared.needed_bytes),
+      timeline_(prepared.timeline) {
+  nn::set_computing_threads(job.plan.arrangement.computing);
 }
 
 int Trainer::run() {
@@ -80,7 +80,7 @@ int Trainer::run() {
     }
   } catch (const Interrupted& interrupted) {
     report_.end_pass();
-    source_.feeder.drop();
+    feed_.feeder.drop();
     look_at_losses();
     position_ = position_now();
     epoch_start_ = Clock::now();
@@ -98,8 +98,8 @@ int Trainer::run() {
 void Trainer::save_and_fail(const Error& error) {
   try {
     report_.end_pass();
-    source_.feeder.drop();
-    source_.pipeline.release();
+    feed_.feeder.drop();
+    feed_.pipeline.release();
     write_checkpoints();
   } catch (const Error&) {
     throw error;  // the first one is what its user must hear of
@@ -172,24 +172,23 @@ bool Trainer::train_epoch() {
   // Where rows are put aside for later epochs, the first one is a part of the average.
   if (++passes_ == 2 && recipe_.reuse_epochs == 1) pace_ = {};
   const Clock::time_point start = Clock::now();
-  const batch::StageTimes before = source_.pipeline.times();
+  const batch::StageTimes before = feed_.pipeline.times();
   const auto stop_watch = [&] {
-    const batch::StageTimes now = source_.pipeline.times();
+    const batch::StageTimes now = feed_.pipeline.times();
     pace_.stages.sample += now.sample - before.sample;
     pace_.stages.gather += now.gather - before.gather;
     pace_.stages.waiting += now.waiting - before.waiting;
     pace_.seconds += seconds_since(start);
   };
   report_.begin_pass("Training", total, position_.batch);
-  source_.feeder.start({.seeds = seeds,
-                        .labels = split.labels.span(),
-                        .batch_size = recipe_.batch_size,
-                        .first_batch = position_.batch,
-                        .key = key(recipe_.seed, kDraws, drawing),
-                        .gradients = true,
-                        .packed = rows_to_reuse(drawing, total)});
-  for (FedBatch* fed = &source_.feeder.next(); fed->batch != nullptr;
-       fed = &source_.feeder.next()) {
+  feed_.feeder.start({.seeds = seeds,
+                      .labels = split.labels.span(),
+                      .batch_size = recipe_.batch_size,
+                      .first_batch = position_.batch,
+                      .key = key(recipe_.seed, kDraws, drawing),
+                      .gradients = true,
+                      .packed = rows_to_reuse(drawing, total)});
+  for (FedBatch* fed = &feed_.feeder.next(); fed->batch != nullptr; fed = &feed_.feeder.next()) {
     room_keeper_.rethrow_failure();  // between batches: one that is computed is also counted
     const bool ended = fed->batch->last_part();
     if (!train_batch(*fed) || !ended) continue;
@@ -237,7 +236,7 @@ bool Trainer::train_batch(FedBatch& fed) {
     adam_.step(model_.values(), model_.gradients(), learning_rate(), recipe_.weight_decay);
     pace_.computing.step += seconds_since(start);
   }
-  source_.feeder.done();
+  feed_.feeder.done();
   return true;
 }
 
@@ -246,7 +245,7 @@ void Trainer::begin_again(const batch::Batch& batch) {
   model_.forget();
   const uint64_t index = batch.index;
   const uint32_t seeds = batch.seeds;
-  if (source_.feeder.retry(/*from_its_start=*/true)) {
+  if (feed_.feeder.retry(/*from_its_start=*/true)) {
     report_.note(fmt::format(
         "batch {} did not fit with {} seeds at once; it begins again with less in memory",
         index + 1, seeds));

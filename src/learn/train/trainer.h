@@ -36,14 +36,13 @@ struct ComputeTimes {
 class Trainer {
  public:
   // Everything must outlive it.
-  struct Setting {
-    plan::Arrangement arrangement;
+  struct Prepared {
     const Data& data;
     c10::Device device;
     const memory::Timeline& timeline;  // since before the data was loaded
     uint64_t needed_bytes = 0;         // beside the lines
   };
-  Trainer(const TrainJob& job, const Setting& setting);
+  Trainer(const TrainJob& job, const Prepared& prepared);
 
   // Returns the signal that asked it to stop, else 0.
   int run();
@@ -84,13 +83,13 @@ class Trainer {
   const recipe::Recipe& recipe_;
   const Data& data_;
   const c10::Device device_;
-  Report report_;
+  TrainReport report_;
   const Place place_;
   const StoreIdentity store_;
   nn::Model model_;
   nn::Adam adam_;
   std::optional<batch::PackedRows> packed_rows_;  // of epochs with the same draws
-  Source source_;
+  BatchFeed feed_;
   Inference inference_;
   Position position_;
   std::optional<io::PartialFile> best_;  // best.pth of a newer best epoch, not yet under its name

@@ -42,7 +42,7 @@ int Trainer::end(Status status) {
                   .timestamp = timestamp(std::chrono::system_clock::now()),
                   .status = status,
                   .series = position_.series,
-                  .reads = source_.pipeline.reads(),
+                  .reads = feed_.pipeline.reads(),
                   .planned_epoch_seconds = job_.plan.seconds_an_epoch,
                   .arrangement = place_.arrangement,
                   .store_checksum = store_.checksum,
@@ -65,13 +65,13 @@ int Trainer::end(Status status) {
       results.train_accuracy = train_accuracy_of_best();
     } catch (const Interrupted& interrupted) {
       report_.end_pass();
-      source_.feeder.drop();
+      feed_.feeder.drop();
       results.status = Status::stopped;
       signal_number = interrupted.signal_number();
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::memory && error.kind() != ErrorKind::disk) throw;
       report_.end_pass();
-      source_.feeder.drop();
+      feed_.feeder.drop();
       report_.note(fmt::format("the accuracy on the training nodes is left out: {}", error.what()));
     }
   }

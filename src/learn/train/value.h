@@ -21,7 +21,7 @@
 
 namespace plimsoll::train {
 
-class Value;
+class PyValue;
 
 // A tensor that is still in its file: a view of the numbers under data/`storage`, within them.
 struct StoredTensor {
@@ -34,31 +34,31 @@ struct StoredTensor {
 };
 
 // A Python list; tuples are read as lists too. `List(other)` copies, `List{other}` nests.
-using List = std::vector<Value>;
+using PyList = std::vector<PyValue>;
 
 using Key = std::variant<int64_t, std::string>;
 
 // As in Python, in the order of insertion; optimizers count their parameters by integer keys.
-class Dict {
+class PyDict {
  public:
   struct Entry;
 
-  Dict();
-  Dict(std::initializer_list<Entry> entries);
-  Dict(const Dict& other);
-  Dict(Dict&& other) noexcept;
-  Dict& operator=(const Dict& other);
-  Dict& operator=(Dict&& other) noexcept;
-  ~Dict();
+  PyDict();
+  PyDict(std::initializer_list<Entry> entries);
+  PyDict(const PyDict& other);
+  PyDict(PyDict&& other) noexcept;
+  PyDict& operator=(const PyDict& other);
+  PyDict& operator=(PyDict&& other) noexcept;
+  ~PyDict();
 
   // Makes the entry, as None, where there is none.
-  Value& operator[](const Key& key);
+  PyValue& operator[](const Key& key);
 
   // Null where there is none. As every pointer and reference here, it lasts until the next insert.
-  const Value* find(const Key& key) const;
+  const PyValue* find(const Key& key) const;
 
   // Throws Error{input} with the key where there is none.
-  const Value& at(const Key& key) const;
+  const PyValue& at(const Key& key) const;
 
   // at(key) as Value::as<T>() has it; the Error{input} names the key and both types.
   template <typename T>
@@ -74,31 +74,31 @@ class Dict {
   std::map<Key, size_t> index_;  // into entries_
 };
 
-class Value {
+class PyValue {
  public:
-  using Any = std::variant<std::monostate, bool, int64_t, double, std::string, at::Tensor, List,
-                           Dict, std::shared_ptr<const StoredTensor>>;
+  using Any = std::variant<std::monostate, bool, int64_t, double, std::string, at::Tensor, PyList,
+                           PyDict, std::shared_ptr<const StoredTensor>>;
 
   // Implicit, so that dict["epoch"] = 3 reads as in Python.
   // NOLINTBEGIN(google-explicit-constructor)
-  Value() = default;  // None
+  PyValue() = default;  // None
   template <std::same_as<bool> T>
-  Value(T value) : any_(value) {}
+  PyValue(T value) : any_(value) {}
   template <std::integral T>
-  requires(!std::same_as<T, bool>) Value(T value) : any_(static_cast<int64_t>(value)) {
+  requires(!std::same_as<T, bool>) PyValue(T value) : any_(static_cast<int64_t>(value)) {
     if (!std::in_range<int64_t>(value)) {
       fail(ErrorKind::internal, "the number {} is too large for a checkpoint", value);
     }
   }
   template <std::floating_point T>
-  Value(T value) : any_(static_cast<double>(value)) {}
-  Value(const char* text) : any_(std::string(text)) {}
-  Value(std::string_view text) : any_(std::string(text)) {}
-  Value(std::string text) : any_(std::move(text)) {}
-  Value(at::Tensor tensor) : any_(std::move(tensor)) {}
-  Value(List list) : any_(std::move(list)) {}
-  Value(Dict dict) : any_(std::move(dict)) {}
-  Value(std::shared_ptr<const StoredTensor> tensor) : any_(std::move(tensor)) {}
+  PyValue(T value) : any_(static_cast<double>(value)) {}
+  PyValue(const char* text) : any_(std::string(text)) {}
+  PyValue(std::string_view text) : any_(std::string(text)) {}
+  PyValue(std::string text) : any_(std::move(text)) {}
+  PyValue(at::Tensor tensor) : any_(std::move(tensor)) {}
+  PyValue(PyList list) : any_(std::move(list)) {}
+  PyValue(PyDict dict) : any_(std::move(dict)) {}
+  PyValue(std::shared_ptr<const StoredTensor> tensor) : any_(std::move(tensor)) {}
   // NOLINTEND(google-explicit-constructor)
 
   const Any& any() const { return any_; }
@@ -121,12 +121,12 @@ class Value {
   Any any_;
 };
 
-struct Dict::Entry {
+struct PyDict::Entry {
   Key key;
-  Value value;
+  PyValue value;
 };
 
-inline std::vector<Dict::Entry>::const_iterator Dict::begin() const { return entries_.begin(); }
-inline std::vector<Dict::Entry>::const_iterator Dict::end() const { return entries_.end(); }
+inline std::vector<PyDict::Entry>::const_iterator PyDict::begin() const { return entries_.begin(); }
+inline std::vector<PyDict::Entry>::const_iterator PyDict::end() const { return entries_.end(); }
 
 }  // namespace plimsoll::train

@@ -32,7 +32,7 @@ std::string watts_text(const std::optional<double>& watts) {
 
 }  // namespace
 
-Baseline baseline_of(const Report& idle, double measured_at) {
+Baseline baseline_of(const EnergyReport& idle, double measured_at) {
   Baseline baseline{.measured_at = measured_at,
                     .seconds = idle.seconds,
                     .package_watts = watts_of(idle.cpu.package, idle.seconds),
@@ -54,7 +54,7 @@ Baseline baseline_of(const Report& idle, double measured_at) {
   return baseline;
 }
 
-void subtract(const Baseline& baseline, Report& report) {
+void subtract(const Baseline& baseline, EnergyReport& report) {
   subtract(baseline.package_watts, report.seconds, report.cpu.package);
   subtract(baseline.memory_watts, report.seconds, report.cpu.memory);
   // A machine without a domain for memory: the total is the package's.

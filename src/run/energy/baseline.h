@@ -26,11 +26,11 @@ struct Baseline {
   std::string disturbed_because;  // somebody was at work meanwhile: the net figures are too low
 };
 
-Baseline baseline_of(const Report& idle, double measured_at);
+Baseline baseline_of(const EnergyReport& idle, double measured_at);
 
 // Fills in the net figures. Each is less the idle power over the time that the figure covers, of
 // the same source.
-void subtract(const Baseline& baseline, Report& report);
+void subtract(const Baseline& baseline, EnergyReport& report);
 
 // One line for people.
 std::string describe(const Baseline& baseline);

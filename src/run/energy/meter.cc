@@ -203,8 +203,8 @@ void Meter::end_at(double at) {
   held_.clear();
 }
 
-Report Meter::report(std::optional<double> run_seconds) {
-  Report report;
+EnergyReport Meter::report(std::optional<double> run_seconds) {
+  EnergyReport report;
   if (!begun_) {
     const Figure never = unavailable("it did not begin");
     report.cpu = {.package = never, .memory = never, .total = never};
@@ -261,7 +261,7 @@ CpuFigures Meter::cpu_figures(double seconds) {
   return figures;
 }
 
-void Meter::gpu_figures(double seconds, Report& report) {
+void Meter::gpu_figures(double seconds, EnergyReport& report) {
   std::vector<Figure> energies;
   Series::Values celsius;
   Series::Values hottest;

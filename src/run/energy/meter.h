@@ -40,7 +40,7 @@ class Meter {
   void stop();
   // After stop(), when all processes of the run have been waited for. `run_seconds`: how long the
   // run itself took, where that is known better than by begin and stop.
-  Report report(std::optional<double> run_seconds);
+  EnergyReport report(std::optional<double> run_seconds);
 
  private:
   void begin(double now);
@@ -50,7 +50,7 @@ class Meter {
   void count(const Reading& reading);
   void end_at(double at);
   CpuFigures cpu_figures(double seconds);
-  void gpu_figures(double seconds, Report& report);
+  void gpu_figures(double seconds, EnergyReport& report);
 
   Sources& sources_;
   MeterOptions options_;

@@ -47,7 +47,7 @@ std::string joules_text(const std::optional<double>& joules) {
 
 }  // namespace
 
-std::string cpu_energy_text(const Report& report) {
+std::string cpu_energy_text(const EnergyReport& report) {
   const CpuFigures& cpu = report.cpu;
   const Figure& total = cpu.total.joules ? cpu.total : cpu.package;
   std::string text = fmt::format(
@@ -120,9 +120,9 @@ void Recorder::stop() {
   cpu_seconds_ += thread_cpu_seconds() - before;
 }
 
-Report Recorder::report(std::optional<double> run_seconds) {
+EnergyReport Recorder::report(std::optional<double> run_seconds) {
   stop();
-  Report report = meter_->report(run_seconds);
+  EnergyReport report = meter_->report(run_seconds);
   if (baseline_) subtract(*baseline_, report);
   report.sampling_cpu_seconds = cpu_seconds_;
   const auto add_reason = [&report](const std::string& reason) {

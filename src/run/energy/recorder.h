@@ -36,7 +36,7 @@ class Recorder {
   void stop();
   // When all processes of the run have been waited for; see Meter. Writes cpu_energy.txt. What
   // cannot be written is in the figures' reasons: a batch does not fail for it.
-  Report report(std::optional<double> run_seconds = {});
+  EnergyReport report(std::optional<double> run_seconds = {});
 
   // Waits for `seconds`, in which nothing of ours may run. The net figures of later runs are less
   // what it finds.
@@ -60,6 +60,6 @@ class Recorder {
 };
 
 // The summary of CPU energy as a file for people and their scripts.
-std::string cpu_energy_text(const Report& report);
+std::string cpu_energy_text(const EnergyReport& report);
 
 }  // namespace plimsoll::energy

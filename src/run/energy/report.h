@@ -54,7 +54,7 @@ struct CpuFigures {
   std::optional<double> other_seconds;  // of everybody else meanwhile
 };
 
-struct Report {
+struct EnergyReport {
   double seconds = 0;  // of the run, as measured
   CpuFigures cpu;
   std::vector<GpuFigures> gpus;

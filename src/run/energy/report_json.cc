@@ -90,7 +90,7 @@ std::optional<double> number_in(const Json& json, const std::string& key) {
   return found->get<double>();
 }
 
-Json to_json(const Report& report) {
+Json to_json(const EnergyReport& report) {
   Json gpus = Json::array();
   for (const GpuFigures& gpu : report.gpus) gpus.push_back(gpu_json(gpu));
   Json json = {{"seconds", report.seconds},
@@ -111,22 +111,22 @@ Json to_json(const Report& report) {
   return json;
 }
 
-Report report_from(const Json& json) {
+EnergyReport report_from(const Json& json) {
   const Json cpu = json.value("cpu", Json::object());
   const Json all = json.value("all_gpus", Json::object());
-  Report report{.seconds = json.value("seconds", 0.0),
-                .cpu = {.package = figure_from(cpu, "package"),
-                        .memory = figure_from(cpu, "memory"),
-                        .total = figure_from(cpu, "total"),
-                        .own_seconds = number_in(cpu, "own_cpu_seconds"),
-                        .other_seconds = number_in(cpu, "other_cpu_seconds")},
-                .gpus = {},
-                .no_gpus_because = json.value("no_gpus_because", ""),
-                .all_gpus = figure_from(all, "energy"),
-                .all_watts = range_from(all, "power_watts"),
-                .all_celsius = range_from(all, "temperature_celsius"),
-                .all_percent = range_from(all, "utilization_percent"),
-                .sampling_cpu_seconds = json.value("sampling_cpu_seconds", 0.0)};
+  EnergyReport report{.seconds = json.value("seconds", 0.0),
+                      .cpu = {.package = figure_from(cpu, "package"),
+                              .memory = figure_from(cpu, "memory"),
+                              .total = figure_from(cpu, "total"),
+                              .own_seconds = number_in(cpu, "own_cpu_seconds"),
+                              .other_seconds = number_in(cpu, "other_cpu_seconds")},
+                      .gpus = {},
+                      .no_gpus_because = json.value("no_gpus_because", ""),
+                      .all_gpus = figure_from(all, "energy"),
+                      .all_watts = range_from(all, "power_watts"),
+                      .all_celsius = range_from(all, "temperature_celsius"),
+                      .all_percent = range_from(all, "utilization_percent"),
+                      .sampling_cpu_seconds = json.value("sampling_cpu_seconds", 0.0)};
   for (const Json& gpu : json.value("gpus", Json::array())) report.gpus.push_back(gpu_from(gpu));
   return report;
 }

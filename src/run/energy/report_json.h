@@ -9,8 +9,8 @@
 
 namespace plimsoll::energy {
 
-nlohmann::ordered_json to_json(const Report& report);
-Report report_from(const nlohmann::ordered_json& json);
+nlohmann::ordered_json to_json(const EnergyReport& report);
+EnergyReport report_from(const nlohmann::ordered_json& json);
 
 nlohmann::ordered_json json_of(const std::optional<double>& number);
 std::optional<double> number_in(const nlohmann::ordered_json& json, const std::string& key);

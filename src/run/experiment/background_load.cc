@@ -35,7 +35,7 @@ std::optional<std::string> invalid_because(const ChildEnd& end, bool gpu_seen) {
   return std::nullopt;
 }
 
-BackgroundLoad::BackgroundLoad(LoadOptions options)
+BackgroundLoad::BackgroundLoad(BackgroundOptions options)
     : options_(std::move(options)), use_(options_.idle_seconds) {
   start();
 }

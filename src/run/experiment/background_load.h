@@ -14,7 +14,7 @@
 
 namespace plimsoll::experiment {
 
-struct LoadOptions {
+struct BackgroundOptions {
   ChildOptions child;                 // each run gets a folder of its own in its output folder
   std::optional<uint64_t> most_runs;  // then the other one goes on alone
   double idle_seconds = 30;           // without any use of CPU and GPU, it is no load
@@ -24,7 +24,7 @@ struct LoadOptions {
 
 class BackgroundLoad {
  public:
-  explicit BackgroundLoad(LoadOptions options);
+  explicit BackgroundLoad(BackgroundOptions options);
 
   // To be called often. Starts it again where it has ended; says what is wrong with it.
   std::optional<std::string> look();
@@ -42,7 +42,7 @@ class BackgroundLoad {
   std::optional<std::string> watch();
   std::string invalid_because(std::string reason);
 
-  LoadOptions options_;
+  BackgroundOptions options_;
   std::unique_ptr<SupervisedChild> child_;
   Clock::time_point next_reading_;
   TreeCpu cpu_;

@@ -15,15 +15,15 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-fs::path resolved(const fs::path& path, const Source& source, const std::string& beside) {
+fs::path resolved(const fs::path& path, const BatchTexts& source, const std::string& beside) {
   fs::path here = fs::path(source.working_folder) / path;
   if (path.is_absolute() || fs::exists(here)) return here;
   fs::path there = fs::path(source.working_folder) / fs::path(beside).parent_path() / path;
   return fs::exists(there) ? there : here;
 }
 
-void check_repository(const Repository& repository, const std::string& file, const Source& source,
-                      Problems& problems) {
+void check_repository(const Repository& repository, const std::string& file,
+                      const BatchTexts& source, Problems& problems) {
   const fs::path folder = folder_of(repository, source);
   if (!fs::is_directory(folder)) {
     problems.error(file, repository.line,
@@ -46,7 +46,7 @@ void check_repository(const Repository& repository, const std::string& file, con
 
 }  // namespace
 
-std::string to_text(const Source& source) {
+std::string to_text(const BatchTexts& source) {
   Json json = {{"catalog_file", source.catalog_file},
                {"catalog_text", source.catalog_text},
                {"settings_file", source.settings_file},
@@ -64,32 +64,32 @@ std::string to_text(const Source& source) {
   return json.dump();
 }
 
-Source source_of(const std::string& text) {
+BatchTexts source_of(const std::string& text) {
   // Two files of the usual limit, each character of which may be escaped as six.
   const JsonLimits limits{.bytes = 2 * 6 * JsonLimits().bytes + kMiB};
   const auto take = [](const Json& json) {
-    Source source{.catalog_file = json.at("catalog_file"),
-                  .catalog_text = json.at("catalog_text"),
-                  .settings_file = json.at("settings_file"),
-                  .settings_text = json.at("settings_text"),
-                  .words = {.repository = json.at("repository"),
-                            .model = json.at("model"),
-                            .mutate = json.at("mutate"),
-                            .runs = whole_in<uint64_t>(json, "runs")},
-                  .seed = whole_in<uint64_t>(json, "seed"),
-                  .lenient = json.at("lenient"),
-                  .working_folder = json.at("working_folder"),
-                  .max_retries = {},
-                  .governor = json.at("governor"),
-                  .gpus = json.at("gpus")};
+    BatchTexts source{.catalog_file = json.at("catalog_file"),
+                      .catalog_text = json.at("catalog_text"),
+                      .settings_file = json.at("settings_file"),
+                      .settings_text = json.at("settings_text"),
+                      .words = {.repository = json.at("repository"),
+                                .model = json.at("model"),
+                                .mutate = json.at("mutate"),
+                                .runs = whole_in<uint64_t>(json, "runs")},
+                      .seed = whole_in<uint64_t>(json, "seed"),
+                      .lenient = json.at("lenient"),
+                      .working_folder = json.at("working_folder"),
+                      .max_retries = {},
+                      .governor = json.at("governor"),
+                      .gpus = json.at("gpus")};
     if (json.contains("max_retries")) source.max_retries = whole_in<unsigned>(json, "max_retries");
     return source;
   };
   return from_json<Json>(text, "the journal's settings", take, limits);
 }
 
-Batch read_batch(const Source& source, Problems& problems) {
-  Batch batch;
+ExperimentBatch read_batch(const BatchTexts& source, Problems& problems) {
+  ExperimentBatch batch;
   batch.catalog = read_catalog(source.catalog_text, source.catalog_file, problems);
   batch.settings =
       source.settings_file.empty()
@@ -100,7 +100,7 @@ Batch read_batch(const Source& source, Problems& problems) {
   return batch;
 }
 
-void plan_batch(Batch& batch, const Source& source, Problems& problems) {
+void plan_batch(ExperimentBatch& batch, const BatchTexts& source, Problems& problems) {
   std::vector<PastRun> history;
   if (batch.settings.deduplicate) {
     for (const fs::path& file : history_tables(batch, source)) {
@@ -116,7 +116,7 @@ void plan_batch(Batch& batch, const Source& source, Problems& problems) {
   batch.queue = make_queue(batch.settings, batch.catalog, history, source.seed, problems);
 }
 
-void check_queue(const Batch& batch) {
+void check_queue(const ExperimentBatch& batch) {
   const auto known = [&](const Load& load) {
     return batch.catalog.find(load.repository) != nullptr;
   };
@@ -130,7 +130,7 @@ void check_queue(const Batch& batch) {
   }
 }
 
-std::vector<fs::path> history_tables(const Batch& batch, const Source& source) {
+std::vector<fs::path> history_tables(const ExperimentBatch& batch, const BatchTexts& source) {
   std::vector<fs::path> tables;
   for (const std::string& file : batch.settings.history) {
     tables.push_back(resolved(file, source, source.settings_file));
@@ -138,13 +138,13 @@ std::vector<fs::path> history_tables(const Batch& batch, const Source& source) {
   return tables;
 }
 
-fs::path folder_of(const Repository& repository, const Source& source) {
+fs::path folder_of(const Repository& repository, const BatchTexts& source) {
   return resolved(repository.path, source, source.catalog_file);
 }
 
-void check_paths(const Batch& batch, const Source& source, Problems& problems) {
+void check_paths(const ExperimentBatch& batch, const BatchTexts& source, Problems& problems) {
   std::set<std::string> names;
-  for (const Entry& entry : batch.settings.entries) {
+  for (const SettingsEntry& entry : batch.settings.entries) {
     names.insert(entry.foreground.repository);
     if (entry.background) names.insert(entry.background->repository);
   }

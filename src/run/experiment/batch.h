@@ -16,7 +16,7 @@
 namespace plimsoll::experiment {
 
 // All that decides about a batch, as texts: what the journal keeps.
-struct Source {
+struct BatchTexts {
   std::string catalog_file;
   std::string catalog_text;
   std::string settings_file;  // empty: the command line
@@ -29,31 +29,32 @@ struct Source {
   std::string governor;
   std::string gpus;  // as exec's --gpu; empty: all there are
 };
-std::string to_text(const Source& source);
-Source source_of(const std::string& text);
+std::string to_text(const BatchTexts& source);
+BatchTexts source_of(const std::string& text);
 
-struct Batch {
+struct ExperimentBatch {
   Catalog catalog;
   Settings settings;
   std::vector<Experiment> queue;
 };
 
 // Pure but for the checks of paths. Everything that is wrong is in `problems`.
-Batch read_batch(const Source& source, Problems& problems);
+ExperimentBatch read_batch(const BatchTexts& source, Problems& problems);
 
 // Draws the queue; reads the tables of the history. The experiments have no ids yet.
-void plan_batch(Batch& batch, const Source& source, Problems& problems);
+void plan_batch(ExperimentBatch& batch, const BatchTexts& source, Problems& problems);
 
 // Throws Error{input} where the queue, as a journal had it, does not belong to the settings.
-void check_queue(const Batch& batch);
+void check_queue(const ExperimentBatch& batch);
 
 // The historical_csvs, where they are: under the working folder, or beside the settings.
-std::vector<std::filesystem::path> history_tables(const Batch& batch, const Source& source);
+std::vector<std::filesystem::path> history_tables(const ExperimentBatch& batch,
+                                                  const BatchTexts& source);
 
 // Where a repository is: under the working folder, or beside the model config.
-std::filesystem::path folder_of(const Repository& repository, const Source& source);
+std::filesystem::path folder_of(const Repository& repository, const BatchTexts& source);
 
 // Repositories that are missing, scripts that cannot be run: of those that entries name.
-void check_paths(const Batch& batch, const Source& source, Problems& problems);
+void check_paths(const ExperimentBatch& batch, const BatchTexts& source, Problems& problems);
 
 }  // namespace plimsoll::experiment

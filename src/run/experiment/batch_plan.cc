@@ -12,12 +12,13 @@
 namespace plimsoll::experiment {
 namespace {
 
-using experiment::Batch;
+using experiment::BatchTexts;
 using experiment::Experiment;
+using experiment::ExperimentBatch;
 using experiment::Hyperparameter;
-using experiment::Source;
 
-std::string command_line(const Batch& batch, const Source& source, const experiment::Load& load) {
+std::string command_line(const ExperimentBatch& batch, const BatchTexts& source,
+                         const experiment::Load& load) {
   const auto& repository = *batch.catalog.find(load.repository);
   const auto folder = experiment::folder_of(repository, source).lexically_normal();
   std::string line = fmt::format("cd {} &&", experiment::shell_word(folder.string()));
@@ -44,11 +45,12 @@ std::string describe(const Hyperparameter& parameter) {
 
 }  // namespace
 
-void print_plan(const Batch& batch, const Source& source) {
+void print_plan(const ExperimentBatch& batch, const BatchTexts& source) {
   print("{}  seed {}\n", experiment::describe_plan(batch.settings), source.seed);
 }
 
-void print_dry_run(const Batch& batch, const Source& source, const std::filesystem::path& results) {
+void print_dry_run(const ExperimentBatch& batch, const BatchTexts& source,
+                   const std::filesystem::path& results) {
   print_plan(batch, source);
   const experiment::ExpectedTimes expected(
       experiment::earlier_durations(results, history_tables(batch, source), {}));

@@ -8,10 +8,10 @@
 namespace plimsoll::experiment {
 
 // Each entry with its number of experiments, the total, the seed.
-void print_plan(const experiment::Batch& batch, const experiment::Source& source);
+void print_plan(const experiment::ExperimentBatch& batch, const experiment::BatchTexts& source);
 
 // Besides, every draw, command and expected time; the latter by the runs in `results`.
-void print_dry_run(const experiment::Batch& batch, const experiment::Source& source,
+void print_dry_run(const experiment::ExperimentBatch& batch, const experiment::BatchTexts& source,
                    const std::filesystem::path& results);
 
 void print_catalog(const experiment::Catalog& catalog);

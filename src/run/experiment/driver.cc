@@ -89,7 +89,7 @@ size_t reopen_failed(Journal& journal) {
   return all.size();
 }
 
-Driver::Driver(const DriverOptions& options, const Source& source, const Batch& batch,
+Driver::Driver(const DriverOptions& options, const BatchTexts& source, const ExperimentBatch& batch,
                Journal& journal)
     : options_(options),
       source_(source),
@@ -221,7 +221,7 @@ AttemptResult Driver::attempt(const Experiment& experiment, const Values& values
   }
   if (options_.energy != nullptr) {
     const auto seconds = end.ran ? std::optional(end.seconds) : std::nullopt;
-    result.energy = std::make_shared<energy::Report>(options_.energy->report(seconds));
+    result.energy = std::make_shared<energy::EnergyReport>(options_.energy->report(seconds));
   }
   judge(experiment, end, folder, result);
   standing_[experiment.number].attempts.push_back(result);  // for the policy alone
@@ -237,12 +237,12 @@ std::unique_ptr<BackgroundLoad> Driver::start_load(const Experiment& experiment,
                                                    const fs::path& folder) const {
   if (!experiment.background) return nullptr;
   const Load& load = *experiment.background;
-  const Entry& entry = batch_.settings.entries.at(experiment.entry);
+  const SettingsEntry& entry = batch_.settings.entries.at(experiment.entry);
   Terms terms = merged(batch_.catalog.find(load.repository)->terms, entry.background_terms);
   terms.environment.insert(entry.terms.environment.begin(), entry.terms.environment.end());
-  LoadOptions options{.child = child_options(load, terms, load.values, folder),
-                      .most_runs = terms.background_runs,
-                      .uses_gpu = options_.uses_gpu};
+  BackgroundOptions options{.child = child_options(load, terms, load.values, folder),
+                            .most_runs = terms.background_runs,
+                            .uses_gpu = options_.uses_gpu};
   // What is idle is noticed here, and said; exec would end it for a hang.
   options.idle_seconds = terms.idle_seconds.value_or(options.idle_seconds);
   options.child.terms.idle_seconds.reset();
@@ -399,17 +399,17 @@ void Driver::link_last(const Experiment& experiment, size_t number) const {
   }
 }
 
-Progress Driver::progress(const Experiment& running, double seconds) const {
-  Progress now{.running = RunningNow{.experiment = running.folder,
-                                     .attempt = standing_.at(running.number).last_number,
-                                     .values = describe(running_values_),
-                                     .last_line = last_line(options_.folder / running.folder /
-                                                            "training.log"),
-                                     .seconds = seconds,
-                                     .expected_seconds = expected_.of(running)},
-               .succeeded = end_.succeeded,
-               .failed = end_.failed,
-               .left = batch_.queue.size() - end_.succeeded - end_.failed};
+BatchProgress Driver::progress(const Experiment& running, double seconds) const {
+  BatchProgress now{.running = RunningNow{.experiment = running.folder,
+                                          .attempt = standing_.at(running.number).last_number,
+                                          .values = describe(running_values_),
+                                          .last_line = last_line(options_.folder / running.folder /
+                                                                 "training.log"),
+                                          .seconds = seconds,
+                                          .expected_seconds = expected_.of(running)},
+                    .succeeded = end_.succeeded,
+                    .failed = end_.failed,
+                    .left = batch_.queue.size() - end_.succeeded - end_.failed};
   std::vector<const Experiment*> waiting;
   for (const Experiment& experiment : batch_.queue) {
     const auto found = standing_.find(experiment.number);

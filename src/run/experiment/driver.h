@@ -32,10 +32,10 @@ struct DriverOptions {
   double gpu_wait_seconds = 600;
   // Whether a GPU that one of these processes holds computes; may be empty.
   std::function<bool(const std::vector<pid_t>&)> uses_gpu;
-  Durations earlier;                            // for the expected times
-  energy::Recorder* energy = nullptr;           // measures every attempt
-  std::function<void(const std::string&)> say;  // a line for people
-  std::function<void(const Progress&)> show;    // how it stands, again and again; may be empty
+  Durations earlier;                               // for the expected times
+  energy::Recorder* energy = nullptr;              // measures every attempt
+  std::function<void(const std::string&)> say;     // a line for people
+  std::function<void(const BatchProgress&)> show;  // how it stands, again and again; may be empty
 };
 
 struct DriverEnd {
@@ -52,7 +52,8 @@ size_t reopen_failed(Journal& journal);
 
 class Driver {
  public:
-  Driver(const DriverOptions& options, const Source& source, const Batch& batch, Journal& journal);
+  Driver(const DriverOptions& options, const BatchTexts& source, const ExperimentBatch& batch,
+         Journal& journal);
   DriverEnd run();
 
  private:
@@ -76,7 +77,7 @@ class Driver {
   void count(const Experiment& experiment, const ExperimentResult& result);
   void flag_short_ones();
   void mend_outputs() const;
-  Progress progress(const Experiment& running, double seconds) const;
+  BatchProgress progress(const Experiment& running, double seconds) const;
   Terms terms_of(const Experiment& experiment) const;
   void ask_for_room(const Experiment& experiment, Terms& terms) const;
   std::unique_ptr<BackgroundLoad> start_load(const Experiment& experiment,
@@ -85,10 +86,10 @@ class Driver {
                              const std::filesystem::path& output) const;
 
   const DriverOptions& options_;
-  const Source& source_;
-  const Batch& batch_;
+  const BatchTexts& source_;
+  const ExperimentBatch& batch_;
   Journal& journal_;
-  Summary summary_;
+  SummaryTable summary_;
   process::SignalInbox signals_;
   std::map<size_t, Standing> standing_;            // by the experiments' numbers
   std::map<size_t, std::vector<double>> seconds_;  // of an entry's experiments that succeeded

@@ -11,40 +11,40 @@
 namespace plimsoll::experiment {
 namespace {
 
+using energy::EnergyReport;
 using energy::Figure;
-using energy::Report;
 using Json = nlohmann::ordered_json;
 using Number = std::optional<double>;
 
 struct Named {
   const char* column;  // of the summary
   const char* key;     // of energy_metrics
-  Number (*value)(const Report&);
+  Number (*value)(const EnergyReport&);
 };
 
 constexpr std::array<Named, 11> kFigures = {{
     {"energy_cpu_pkg_joules", "cpu_energy_pkg_joules",
-     [](const Report& report) { return report.cpu.package.joules; }},
+     [](const EnergyReport& report) { return report.cpu.package.joules; }},
     {"energy_cpu_ram_joules", "cpu_energy_ram_joules",
-     [](const Report& report) { return report.cpu.memory.joules; }},
+     [](const EnergyReport& report) { return report.cpu.memory.joules; }},
     {"energy_cpu_total_joules", "cpu_energy_total_joules",
-     [](const Report& report) { return report.cpu.total.joules; }},
+     [](const EnergyReport& report) { return report.cpu.total.joules; }},
     {"energy_gpu_avg_watts", "gpu_power_avg_watts",
-     [](const Report& report) { return report.all_watts.mean; }},
+     [](const EnergyReport& report) { return report.all_watts.mean; }},
     {"energy_gpu_max_watts", "gpu_power_max_watts",
-     [](const Report& report) { return report.all_watts.largest; }},
+     [](const EnergyReport& report) { return report.all_watts.largest; }},
     {"energy_gpu_min_watts", "gpu_power_min_watts",
-     [](const Report& report) { return report.all_watts.smallest; }},
+     [](const EnergyReport& report) { return report.all_watts.smallest; }},
     {"energy_gpu_total_joules", "gpu_energy_total_joules",
-     [](const Report& report) { return report.all_gpus.joules; }},
+     [](const EnergyReport& report) { return report.all_gpus.joules; }},
     {"energy_gpu_temp_avg_celsius", "gpu_temp_avg_celsius",
-     [](const Report& report) { return report.all_celsius.mean; }},
+     [](const EnergyReport& report) { return report.all_celsius.mean; }},
     {"energy_gpu_temp_max_celsius", "gpu_temp_max_celsius",
-     [](const Report& report) { return report.all_celsius.largest; }},
+     [](const EnergyReport& report) { return report.all_celsius.largest; }},
     {"energy_gpu_util_avg_percent", "gpu_util_avg_percent",
-     [](const Report& report) { return report.all_percent.mean; }},
+     [](const EnergyReport& report) { return report.all_percent.mean; }},
     {"energy_gpu_util_max_percent", "gpu_util_max_percent",
-     [](const Report& report) { return report.all_percent.largest; }},
+     [](const EnergyReport& report) { return report.all_percent.largest; }},
 }};
 
 constexpr std::array<const char*, 14> kGpuColumns = {
@@ -65,7 +65,7 @@ std::string coverage_text(const Figure& figure) {
 }
 
 // Known where every GPU has it.
-Number sum_over(const Report& report, Figure energy::GpuFigures::*member) {
+Number sum_over(const EnergyReport& report, Figure energy::GpuFigures::*member) {
   std::vector<Figure> figures;
   figures.reserve(report.gpus.size());
   for (const energy::GpuFigures& gpu : report.gpus) figures.push_back(gpu.*member);
@@ -73,7 +73,7 @@ Number sum_over(const Report& report, Figure energy::GpuFigures::*member) {
 }
 
 // Why figures are shared or missing, each reason once.
-std::string reasons(const Report& report) {
+std::string reasons(const EnergyReport& report) {
   std::string text;
   for (const Figure* figure : {&report.cpu.total, &report.cpu.memory, &report.all_gpus}) {
     if (figure->reason.empty() || text.find(figure->reason) != std::string::npos) continue;
@@ -125,7 +125,7 @@ Row energy_notes(const AttemptResult& attempt) {
     cells.back() = "energy was not measured";
     return cells;
   }
-  const Report& report = *attempt.energy;
+  const EnergyReport& report = *attempt.energy;
   const Figure& cpu = report.cpu.total;
   const Figure& gpu = report.all_gpus;
   return {cpu.source,
@@ -171,7 +171,7 @@ Json energy_json(const AttemptResult& attempt) {
     json["reason"] = "energy was not measured";
     return json;
   }
-  const Report& report = *attempt.energy;
+  const EnergyReport& report = *attempt.energy;
   json["cpu_energy_net_joules"] = energy::json_of(report.cpu.total.net_joules);
   json["gpu_energy_net_joules"] = energy::json_of(report.all_gpus.net_joules);
   json["cpu_quality"] = energy::name(report.cpu.total.quality);
@@ -184,7 +184,7 @@ Json energy_json(const AttemptResult& attempt) {
 std::vector<NamedFigure> energy_to_compare(const AttemptResult& attempt) {
   std::vector<NamedFigure> figures;
   if (!attempt.energy) return figures;
-  const Report& report = *attempt.energy;
+  const EnergyReport& report = *attempt.energy;
   const auto add = [&](const char* name, const Number& number) {
     if (number) figures.push_back({.name = name, .value = *number});
   };

@@ -51,7 +51,7 @@ Json training_json(const Load& load, const AttemptResult& last, const Experiment
 
 }  // namespace
 
-Summary::Summary(const std::vector<Experiment>& queue, const Catalog& catalog) {
+SummaryTable::SummaryTable(const std::vector<Experiment>& queue, const Catalog& catalog) {
   for (const Experiment& experiment : queue) {
     const Repository* repository = catalog.find(experiment.training.repository);
     if (repository == nullptr) continue;
@@ -62,7 +62,7 @@ Summary::Summary(const std::vector<Experiment>& queue, const Catalog& catalog) {
   }
 }
 
-Row Summary::row(const Experiment& experiment, const ExperimentResult& result) const {
+Row SummaryTable::row(const Experiment& experiment, const ExperimentResult& result) const {
   Row cells = {experiment.id,
                iso_time(result.last.started),
                experiment.training.repository,
@@ -86,7 +86,7 @@ Row Summary::row(const Experiment& experiment, const ExperimentResult& result) c
   return cells;
 }
 
-void Summary::set(const Experiment& experiment, const ExperimentResult& result) {
+void SummaryTable::set(const Experiment& experiment, const ExperimentResult& result) {
   Line line{.cells = table_cells(row(experiment, result)),
             .gpus = {},
             .background = table_cells(background_cells(experiment, result))};
@@ -100,7 +100,7 @@ void Summary::set(const Experiment& experiment, const ExperimentResult& result) 
   lines_[experiment.number] = std::move(line);
 }
 
-std::string Summary::text() const {
+std::string SummaryTable::text() const {
   Row header = {"experiment_id",    "timestamp",        "repository", "model",
                 "training_success", "duration_seconds", "retries"};
   for (const std::string& name : parameters_) header.push_back("hyperparam_" + name);
@@ -172,7 +172,7 @@ std::vector<fs::path> wrong_outputs(const RunRecords& run, Mend mend) {
     fs::create_directories(file.parent_path());
     io::write_whole(file, text);
   };
-  Summary summary(run.queue, run.catalog);
+  SummaryTable summary(run.queue, run.catalog);
   auto attempt = run.attempts.begin();
   for (size_t i = 0; i < run.entries.size(); ++i) {
     const JournalEntry& entry = run.entries[i];

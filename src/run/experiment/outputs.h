@@ -19,9 +19,9 @@ namespace plimsoll::experiment {
 
 // Every row has the same columns: they are known before the first experiment, but for those of
 // several GPUs, which all rows get when the first one has them.
-class Summary {
+class SummaryTable {
  public:
-  Summary(const std::vector<Experiment>& queue, const Catalog& catalog);
+  SummaryTable(const std::vector<Experiment>& queue, const Catalog& catalog);
   void set(const Experiment& experiment, const ExperimentResult& result);
   std::string text() const;
 

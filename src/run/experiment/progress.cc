@@ -51,7 +51,7 @@ std::string describe_machine(const MachineNow& machine) {
 
 }  // namespace
 
-std::vector<std::string> lines_of(const Progress& progress, const MachineNow& machine) {
+std::vector<std::string> lines_of(const BatchProgress& progress, const MachineNow& machine) {
   std::vector<std::string> lines;
   if (progress.running) {
     const RunningNow& now = *progress.running;
@@ -69,7 +69,7 @@ std::vector<std::string> lines_of(const Progress& progress, const MachineNow& ma
   return lines;
 }
 
-std::string describe_counts(const Progress& progress) {
+std::string describe_counts(const BatchProgress& progress) {
   std::string text = fmt::format("{} succeeded, {} failed, {} left", progress.succeeded,
                                  progress.failed, progress.left);
   if (progress.left > 0) text += "; time left: " + describe(progress.time_left);

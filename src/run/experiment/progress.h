@@ -22,7 +22,7 @@ struct RunningNow {
   std::optional<double> expected_seconds;
 };
 
-struct Progress {
+struct BatchProgress {
   std::optional<RunningNow> running;
   size_t succeeded = 0;
   size_t failed = 0;
@@ -38,10 +38,10 @@ struct MachineNow {
 };
 
 // A few lines, the same number as long as something runs.
-std::vector<std::string> lines_of(const Progress& progress, const MachineNow& machine);
+std::vector<std::string> lines_of(const BatchProgress& progress, const MachineNow& machine);
 
 // "12 succeeded, 1 failed, 7 left; about 5 min 20 s to go"
-std::string describe_counts(const Progress& progress);
+std::string describe_counts(const BatchProgress& progress);
 
 // What is left of the running experiment's time counts, not all of it.
 TimeLeft time_left(const std::vector<const Experiment*>& waiting,

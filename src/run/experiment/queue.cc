@@ -58,7 +58,7 @@ class QueueMaker {
 
   std::vector<Experiment> make() {
     uint64_t total = 0;
-    for (const Entry& entry : settings_.entries) total += entry.experiments();
+    for (const SettingsEntry& entry : settings_.entries) total += entry.experiments();
     if (total > kMostExperiments) {
       problems_.error(settings_.file, 0,
                       fmt::format("it asks for {} experiments, {} is the most of a batch", total,
@@ -71,7 +71,7 @@ class QueueMaker {
 
  private:
   void add_entry(size_t index) {
-    const Entry& entry = settings_.entries[index];
+    const SettingsEntry& entry = settings_.entries[index];
     const Training& training = entry.foreground;
     const Repository& repository = *catalog_.find(training.repository);
     for (uint64_t i = 0; i < entry.baseline_runs; ++i) {
@@ -87,7 +87,7 @@ class QueueMaker {
   }
 
   void add_draws(size_t index, const Repository& repository) {
-    const Entry& entry = settings_.entries[index];
+    const SettingsEntry& entry = settings_.entries[index];
     const Training& training = entry.foreground;
     Drawer drawer(repository, training.mutate, fixed_values(training, repository), seed_, index);
     const bool parallel = entry.background.has_value();
@@ -117,7 +117,7 @@ class QueueMaker {
   }
 
   void add(size_t index, const std::string& mode, Values values) {
-    const Entry& entry = settings_.entries[index];
+    const SettingsEntry& entry = settings_.entries[index];
     Experiment made{.number = queue_.size() + 1, .mode = mode, .entry = index};
     made.training = {.repository = entry.foreground.repository,
                      .model = entry.foreground.model,

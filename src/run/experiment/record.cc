@@ -105,7 +105,7 @@ AttemptResult attempt_from(const Json& json) {
     result.metrics[name] = parse_value(value.get<std::string>()).value_or(Value());
   }
   if (json.contains("energy")) {
-    result.energy = std::make_shared<energy::Report>(energy::report_from(json.at("energy")));
+    result.energy = std::make_shared<energy::EnergyReport>(energy::report_from(json.at("energy")));
   }
   return result;
 }

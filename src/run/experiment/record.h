@@ -30,7 +30,7 @@ struct AttemptResult {
   std::map<std::string, Value> metrics;
   std::vector<std::string> missing_metrics;
   size_t background_runs = 0;
-  std::shared_ptr<const energy::Report> energy;  // none where it was not measured
+  std::shared_ptr<const energy::EnergyReport> energy;  // none where it was not measured
   // The driver was stopped or killed meanwhile: it says nothing about the experiment.
   bool counts = true;
 };

@@ -33,7 +33,7 @@ std::string describe_pause(const std::string& cause);
 // A run as its journal tells it.
 struct KnownRun {
   std::filesystem::path folder;
-  std::string settings;  // the text of its experiment::Source
+  std::string settings;  // the text of its experiment::BatchTexts
   std::vector<experiment::Experiment> queue;
   std::vector<experiment::JournalEntry> entries;  // as many
   std::vector<experiment::JournalAttempt> attempts;

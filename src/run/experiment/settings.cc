@@ -65,8 +65,8 @@ void read_background_mode(ObjectReader& object) {
   }
 }
 
-std::optional<Entry> read_parallel(ObjectReader& object, Entry entry, const Defaults& defaults,
-                                   const Catalog& catalog) {
+std::optional<SettingsEntry> read_parallel(ObjectReader& object, SettingsEntry entry,
+                                           const Defaults& defaults, const Catalog& catalog) {
   const JsonNode* foreground = object.object("foreground");
   const JsonNode* background = object.object("background");
   if (foreground == nullptr || background == nullptr) {
@@ -97,12 +97,12 @@ std::optional<Entry> read_parallel(ObjectReader& object, Entry entry, const Defa
   return entry;
 }
 
-std::optional<Entry> read_entry(const JsonNode& node, const Defaults& defaults,
-                                const std::string& file, const Catalog& catalog,
-                                Problems& problems) {
+std::optional<SettingsEntry> read_entry(const JsonNode& node, const Defaults& defaults,
+                                        const std::string& file, const Catalog& catalog,
+                                        Problems& problems) {
   ObjectReader object(node, file, problems);
-  Entry entry{.line = node.line};
-  std::optional<Entry> made;
+  SettingsEntry entry{.line = node.line};
+  std::optional<SettingsEntry> made;
   const auto mode = read_mode(object, object.has("foreground") ? Mode::parallel : defaults.mode);
   entry.baseline_runs = object.count("baseline_runs", 0).value_or(0);
   reject_formulas(object);
@@ -129,7 +129,7 @@ std::optional<Entry> read_entry(const JsonNode& node, const Defaults& defaults,
 }
 
 // By what holds for it in the end: `expect` may stand at the top.
-void check_expectation(const Entry& entry, const std::string& file, const Catalog& catalog,
+void check_expectation(const SettingsEntry& entry, const std::string& file, const Catalog& catalog,
                        Problems& problems) {
   const Repository* repository = catalog.find(entry.foreground.repository);
   if (!entry.terms.expect || repository == nullptr) return;
@@ -223,7 +223,7 @@ Settings read_settings(std::string_view text, const std::string& file, const Cat
 
 Settings settings_of(const CommandLine& words, const Catalog& catalog, Problems& problems) {
   Settings settings{.file = "the command line"};
-  Entry entry{.runs = words.runs};
+  SettingsEntry entry{.runs = words.runs};
   entry.foreground = {.repository = words.repository, .model = words.model, .mutation = true};
   std::istringstream names(words.mutate);
   for (std::string name; std::getline(names, name, ',');) {
@@ -238,7 +238,7 @@ Settings settings_of(const CommandLine& words, const Catalog& catalog, Problems&
 std::string describe_plan(const Settings& settings) {
   std::string text;
   uint64_t total = 0;
-  for (const Entry& entry : settings.entries) {
+  for (const SettingsEntry& entry : settings.entries) {
     const Training& training = entry.foreground;
     const std::string place =
         entry.line == 0 ? settings.file : fmt::format("{}:{}", settings.file, entry.line);

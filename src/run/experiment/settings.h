@@ -23,7 +23,7 @@ struct Training {
   Values fixed;                     // what the entry sets by itself
 };
 
-struct Entry {
+struct SettingsEntry {
   size_t line = 0;
   Training foreground;
   std::optional<Training> background;  // runs beside it, again and again
@@ -43,7 +43,7 @@ struct Settings {
   bool deduplicate = false;
   std::vector<std::string> history;  // files
   std::string results_folder = "results";
-  std::vector<Entry> entries;
+  std::vector<SettingsEntry> entries;
 };
 
 // Entries with something wrong are reported and left out.

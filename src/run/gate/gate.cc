@@ -68,10 +68,10 @@ std::string describe_missing(const std::vector<GpuReading>& before,
 
 }  // namespace
 
-Entry wait_for_room(const Options& options, const std::vector<std::string>& uuids,
-                    const Surroundings& around) {
+Admission wait_for_room(const Options& options, const std::vector<std::string>& uuids,
+                        const Surroundings& around) {
   Policy policy(options.free_bytes.value_or(0), options.wait_seconds, around.classify);
-  Entry entry;
+  Admission entry;
   const double start = around.now_seconds();
   std::string said;
   double said_at = 0;

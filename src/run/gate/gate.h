@@ -23,7 +23,7 @@ struct Surroundings {
   std::function<void(const std::string&)> say;  // one line for people, when something changes
 };
 
-struct Entry {
+struct Admission {
   bool open = false;
   std::string reason;  // who was in the way, when it stayed shut
   double waited_seconds = 0;
@@ -33,8 +33,8 @@ struct Entry {
 
 // Waits until each of the GPUs named by `uuids` has `options.free_bytes` free, ends leftovers of
 // ours, and gives up after `options.wait_seconds`.
-Entry wait_for_room(const Options& options, const std::vector<std::string>& uuids,
-                    const Surroundings& around);
+Admission wait_for_room(const Options& options, const std::vector<std::string>& uuids,
+                        const Surroundings& around);
 
 struct Release {
   bool back = true;

@@ -70,7 +70,7 @@ std::optional<std::string> GpuUse::enter() {
   for (const auto& gpu : gate::choose_gpus(options_.gpus, driver().read(), allowed_)) {
     uuids_.push_back(gpu.uuid);
   }
-  const gate::Entry entry = gate::wait_for_room(options_, uuids_, surroundings(driver()));
+  const gate::Admission entry = gate::wait_for_room(options_, uuids_, surroundings(driver()));
   access_ = {};
   before_ = entry.gpus;
   return entry.open ? std::nullopt : std::optional(entry.reason);

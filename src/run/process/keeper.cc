@@ -100,12 +100,12 @@ void remove_groups(const GroupPlan& groups) {
   remove_group(groups.memory_folder);
 }
 
-void send_report(int socket_fd, const Report& report) {
+void send_report(int socket_fd, const KeeperReport& report) {
   send(socket_fd, &report, sizeof report, MSG_NOSIGNAL);
 }
 
 void send_refusal(int socket_fd, const char* why) {
-  Report report{.kind = Report::Kind::refused};
+  KeeperReport report{.kind = KeeperReport::Kind::refused};
   std::strncpy(report.text.data(), why, report.text.size() - 1);
   send_report(socket_fd, report);
 }
@@ -163,18 +163,19 @@ void keep(const KeeperSetup& setup, int socket_fd) {
   join_groups(setup.groups, first.pid, first.born_inside);
   [[maybe_unused]] const ssize_t count = write(first.go.get(), "g", 1);
   first.go = Fd();
-  TreeWatch watch({.tree = {.level = setup.groups.level,
-                            .group = setup.groups.tree_folder,
-                            .root = getpid(),
-                            .init = first.is_init ? first.pid : 0},
-                   .leader = first.is_init ? 0 : first.pid,
-                   .grace_seconds = setup.grace_seconds,
-                   .orders_fd = socket_fd,
-                   .exec_failure_fd = first.exec_failure.get(),
-                   .init_reports_fd = first.init_reports.get(),
-                   .report = [socket_fd](const Report& report) { send_report(socket_fd, report); },
-                   .drain = setup.drain,
-                   .drain_fd = setup.drain_fd});
+  TreeWatch watch(
+      {.tree = {.level = setup.groups.level,
+                .group = setup.groups.tree_folder,
+                .root = getpid(),
+                .init = first.is_init ? first.pid : 0},
+       .leader = first.is_init ? 0 : first.pid,
+       .grace_seconds = setup.grace_seconds,
+       .orders_fd = socket_fd,
+       .exec_failure_fd = first.exec_failure.get(),
+       .init_reports_fd = first.init_reports.get(),
+       .report = [socket_fd](const KeeperReport& report) { send_report(socket_fd, report); },
+       .drain = setup.drain,
+       .drain_fd = setup.drain_fd});
   watch.run();
 }
 
@@ -198,7 +199,7 @@ void keep(const KeeperSetup& setup, int socket_fd) {
 }  // namespace
 
 void wait_for_hang_up(int socket_fd) {
-  Order ignored;
+  KeeperOrder ignored;
   ssize_t count = 0;
   do {
     count = recv(socket_fd, &ignored, sizeof ignored, 0);

@@ -11,7 +11,7 @@
 
 namespace plimsoll::process {
 
-struct Order {
+struct KeeperOrder {
   enum class Kind : uint8_t {
     signal_leader,  // hand `number` on to the command itself
     end,            // ask all to end, with `number` first; kill what is left after the grace
@@ -21,7 +21,7 @@ struct Order {
   int number = 0;
 };
 
-struct Report {
+struct KeeperReport {
   enum class Kind : uint8_t {
     refused,       // the tree cannot be set up, `text` says why; nothing was started
     started,       // the command runs as `pid`

@@ -51,7 +51,7 @@ LeaderEnd leader_end(int wait_status) {
   return Exited{WEXITSTATUS(wait_status)};
 }
 
-Level choose_level(const RunOptions& options) {
+Level choose_level(const SuperviseOptions& options) {
   if (!pidfds_work()) {
     fail(ErrorKind::refused, "this kernel has no pidfds; supervising needs Linux 5.3 or later");
   }
@@ -70,7 +70,7 @@ Level choose_level(const RunOptions& options) {
 // One run, from the fork of its keeper to the removal of its groups.
 class Supervisor {
  public:
-  explicit Supervisor(const RunOptions& options);
+  explicit Supervisor(const SuperviseOptions& options);
   ~Supervisor();
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
@@ -83,11 +83,11 @@ class Supervisor {
   int next_wait_ms(Clock::time_point now) const;
   void take_signals();
   void take_reports();
-  void handle(const Report& report);
+  void handle(const KeeperReport& report);
   void check_clock(Clock::time_point now);
   void check_tree(Clock::time_point now);
   void cut(Cut why);
-  void order(Order::Kind kind, int number = 0);
+  void order(KeeperOrder::Kind kind, int number = 0);
   void send_order();
   void check_children(Clock::time_point now);
   void check_keeper(Clock::time_point now);
@@ -96,7 +96,7 @@ class Supervisor {
   void take_over();
   void finish();
 
-  const RunOptions& options_;
+  const SuperviseOptions& options_;
   const std::filesystem::path state_ = state_folder();
   const ProcessId self_ = ProcessId::of_this_process();
   const std::string run_ = name_run(self_);
@@ -110,7 +110,7 @@ class Supervisor {
   Keeper keeper_;
   Tree tree_;
   pid_t leader_ = 0;
-  std::optional<Order> unsent_;
+  std::optional<KeeperOrder> unsent_;
   bool leader_ended_ = false;
   bool ending_ordered_ = false;
   bool empty_ = false;
@@ -125,7 +125,7 @@ class Supervisor {
   Ending ending_;
 };
 
-Supervisor::Supervisor(const RunOptions& options)
+Supervisor::Supervisor(const SuperviseOptions& options)
     : options_(options),
       groups_(plan_groups(memory::Host::real(), run_, choose_level(options),
                           options.memory.limit_bytes || options.memory.high_bytes)),
@@ -255,7 +255,7 @@ void Supervisor::take_signals() {
       case SIGTERM:
       case SIGHUP:
         if (ending_.cut == Cut::interrupted) {  // asked twice
-          order(Order::Kind::kill);
+          order(KeeperOrder::Kind::kill);
           break;
         }
         ending_.interrupting_signal = signal->number;
@@ -267,7 +267,7 @@ void Supervisor::take_signals() {
           if (signal->number == SIGQUIT) ending_.handed_on_signal = SIGQUIT;
         } else {
           ending_.handed_on_signal = signal->number;
-          order(Order::Kind::signal_leader, signal->number);
+          order(KeeperOrder::Kind::signal_leader, signal->number);
         }
     }
   }
@@ -275,7 +275,7 @@ void Supervisor::take_signals() {
 
 void Supervisor::take_reports() {
   for (;;) {
-    Report report;
+    KeeperReport report;
     const ssize_t count = recv(keeper_.socket.get(), &report, sizeof report, MSG_DONTWAIT);
     if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (count != sizeof report) {
@@ -287,25 +287,25 @@ void Supervisor::take_reports() {
   }
 }
 
-void Supervisor::handle(const Report& report) {
+void Supervisor::handle(const KeeperReport& report) {
   switch (report.kind) {
-    case Report::Kind::refused:
+    case KeeperReport::Kind::refused:
       fail(ErrorKind::refused, "{}", report.text.data());
-    case Report::Kind::started:
+    case KeeperReport::Kind::started:
       leader_ = report.pid;
       tree_.init = report.init;
       break;
-    case Report::Kind::not_started:
+    case KeeperReport::Kind::not_started:
       ending_.leader = NotStarted{.error = report.number, .what = options_.command.front()};
       leader_ended_ = true;
       break;
-    case Report::Kind::leader_ended:
+    case KeeperReport::Kind::leader_ended:
       ending_.leader = leader_end(report.number);
       leader_ended_ = true;
       if (!ending_ordered_) end_ordered_at_ = Clock::now();
       ending_ordered_ = true;
       break;
-    case Report::Kind::empty:
+    case KeeperReport::Kind::empty:
       ending_.leftovers_ended = report.leftovers;
       ending_.cpu_seconds = report.cpu_seconds;
       if (report.largest_resident_bytes > 0 && !ending_.memory.peak_bytes) {
@@ -348,12 +348,12 @@ void Supervisor::cut(Cut why) {
   ending_.cut = why;
   ending_ordered_ = true;
   end_ordered_at_ = Clock::now();
-  order(Order::Kind::end, why == Cut::interrupted ? ending_.interrupting_signal : SIGTERM);
+  order(KeeperOrder::Kind::end, why == Cut::interrupted ? ending_.interrupting_signal : SIGTERM);
 }
 
-void Supervisor::order(Order::Kind kind, int number) {
-  if (unsent_ && kind == Order::Kind::signal_leader) return;  // its end is ordered
-  unsent_ = Order{.kind = kind, .number = number};
+void Supervisor::order(KeeperOrder::Kind kind, int number) {
+  if (unsent_ && kind == KeeperOrder::Kind::signal_leader) return;  // its end is ordered
+  unsent_ = KeeperOrder{.kind = kind, .number = number};
   send_order();
 }
 
@@ -362,7 +362,7 @@ void Supervisor::send_order() {
   const ssize_t count =
       send(keeper_.socket.get(), &*unsent_, sizeof *unsent_, MSG_NOSIGNAL | MSG_DONTWAIT);
   const bool no_room = count < 0 && errno == EAGAIN;
-  if (!no_room || unsent_->kind == Order::Kind::signal_leader) unsent_.reset();
+  if (!no_room || unsent_->kind == KeeperOrder::Kind::signal_leader) unsent_.reset();
 }
 
 // Whether its end of the socket has closed. That comes before its children become ours.
@@ -414,7 +414,7 @@ void Supervisor::take_over() {
   TreeWatch watch({.tree = tree_,
                    .leader = leader_ended_ ? 0 : leader_,
                    .grace_seconds = options_.grace_seconds,
-                   .report = [this](const Report& report) { handle(report); },
+                   .report = [this](const KeeperReport& report) { handle(report); },
                    .drain = [this] { output_.drain(); },
                    .drain_fd = output_.drain_fd(),
                    .others = others_.possible() ? &others_ : nullptr});
@@ -441,6 +441,6 @@ void Supervisor::finish() {
 
 }  // namespace
 
-Ending run_supervised(const RunOptions& options) { return Supervisor(options).run(); }
+Ending run_supervised(const SuperviseOptions& options) { return Supervisor(options).run(); }
 
 }  // namespace plimsoll::process

@@ -14,7 +14,7 @@
 
 namespace plimsoll::process {
 
-struct RunOptions {
+struct SuperviseOptions {
   std::vector<std::string> command;
   std::vector<std::string> environment;  // changes to ours, "NAME=value"
   MemoryBounds memory;
@@ -31,6 +31,6 @@ struct RunOptions {
 // Throws Error{refused} where the command cannot be supervised; one that cannot be executed is an
 // Ending. To be called while the process has one thread; makes it a subreaper, and waits for all
 // its children.
-Ending run_supervised(const RunOptions& options);
+Ending run_supervised(const SuperviseOptions& options);
 
 }  // namespace plimsoll::process

@@ -31,7 +31,7 @@ double cpu_seconds_of_this_thread() {
 
 }  // namespace
 
-TreeSampler::TreeSampler(SamplerOptions options)
+TreeSampler::TreeSampler(TreeSamplerOptions options)
     : options_(std::move(options)),
       next_(Clock::now() + interval_),
       host_oom_kills_before_(host_oom_kills()) {}

@@ -15,7 +15,7 @@
 
 namespace plimsoll::process {
 
-struct SamplerOptions {
+struct TreeSamplerOptions {
   MemoryGroup group;                    // counts the tree's memory; may be none
   std::optional<uint64_t> limit_bytes;  // watched here where no group enforces it
   bool enforced_by_kernel = false;
@@ -28,7 +28,7 @@ struct SamplerOptions {
 class TreeSampler {
  public:
   using Clock = std::chrono::steady_clock;
-  explicit TreeSampler(SamplerOptions options);
+  explicit TreeSampler(TreeSamplerOptions options);
 
   Clock::time_point next_sample() const { return next_; }
 
@@ -44,7 +44,7 @@ class TreeSampler {
                Clock::time_point now);
   void schedule(double cost_seconds, uint64_t resident_bytes);
 
-  SamplerOptions options_;
+  TreeSamplerOptions options_;
   std::chrono::milliseconds interval_{20};
   Clock::time_point next_;
   uint64_t host_oom_kills_before_;

@@ -83,7 +83,7 @@ void TreeWatch::wait_for_events() {
 }
 
 void TreeWatch::take_orders() {
-  Order order;
+  KeeperOrder order;
   const ssize_t count = recv(options_.orders_fd, &order, sizeof order, MSG_DONTWAIT);
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (count != sizeof order) {  // plimsoll is gone
@@ -92,13 +92,13 @@ void TreeWatch::take_orders() {
     return;
   }
   switch (order.kind) {
-    case Order::Kind::signal_leader:
+    case KeeperOrder::Kind::signal_leader:
       if (leader_ && !leader_known_ended_) leader_->signal(order.number);
       break;
-    case Order::Kind::end:
+    case KeeperOrder::Kind::end:
       if (phase_ == Phase::running) begin_ending(order.number);
       break;
-    case Order::Kind::kill:
+    case KeeperOrder::Kind::kill:
       phase_ = Phase::killing;
       break;
   }
@@ -110,7 +110,7 @@ void TreeWatch::take_exec_failure() {
   options_.exec_failure_fd = -1;  // its owner closes it
   if (count == sizeof error) {
     leader_known_ended_ = true;
-    options_.report({.kind = Report::Kind::not_started, .number = error});
+    options_.report({.kind = KeeperReport::Kind::not_started, .number = error});
     return;
   }
   if (options_.tree.init != 0) {
@@ -119,7 +119,7 @@ void TreeWatch::take_exec_failure() {
       if (stat.parent == options_.tree.init) leader_ = ProcessRef::open(stat);
     }
   }
-  options_.report({.kind = Report::Kind::started,
+  options_.report({.kind = KeeperReport::Kind::started,
                    .pid = leader_ ? leader_->pid() : options_.leader,
                    .level = options_.tree.level,
                    .init = options_.tree.init});
@@ -172,7 +172,7 @@ bool TreeWatch::only_others_left() {
 void TreeWatch::leader_ended(int wait_status) {
   if (leader_known_ended_) return;
   leader_known_ended_ = true;
-  options_.report({.kind = Report::Kind::leader_ended, .number = wait_status});
+  options_.report({.kind = KeeperReport::Kind::leader_ended, .number = wait_status});
   if (phase_ == Phase::running) {
     siginfo_t any = {};
     // In the usual case nobody is left, and nobody needs to be looked for.
@@ -198,7 +198,7 @@ void TreeWatch::kill_again() {
 
 void TreeWatch::report_empty() {
   if (options_.drain) options_.drain();
-  options_.report({.kind = Report::Kind::empty,
+  options_.report({.kind = KeeperReport::Kind::empty,
                    .leftovers = leftovers_,
                    .largest_resident_bytes = largest_resident_bytes_,
                    .cpu_seconds = cpu_seconds_});

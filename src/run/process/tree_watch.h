@@ -26,7 +26,7 @@ struct TreeWatchOptions {
   int orders_fd = -1;        // where orders come from; its end of file is an order to end
   int exec_failure_fd = -1;  // where the command's process says that exec failed
   int init_reports_fd = -1;  // where a namespace's init says how the leader ended
-  std::function<void(const Report&)> report;  // may be called until run() returns
+  std::function<void(const KeeperReport&)> report;  // may be called until run() returns
   std::function<void()> drain;  // called when `drain_fd` has something, and before `empty`
   int drain_fd = -1;
   OtherChildren* others = nullptr;  // where the root may have children besides the tree

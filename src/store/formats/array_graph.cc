@@ -21,13 +21,13 @@ constexpr std::array<std::string_view, 4> kValid = {"valid_idx", "val_idx", "val
                                                     "val_mask"};
 constexpr std::array<std::string_view, 2> kTest = {"test_idx", "test_mask"};
 
-ItemNames names_of(Split split) {
+ItemNames names_of(ingest::SplitKind split) {
   switch (split) {
-    case Split::train:
+    case ingest::SplitKind::train:
       return kTrain;
-    case Split::valid:
+    case ingest::SplitKind::valid:
       return kValid;
-    case Split::test:
+    case ingest::SplitKind::test:
       break;
   }
   return kTest;
@@ -64,7 +64,7 @@ GraphParts open_array_graph(InputItems& arrays, std::string_view where,
     parts.labels = open_npy_labels(labels->location, nodes);
   }
   bool side_by_side = false;
-  for (const Split split : kSplits) {
+  for (const ingest::SplitKind split : ingest::kSplits) {
     const auto item = arrays.take(names_of(split), kNpy);
     if (!item) continue;
     const NpyHeader header = parse_npy_header(*open_npy(item->location));

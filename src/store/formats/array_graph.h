@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "formats/file_source.h"
+#include "formats/file_graph.h"
 #include "formats/input_items.h"
 
 namespace plimsoll::formats {

@@ -185,7 +185,7 @@ class CsvFeatures final : public FeatureReader {
   }
   std::string describe() const override { return describe_file(file_, reader_.header()); }
 
-  Source::Rows next(std::span<float> values) override {
+  ingest::InputGraph::Rows next(std::span<float> values) override {
     const TakenLines taken = take(values.size() / columns_);
     size_t begin = 0;
     for (size_t i = 0; i < taken.ends.size(); ++i) {
@@ -239,7 +239,7 @@ class CsvLabels final : public LabelReader {
   }
   std::string describe() const override { return describe_file(file_, head_.header); }
 
-  void read(const Source::LabelSink& sink) const override {
+  void read(const ingest::InputGraph::LabelSink& sink) const override {
     CsvReader reader(open_text(file_));
     std::vector<int32_t> piece;
     piece.reserve(kTextPieceValues);

@@ -1,5 +1,5 @@
-// The pieces a Source of files is put together from. Each reads one piece, checks its values, and
-// knows the words for a place in it; which format it reads is its own affair.
+// The pieces an InputGraph of files is put together from. Each reads one piece, checks its values,
+// and knows the words for a place in it; which format it reads is its own affair.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-#include "formats/source.h"
+#include "ingest/input_graph.h"
 
 namespace plimsoll::formats {
 
@@ -25,26 +25,26 @@ class GraphPart {
   virtual std::string describe() const = 0;
 };
 
-// As Source::next_edges; any number of threads.
+// As InputGraph::next_edges; any number of threads.
 class EdgeReader : public GraphPart {
  public:
   virtual uint64_t count() const = 0;
   virtual size_t next(std::span<uint32_t> sources, std::span<uint32_t> destinations) = 0;
   virtual uint64_t bytes_before_edges() const { return 0; }
-  virtual void skip_to_edges(const Source::OnBytes& /*on_bytes*/) {}
+  virtual void skip_to_edges(const ingest::InputGraph::OnBytes& /*on_bytes*/) {}
 };
 
-// As Source::next_rows; any number of threads.
+// As InputGraph::next_rows; any number of threads.
 class FeatureReader : public GraphPart {
  public:
   virtual uint32_t columns() const = 0;
-  virtual Source::Rows next(std::span<float> values) = 0;
+  virtual ingest::InputGraph::Rows next(std::span<float> values) = 0;
 };
 
 // Reads from the start whenever it is asked.
 class LabelReader : public GraphPart {
  public:
-  virtual void read(const Source::LabelSink& sink) const = 0;
+  virtual void read(const ingest::InputGraph::LabelSink& sink) const = 0;
 };
 
 // The nodes of one split; reads from the start whenever it is asked.

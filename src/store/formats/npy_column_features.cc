@@ -29,7 +29,7 @@ std::string NpyColumnFeatures::describe() const {
   return location_.describe(parse_npy_header(*open_npy(location_)));
 }
 
-Source::Rows NpyColumnFeatures::next(std::span<float> values) {
+ingest::InputGraph::Rows NpyColumnFeatures::next(std::span<float> values) {
   const std::lock_guard lock(mutex_);
   const uint64_t first = next_row_;
   const uint64_t count = std::min(values.size() / shape_.columns, shape_.rows - first);

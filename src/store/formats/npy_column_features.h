@@ -22,7 +22,7 @@ class NpyColumnFeatures final : public FeatureReader {
   uint32_t columns() const override { return static_cast<uint32_t>(shape_.columns); }
   std::string place(uint64_t row) const override;
   std::string describe() const override;
-  Source::Rows next(std::span<float> values) override;
+  ingest::InputGraph::Rows next(std::span<float> values) override;
 
  private:
   void load_panel();

@@ -68,7 +68,7 @@ class NpyEdgeHalves final : public EdgeReader {
   }
 
   // In a zip this inflates half of the member.
-  void skip_to_edges(const Source::OnBytes& on_bytes) override {
+  void skip_to_edges(const ingest::InputGraph::OnBytes& on_bytes) override {
     constexpr uint64_t kSkipValues = 1 << 20;
     for (uint64_t skipped = 0; skipped < count_;) {
       throw_if_interrupted();

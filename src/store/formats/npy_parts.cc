@@ -33,7 +33,7 @@ class NpyFeatures final : public FeatureReader {
   std::string place(uint64_t row) const override { return row_words(location_, row); }
   std::string describe() const override { return location_.describe(reader_.header()); }
 
-  Source::Rows next(std::span<float> values) override {
+  ingest::InputGraph::Rows next(std::span<float> values) override {
     const std::lock_guard lock(mutex_);
     const uint64_t first = next_row_;
     const uint64_t count = std::min(values.size() / shape_.columns, shape_.rows - first);
@@ -74,7 +74,7 @@ class NpyLabels final : public LabelReader {
   std::string place(uint64_t row) const override { return row_words(location_, row); }
   std::string describe() const override { return location_.describe(header_); }
 
-  void read(const Source::LabelSink& sink) const override {
+  void read(const ingest::InputGraph::LabelSink& sink) const override {
     NpyReader reader(open_npy(location_));
     std::vector<int32_t> piece(kPieceValues);
     while (const size_t count = reader.read_labels(piece)) sink(std::span(piece).first(count));

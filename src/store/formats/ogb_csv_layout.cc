@@ -3,8 +3,8 @@
 #include <string_view>
 
 #include "formats/csv_gz_writer.h"
+#include "formats/graph_blocks.h"
 #include "formats/ogb_layout.h"
-#include "formats/source_blocks.h"
 
 namespace plimsoll::formats {
 namespace {

@@ -33,7 +33,7 @@ namespace fs = std::filesystem;
 constexpr RandomStream kYears(2019, 0);
 constexpr int64_t kFirstYear = 1990;
 constexpr int64_t kLastYear = 2019;
-constexpr std::array<int64_t, kSplits.size()> kSplitYears = {2017, 2018, 2019};
+constexpr std::array<int64_t, ingest::kSplits.size()> kSplitYears = {2017, 2018, 2019};
 
 // The longest texts in a csv, separator included.
 constexpr uint64_t kFloatBytes = 16;  // "-1.17549435e-38,"
@@ -49,15 +49,15 @@ void make_folder(const fs::path& path) {
 SplitRoles write_splits(const OgbWork& work) {
   SplitRoles roles(work.ledger, "split roles", work.shape().nodes);
   const fs::path folder = work.folder / "split" / work.options.split_name;
-  std::array<std::optional<CsvGzWriter>, kSplits.size()> files;
+  std::array<std::optional<CsvGzWriter>, ingest::kSplits.size()> files;
   const auto open_files = [&] {
     make_folder(folder);
-    for (const Split split : kSplits) {
+    for (const ingest::SplitKind split : ingest::kSplits) {
       files.at(static_cast<size_t>(split))
           .emplace(work.ledger, folder / fmt::format("{}.csv.gz", name(split)));
     }
   };
-  work.source.read_splits([&](Split split, uint64_t, uint32_t node) {
+  work.source.read_splits([&](ingest::SplitKind split, uint64_t, uint32_t node) {
     const auto index = static_cast<size_t>(split);
     if (!files.at(index)) open_files();
     files.at(index)->add_integer(node);
@@ -75,7 +75,7 @@ uint64_t incompressible(uint64_t bytes) { return bytes + bytes / 1000 + 64 * kKi
 
 uint64_t digits(uint64_t value) { return std::to_string(value).size(); }
 
-uint64_t npz_bytes(const Shape& shape) {
+uint64_t npz_bytes(const ingest::Shape& shape) {
   const auto array = [](NpyType type, std::initializer_list<uint64_t> extents) {
     return incompressible(npy_bytes(type, std::vector<uint64_t>(extents)));
   };
@@ -86,7 +86,7 @@ uint64_t npz_bytes(const Shape& shape) {
          (shape.has_labels ? array(NpyType::float32, {shape.nodes, 1}) : 0);
 }
 
-uint64_t csv_bytes(const Shape& shape) {
+uint64_t csv_bytes(const ingest::Shape& shape) {
   const uint64_t id_bytes = digits(shape.nodes) + 1;
   return incompressible(shape.edges * 2 * id_bytes) +
          incompressible(shape.nodes * shape.feature_columns * kFloatBytes) +
@@ -140,7 +140,7 @@ int64_t year_of(const SplitRoles& roles, uint64_t node) {
   return kFirstYear + static_cast<int64_t>(below(kYears.at(node), kLastYear - kFirstYear + 1));
 }
 
-void read_all_labels(const OgbWork& work, const Source::LabelSink& sink) {
+void read_all_labels(const OgbWork& work, const ingest::InputGraph::LabelSink& sink) {
   uint64_t count = 0;
   work.source.read_labels([&](std::span<const int32_t> labels) {
     throw_if_interrupted();
@@ -152,9 +152,9 @@ void read_all_labels(const OgbWork& work, const Source::LabelSink& sink) {
   }
 }
 
-OgbFolderSpace space_needed(const Shape& shape, const OgbFolderOptions& options) {
+OgbFolderSpace space_needed(const ingest::Shape& shape, const OgbFolderOptions& options) {
   const uint64_t split_bytes = incompressible(shape.nodes * (digits(shape.nodes) + 1)) +
-                               (kSplits.size() - 1) * incompressible(0);
+                               (ingest::kSplits.size() - 1) * incompressible(0);
   if (options.layout == OgbLayout::csv) return {split_bytes + csv_bytes(shape), 0};
   // Labels and destinations wait in temp_dir one after the other.
   const uint64_t waiting = std::max(shape.edges, shape.has_labels ? shape.nodes : 0);
@@ -162,8 +162,8 @@ OgbFolderSpace space_needed(const Shape& shape, const OgbFolderOptions& options)
           waiting * sizeof(uint32_t) + SpoolFile::kBlockValues * sizeof(uint32_t)};
 }
 
-void write_ogb_folder(Source& source, const OgbFolderOptions& options, memory::Ledger& ledger,
-                      Progress& progress) {
+void write_ogb_folder(ingest::InputGraph& source, const OgbFolderOptions& options,
+                      memory::Ledger& ledger, Progress& progress) {
   check_split_name(options.split_name);
   io::StagedFolder staged(options.out, options.replace);
   const OgbWork work{source, options, staged.path(), temp_dir_of(options, staged),

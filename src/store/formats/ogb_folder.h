@@ -1,5 +1,5 @@
-// Any Source written as the folder that the Open Graph Benchmark ships, so that a generated graph
-// can go wherever a downloaded one goes.
+// Any InputGraph written as the folder that the Open Graph Benchmark ships, so that a generated
+// graph can go wherever a downloaded one goes.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/progress.h"
-#include "formats/source.h"
+#include "ingest/input_graph.h"
 #include "memory/ledger.h"
 
 namespace plimsoll::formats {
@@ -31,15 +31,15 @@ struct OgbFolderSpace {
   uint64_t folder_bytes = 0;
   uint64_t temporary_bytes = 0;  // in temp_dir, gone at the end
 };
-OgbFolderSpace space_needed(const Shape& shape, const OgbFolderOptions& options);
+OgbFolderSpace space_needed(const ingest::Shape& shape, const OgbFolderOptions& options);
 
-// Reads the Source once, from its start. A graph without features, labels or splits gets a folder
-// without them. Every node gets a year: the split decides (train 2017, valid 2018, test 2019), and
-// the others get one of 1990..2019 by their id.
+// Reads the InputGraph once, from its start. A graph without features, labels or splits gets a
+// folder without them. Every node gets a year: the split decides (train 2017, valid 2018, test
+// 2019), and the others get one of 1990..2019 by their id.
 //
 // The folder appears whole or not at all. Throws Error{disk} before anything is written where less
 // is free than space_needed(). Takes one byte a node of memory, and some MiB.
-void write_ogb_folder(Source& source, const OgbFolderOptions& options, memory::Ledger& ledger,
-                      Progress& progress);
+void write_ogb_folder(ingest::InputGraph& source, const OgbFolderOptions& options,
+                      memory::Ledger& ledger, Progress& progress);
 
 }  // namespace plimsoll::formats

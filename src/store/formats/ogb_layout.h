@@ -8,7 +8,7 @@
 
 #include "base/progress.h"
 #include "formats/ogb_folder.h"
-#include "formats/source.h"
+#include "ingest/input_graph.h"
 #include "memory/buffer.h"
 #include "memory/ledger.h"
 
@@ -24,19 +24,19 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();  // the label of
 
 // What writing a folder takes.
 struct OgbWork {
-  Source& source;
+  ingest::InputGraph& source;
   const OgbFolderOptions& options;
   const std::filesystem::path folder;    // where to write
   const std::filesystem::path temp_dir;  // never empty
   memory::Ledger& ledger;
   Progress& progress;
 
-  const Shape& shape() const { return source.shape(); }
+  const ingest::Shape& shape() const { return source.shape(); }
   std::filesystem::path raw(std::string_view file) const { return folder / "raw" / file; }
 };
 
-// Throws Error{internal} where the Source has more or fewer labels than nodes.
-void read_all_labels(const OgbWork& work, const Source::LabelSink& sink);
+// Throws Error{internal} where the InputGraph has more or fewer labels than nodes.
+void read_all_labels(const OgbWork& work, const ingest::InputGraph::LabelSink& sink);
 
 // Everything but the splits, into the folder raw/, which exists.
 void write_npz_layout(const OgbWork& work, const SplitRoles& roles);

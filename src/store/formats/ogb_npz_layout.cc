@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/units.h"
+#include "formats/graph_blocks.h"
 #include "formats/npz_writer.h"
 #include "formats/ogb_layout.h"
-#include "formats/source_blocks.h"
 #include "formats/spool_file.h"
 
 namespace plimsoll::formats {
@@ -67,7 +67,7 @@ class YearPieces {
   uint64_t next_node_ = 0;
 };
 
-// The labels are pushed by the Source and pulled by the archive: the disk stands between.
+// The labels are pushed by the InputGraph and pulled by the archive: the disk stands between.
 class LabelPieces {
  public:
   explicit LabelPieces(const OgbWork& work)
@@ -112,7 +112,7 @@ void write_label_npz(const OgbWork& work) {
 }
 
 void write_data_npz(const OgbWork& work, const SplitRoles& roles) {
-  const Shape& shape = work.shape();
+  const ingest::Shape& shape = work.shape();
   const auto nodes = static_cast<int64_t>(shape.nodes);
   const auto edges = static_cast<int64_t>(shape.edges);
   EdgeIndexPieces edge_index(work);

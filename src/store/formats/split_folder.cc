@@ -23,7 +23,7 @@ std::unique_ptr<IdListReader> open_list(const InputItem& item, const StatedCount
 }  // namespace
 
 bool holds_split(const std::filesystem::path& folder) {
-  return std::any_of(kSplits.begin(), kSplits.end(), [&](Split split) {
+  return std::any_of(ingest::kSplits.begin(), ingest::kSplits.end(), [&](ingest::SplitKind split) {
     return find_file(folder, name(split), kEndings).has_value();
   });
 }
@@ -38,7 +38,7 @@ SplitReaders open_split_folder(const std::filesystem::path& folder, const Stated
   InputItems files("", nothing);
   files.add_folder(folder);
   SplitReaders readers;
-  for (const Split split : kSplits) {
+  for (const ingest::SplitKind split : ingest::kSplits) {
     const std::array<std::string_view, 1> stem = {name(split)};
     const auto file = files.take(stem, kEndings);
     if (!file) {

@@ -67,13 +67,13 @@ std::string_view name(FeatureType type) { return type == FeatureType::f16 ? "f16
 std::string_view name(Direction direction) {
   return direction == Direction::undirected ? "undirected" : "directed";
 }
-std::string_view name(Order order) {
+std::string_view name(NodeOrder order) {
   switch (order) {
-    case Order::visits:
+    case NodeOrder::visits:
       return "visits";
-    case Order::degree:
+    case NodeOrder::degree:
       return "degree";
-    case Order::original:
+    case NodeOrder::original:
       break;
   }
   return "original";
@@ -174,7 +174,7 @@ Meta parse_meta(std::string_view text, std::string_view path) {
       features.refuse("columns", "is odd, but there are two halves of them");
     }
   }
-  meta.order = fields.choice("order", {Order::visits, Order::degree, Order::original});
+  meta.order = fields.choice("order", {NodeOrder::visits, NodeOrder::degree, NodeOrder::original});
   const FieldReader splits(fields.at("splits"), path);
   meta.split_sizes = {splits.number("train", meta.nodes), splits.number("valid", meta.nodes),
                       splits.number("test", meta.nodes)};

@@ -19,14 +19,14 @@ constexpr uint64_t kMostClasses = 0x7fffffff;
 
 enum class FeatureType { f16, f32 };
 enum class Direction { undirected, directed };
-enum class Order { visits, degree, original };
+enum class NodeOrder { visits, degree, original };
 // What rows are: features, or what a model's first layer makes of all neighbours' features before
 // it multiplies: gcn's weighted sum; for sage the mean, and behind it the node's own features.
 enum class FirstLayer { none, gcn, sage };
 
 std::string_view name(FeatureType type);
 std::string_view name(Direction direction);
-std::string_view name(Order order);
+std::string_view name(NodeOrder order);
 std::string_view name(FirstLayer first_layer);
 uint64_t value_bytes(FeatureType type);
 std::string features_name(FeatureType type);  // "features.f16"
@@ -50,7 +50,7 @@ struct Meta {
   uint64_t feature_columns = 0;
   uint64_t row_bytes = 0;
   FirstLayer first_layer = FirstLayer::none;
-  Order order = Order::visits;
+  NodeOrder order = NodeOrder::visits;
   std::array<uint64_t, 3> split_sizes = {};  // train, valid, test
   nlohmann::json source;                     // free-form: its name, a generator's parameters
   std::map<std::string, FileMeta> files;

@@ -180,8 +180,8 @@ uint64_t summary_bytes(const Store& store) {
          files.at("hotness.f32").bytes;
 }
 
-Summary summarise(const Store& store, memory::Ledger& ledger, const OnBytes& on_bytes) {
-  Summary summary;
+StoreSummary summarise(const Store& store, memory::Ledger& ledger, const OnBytes& on_bytes) {
+  StoreSummary summary;
   summary.degrees = summarise_degrees(store, ledger, on_bytes);
   summary.labels = summarise_labels(store, ledger, on_bytes);
   summary.hotness = summarise_hotness(store, ledger, on_bytes);

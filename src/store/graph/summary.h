@@ -71,7 +71,7 @@ struct HotnessPoint {
   double visits_share = 0;
 };
 
-struct Summary {
+struct StoreSummary {
   DegreeSummary degrees;
   LabelSummary labels;
   std::vector<HotnessPoint> hotness;  // empty where no visits are expected
@@ -82,7 +82,7 @@ uint64_t summary_bytes(const Store& store);
 
 // Throws Error{store} where a file contradicts meta.json, and Error{memory} where the counters of
 // the classes (4 bytes each) do not fit. `on_bytes` is told of every piece read.
-Summary summarise(const Store& store, memory::Ledger& ledger,
-                  const std::function<void(uint64_t bytes)>& on_bytes);
+StoreSummary summarise(const Store& store, memory::Ledger& ledger,
+                       const std::function<void(uint64_t bytes)>& on_bytes);
 
 }  // namespace plimsoll::graph

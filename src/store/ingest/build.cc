@@ -24,9 +24,9 @@ fs::path parent_of(const fs::path& out) {
 }
 
 // One byte a node: 0, or 1 + the split it belongs to.
-memory::Buffer<uint8_t> read_roles(Source& source, const BuildContext& context) {
+memory::Buffer<uint8_t> read_roles(InputGraph& source, const BuildContext& context) {
   memory::Buffer<uint8_t> roles(context.ledger, "split roles", source.shape().nodes);
-  source.read_splits([&](Split split, uint64_t row, uint32_t node) {
+  source.read_splits([&](SplitKind split, uint64_t row, uint32_t node) {
     const auto role = static_cast<uint8_t>(1 + static_cast<int>(split));
     if (roles[node] == role) {
       fail(ErrorKind::input, "{}: node {} stands twice in the {} split; list it once",
@@ -49,19 +49,19 @@ struct LabelCounts {
 
 // A model has a column for every class: labels that are somebody's ids would make one too large
 // for any machine.
-void check_classes(const Source& source, const LabelCounts& counts) {
+void check_classes(const InputGraph& source, const LabelCounts& counts) {
   constexpr uint64_t kFewClasses = 65536;
   const bool known = source.shape().classes > 0;
   if (known || counts.classes <= std::max(kFewClasses, counts.labelled)) return;
   fail(ErrorKind::input,
        "{}: label {} makes {} classes, but only {} nodes have a label; number the classes from 0 "
        "without gaps, as np.unique(labels, return_inverse=True) does",
-       source.place(Part::labels, counts.last_class_node), counts.classes - 1,
+       source.place(InputPart::labels, counts.last_class_node), counts.classes - 1,
        format_count(counts.classes), format_count(counts.labelled));
 }
 
 // Reads all labels once before the long work, so that a bad one costs seconds, not an hour.
-LabelCounts check_labels(Source& source, std::span<const uint8_t> roles,
+LabelCounts check_labels(InputGraph& source, std::span<const uint8_t> roles,
                          const BuildContext& context) {
   LabelCounts counts;
   if (!source.shape().has_labels) return counts;
@@ -78,7 +78,7 @@ LabelCounts check_labels(Source& source, std::span<const uint8_t> roles,
         }
       } else if (roles[node] != 0) {
         fail(ErrorKind::input, "{}: node {} is in the {} split but has no label",
-             source.place(Part::labels, node), node, name(kSplits.at(roles[node] - 1U)));
+             source.place(InputPart::labels, node), node, name(kSplits.at(roles[node] - 1U)));
       }
       ++node;
     }
@@ -98,8 +98,8 @@ void write_array(graph::StoreWriter& writer, const std::string& name, std::span<
 }
 
 // labels.i32 by position; all -1 for a graph without labels.
-void write_labels(Source& source, std::span<const uint32_t> positions, const BuildContext& context,
-                  graph::StoreWriter& writer) {
+void write_labels(InputGraph& source, std::span<const uint32_t> positions,
+                  const BuildContext& context, graph::StoreWriter& writer) {
   memory::Buffer<int32_t> by_position(context.ledger, "labels", positions.size());
   std::fill(by_position.begin(), by_position.end(), -1);
   uint64_t node = 0;
@@ -116,7 +116,7 @@ void write_labels(Source& source, std::span<const uint32_t> positions, const Bui
 std::array<uint64_t, 3> write_splits(std::span<const uint32_t> ids, std::span<const uint8_t> roles,
                                      graph::StoreWriter& writer) {
   std::array<uint64_t, 3> sizes = {};
-  for (const Split split : kSplits) {
+  for (const SplitKind split : kSplits) {
     const auto index = static_cast<size_t>(split);
     io::FileWriter& file = writer.open_file(fmt::format("split.{}.u32", name(split)));
     for (uint64_t position = 0; position < ids.size(); ++position) {
@@ -178,7 +178,7 @@ io::TempPlace check_room(const BuildShape& shape, const BuildOptions& options,
        format_bytes(need.temp_bytes), temp_folder.string(), format_bytes(temp.free_bytes));
 }
 
-BuildResult build(Source& source, const BuildOptions& options, memory::Ledger& ledger,
+BuildResult build(InputGraph& source, const BuildOptions& options, memory::Ledger& ledger,
                   Progress& progress) {
   const Shape& shape = source.shape();
   if (shape.nodes == 0 || shape.feature_columns == 0) {
@@ -210,7 +210,7 @@ BuildResult build(Source& source, const BuildOptions& options, memory::Ledger& l
     result.dropped = collect_lists(source, options.direction, context, lists);
     if (lists.edges() == 0) {
       fail(ErrorKind::input, "{}: no edge is left, all {} are self-loops",
-           source.place(Part::edges, 0), result.dropped.self_loops);
+           source.place(InputPart::edges, 0), result.dropped.self_loops);
     }
     meta.edges = lists.edges();
     {

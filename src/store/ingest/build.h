@@ -1,5 +1,5 @@
-// Source -> store. build() is the table of contents of an import; the passes have files of their
-// own.
+// InputGraph -> store. build() is the table of contents of an import; the passes have files of
+// their own.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include "graph/meta.h"
 #include "ingest/build_plan.h"
 #include "ingest/collect_lists.h"
-#include "ingest/source.h"
+#include "ingest/input_graph.h"
 
 namespace plimsoll::ingest {
 
@@ -18,7 +18,7 @@ struct BuildOptions {
   bool replace = false;  // an existing store of that name
   graph::Direction direction = graph::Direction::undirected;
   graph::FeatureType features = graph::FeatureType::f16;
-  graph::Order order = graph::Order::visits;
+  graph::NodeOrder order = graph::NodeOrder::visits;
   std::filesystem::path temp_folder;  // empty: beside `out`
   unsigned threads = 1;
   nlohmann::json source;  // goes into meta.json as it is
@@ -36,7 +36,7 @@ struct BuildResult {
 io::TempPlace check_room(const BuildShape& shape, const BuildOptions& options,
                          uint64_t limit_bytes);
 
-BuildResult build(Source& source, const BuildOptions& options, memory::Ledger& ledger,
+BuildResult build(InputGraph& source, const BuildOptions& options, memory::Ledger& ledger,
                   Progress& progress);
 
 }  // namespace plimsoll::ingest

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "graph/meta.h"
-#include "ingest/source.h"
+#include "ingest/input_graph.h"
 
 namespace plimsoll::ingest {
 

@@ -28,7 +28,7 @@ int bucket_shift(uint64_t nodes, size_t most_buckets) {
 }
 
 // Pass 1: every edge into the bucket of its list.
-uint64_t distribute(Source& source, graph::Direction direction, int shift, Spill& spill,
+uint64_t distribute(InputGraph& source, graph::Direction direction, int shift, Spill& spill,
                     unsigned threads, const BuildContext& context) {
   std::atomic<uint64_t> self_loops = 0;
   if (const uint64_t bytes = source.bytes_before_edges()) {
@@ -103,8 +103,8 @@ class ListCutter {
 
 }  // namespace
 
-DroppedEdges collect_lists(Source& source, graph::Direction direction, const BuildContext& context,
-                           Lists& lists) {
+DroppedEdges collect_lists(InputGraph& source, graph::Direction direction,
+                           const BuildContext& context, Lists& lists) {
   const uint64_t nodes = source.shape().nodes;
   const bool undirected = direction == graph::Direction::undirected;
   const uint64_t most_edges = source.shape().edges * (undirected ? 2 : 1);

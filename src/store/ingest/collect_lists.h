@@ -5,8 +5,8 @@
 
 #include "graph/meta.h"
 #include "ingest/build_context.h"
+#include "ingest/input_graph.h"
 #include "ingest/lists.h"
-#include "ingest/source.h"
 
 namespace plimsoll::ingest {
 
@@ -16,7 +16,7 @@ struct DroppedEdges {
 };
 
 // Fills `lists`, which must be empty.
-DroppedEdges collect_lists(Source& source, graph::Direction direction, const BuildContext& context,
-                           Lists& lists);
+DroppedEdges collect_lists(InputGraph& source, graph::Direction direction,
+                           const BuildContext& context, Lists& lists);
 
 }  // namespace plimsoll::ingest

@@ -154,21 +154,21 @@ void sort_by_visits(const Lists& lists, memory::Buffer<float> visits, HotOrder& 
 
 }  // namespace
 
-HotOrder find_hot_order(const Lists& lists, std::span<const uint8_t> in_split, graph::Order wanted,
-                        const BuildContext& context) {
+HotOrder find_hot_order(const Lists& lists, std::span<const uint8_t> in_split,
+                        graph::NodeOrder wanted, const BuildContext& context) {
   const uint64_t nodes = lists.nodes();
   const bool has_splits =
       std::any_of(in_split.begin(), in_split.end(), [](uint8_t role) { return role != 0; });
-  const bool by_visits = has_splits && wanted != graph::Order::degree;
+  const bool by_visits = has_splits && wanted != graph::NodeOrder::degree;
   HotOrder order;
-  order.by = has_splits || wanted == graph::Order::original ? wanted : graph::Order::degree;
+  order.by = has_splits || wanted == graph::NodeOrder::original ? wanted : graph::NodeOrder::degree;
   context.progress.start_step("finding hot nodes", "edges",
                               lists.edges() * (by_visits ? kHotHops : 1));
   memory::Buffer<float> visits =
       by_visits ? expected_visits(lists, in_split, context) : lists_holding(lists, context);
 
   context.progress.start_step("ordering nodes", "nodes", nodes);
-  if (order.by == graph::Order::original) {
+  if (order.by == graph::NodeOrder::original) {
     order.ids = memory::Buffer<uint32_t>(context.ledger, "node order", nodes);
     std::iota(order.ids.begin(), order.ids.end(), 0U);
     order.hotness = std::move(visits);

@@ -26,13 +26,13 @@ constexpr int kHotHops = 3;
 constexpr uint32_t kHotFanout = 10;
 
 struct HotOrder {
-  graph::Order by = graph::Order::visits;
+  graph::NodeOrder by = graph::NodeOrder::visits;
   memory::Buffer<uint32_t> ids;   // position -> original id
   memory::Buffer<float> hotness;  // position -> expected visits
 };
 
 // `in_split`: non-zero for the nodes of a split, one byte a node.
-HotOrder find_hot_order(const Lists& lists, std::span<const uint8_t> in_split, graph::Order wanted,
-                        const BuildContext& context);
+HotOrder find_hot_order(const Lists& lists, std::span<const uint8_t> in_split,
+                        graph::NodeOrder wanted, const BuildContext& context);
 
 }  // namespace plimsoll::ingest

@@ -156,7 +156,7 @@ void check(const SynthOptions& options) {
   }
 }
 
-SynthSource::Permutation::Permutation(uint64_t count, uint64_t bits) : modulus(count) {
+SynthGraph::Permutation::Permutation(uint64_t count, uint64_t bits) : modulus(count) {
   // Near the golden ratio, neighbours land far apart; the nearest multiplier without a common
   // divisor.
   multiplier = static_cast<uint64_t>(static_cast<double>(modulus) * 0.6180339887498949);
@@ -166,7 +166,7 @@ SynthSource::Permutation::Permutation(uint64_t count, uint64_t bits) : modulus(c
   shift = below(bits, modulus);
 }
 
-SynthSource::SynthSource(const SynthOptions& options)
+SynthGraph::SynthGraph(const SynthOptions& options)
     : options_(options),
       shape_{.nodes = options.nodes,
              .edges = options.edges,
@@ -195,13 +195,13 @@ SynthSource::SynthSource(const SynthOptions& options)
   }
 }
 
-uint32_t SynthSource::class_of_index(uint64_t internal) const {
+uint32_t SynthGraph::class_of_index(uint64_t internal) const {
   uint32_t c = class_hint_[internal >> hint_shift_];
   while (class_begin_[c + 1] <= internal) ++c;
   return c;
 }
 
-SynthSource::Edge SynthSource::edge(uint64_t index) const {
+SynthGraph::Edge SynthGraph::edge(uint64_t index) const {
   // Three words an edge; a self-loop takes the next ones of a stream that no other edge reads.
   for (uint64_t attempt = 0;; ++attempt) {
     const uint64_t at = index * 3 + attempt * 0x9e3779b97f4a7c15U;
@@ -224,7 +224,7 @@ SynthSource::Edge SynthSource::edge(uint64_t index) const {
   }
 }
 
-size_t SynthSource::next_edges(std::span<uint32_t> sources, std::span<uint32_t> destinations) {
+size_t SynthGraph::next_edges(std::span<uint32_t> sources, std::span<uint32_t> destinations) {
   const uint64_t begin = next_edge_.fetch_add(sources.size());
   if (begin >= options_.edges) return 0;
   const size_t count = std::min<uint64_t>(sources.size(), options_.edges - begin);
@@ -236,7 +236,7 @@ size_t SynthSource::next_edges(std::span<uint32_t> sources, std::span<uint32_t> 
   return count;
 }
 
-void SynthSource::make_row(uint32_t node, std::span<float> values) const {
+void SynthGraph::make_row(uint32_t node, std::span<float> values) const {
   const uint64_t columns = options_.feature_columns;
   const float* const center = &centers_[class_of_index(ids_.backward(node)) * columns];
   // Four 16-bit draws a word, of which the table takes 12 bits.
@@ -249,13 +249,13 @@ void SynthSource::make_row(uint32_t node, std::span<float> values) const {
   }
 }
 
-void SynthSource::rows_of(std::span<const uint32_t> nodes, std::span<float> values) const {
+void SynthGraph::rows_of(std::span<const uint32_t> nodes, std::span<float> values) const {
   const uint64_t columns = options_.feature_columns;
   for (size_t i = 0; i < nodes.size(); ++i)
     make_row(nodes[i], values.subspan(i * columns, columns));
 }
 
-Source::Rows SynthSource::next_rows(std::span<float> values) {
+InputGraph::Rows SynthGraph::next_rows(std::span<float> values) {
   const uint64_t columns = options_.feature_columns;
   const uint64_t fitting = values.size() / columns;
   const uint64_t begin = next_row_.fetch_add(fitting);
@@ -267,7 +267,7 @@ Source::Rows SynthSource::next_rows(std::span<float> values) {
   return {begin, count};
 }
 
-void SynthSource::read_labels(const LabelSink& sink) {
+void SynthGraph::read_labels(const LabelSink& sink) {
   const uint64_t labelled = options_.train + options_.valid + options_.test;
   std::vector<int32_t> piece(kLabelsPerPiece);
   for (uint64_t begin = 0; begin < options_.nodes; begin += kLabelsPerPiece) {
@@ -280,17 +280,17 @@ void SynthSource::read_labels(const LabelSink& sink) {
   }
 }
 
-void SynthSource::read_splits(const SplitSink& sink) {
+void SynthGraph::read_splits(const SplitSink& sink) {
   uint64_t place_among_labelled = 0;
   const std::array sizes = {options_.train, options_.valid, options_.test};
-  for (const Split split : kSplits) {
+  for (const SplitKind split : kSplits) {
     for (uint64_t row = 0; row < sizes.at(static_cast<size_t>(split)); ++row) {
       sink(split, row, static_cast<uint32_t>(labels_.forward(place_among_labelled++)));
     }
   }
 }
 
-std::string SynthSource::place(Part /*part*/, uint64_t row) const {
+std::string SynthGraph::place(InputPart /*part*/, uint64_t row) const {
   return fmt::format("the generator, row {}", row);
 }
 

@@ -1,6 +1,6 @@
-// A synthetic citation graph of any size, as a Source. Everything is a function of (seed, index):
-// nothing is kept, any thread makes any part, and the same seed gives the same graph on any number
-// of threads.
+// A synthetic citation graph of any size, as an InputGraph. Everything is a function of (seed,
+// index): nothing is kept, any thread makes any part, and the same seed gives the same graph on any
+// number of threads.
 //
 // Nodes: class sizes are in proportion to 1 / (c + 4). Inside, class c is a contiguous block of
 // internal indices whose offset is the node's rank of popularity; an affine permutation makes the
@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "ingest/source.h"
+#include "ingest/input_graph.h"
 
 namespace plimsoll::ingest {
 
@@ -55,9 +55,9 @@ SynthOptions scaled(const SynthOptions& options, double scale);
 // Throws Error{usage} that names the option.
 void check(const SynthOptions& options);
 
-class SynthSource final : public Source {
+class SynthGraph final : public InputGraph {
  public:
-  explicit SynthSource(const SynthOptions& options);
+  explicit SynthGraph(const SynthOptions& options);
 
   const Shape& shape() const override { return shape_; }
   size_t next_edges(std::span<uint32_t> sources, std::span<uint32_t> destinations) override;
@@ -66,7 +66,7 @@ class SynthSource final : public Source {
   void rows_of(std::span<const uint32_t> nodes, std::span<float> values) const override;
   void read_labels(const LabelSink& sink) override;
   void read_splits(const SplitSink& sink) override;
-  std::string place(Part part, uint64_t row) const override;
+  std::string place(InputPart part, uint64_t row) const override;
 
  private:
   // A bijection of [0, N): i -> (i * multiplier + shift) mod N.

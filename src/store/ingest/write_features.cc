@@ -20,9 +20,10 @@ using graph::FeatureType;
 
 constexpr uint64_t kValuesPerBlock = 128 * 1024;
 
-[[noreturn]] void refuse_value(const Source& source, uint64_t row, uint64_t column, float value) {
-  const std::string place =
-      fmt::format("{}, column {}: the value {}", source.place(Part::features, row), column, value);
+[[noreturn]] void refuse_value(const InputGraph& source, uint64_t row, uint64_t column,
+                               float value) {
+  const std::string place = fmt::format("{}, column {}: the value {}",
+                                        source.place(InputPart::features, row), column, value);
   if (std::isfinite(value)) {
     fail(ErrorKind::input, "{} does not fit f16 (at most 65504); give --feature-type f32", place);
   }
@@ -33,7 +34,7 @@ constexpr uint64_t kValuesPerBlock = 128 * 1024;
 // Checks and encodes rows one by one as the store keeps them, without the padding.
 class RowEncoder {
  public:
-  RowEncoder(const Source& source, FeatureType type)
+  RowEncoder(const InputGraph& source, FeatureType type)
       : source_(source), type_(type), columns_(source.shape().feature_columns) {}
 
   uint64_t encoded_bytes() const { return columns_ * graph::value_bytes(type_); }
@@ -65,7 +66,7 @@ class RowEncoder {
   }
 
  private:
-  const Source& source_;
+  const InputGraph& source_;
   FeatureType type_;
   uint64_t columns_;
 };
@@ -76,8 +77,9 @@ uint64_t rows_per_block(uint64_t columns) {
 
 }  // namespace
 
-uint64_t write_rows_on_demand(const Source& source, std::span<const uint32_t> ids, FeatureType type,
-                              const BuildContext& context, graph::StoreWriter& writer) {
+uint64_t write_rows_on_demand(const InputGraph& source, std::span<const uint32_t> ids,
+                              FeatureType type, const BuildContext& context,
+                              graph::StoreWriter& writer) {
   const uint64_t columns = source.shape().feature_columns;
   const uint64_t row_bytes = graph::padded_row_bytes(type, columns);
   const uint64_t block_rows = rows_per_block(columns);
@@ -115,8 +117,9 @@ uint64_t write_rows_on_demand(const Source& source, std::span<const uint32_t> id
   return vanished;
 }
 
-uint64_t write_rows_permuted(Source& source, std::span<const uint32_t> positions, FeatureType type,
-                             const BuildContext& context, graph::StoreWriter& writer) {
+uint64_t write_rows_permuted(InputGraph& source, std::span<const uint32_t> positions,
+                             FeatureType type, const BuildContext& context,
+                             graph::StoreWriter& writer) {
   const uint64_t columns = source.shape().feature_columns;
   const uint64_t nodes = positions.size();
   const uint64_t row_bytes = graph::padded_row_bytes(type, columns);
@@ -144,7 +147,7 @@ uint64_t write_rows_permuted(Source& source, std::span<const uint32_t> positions
                                  rows_per_block(columns) * columns);
     memory::Buffer<std::byte> record(context.ledger, "feature blocks", record_bytes);
     for (;;) {
-      const Source::Rows rows = source.next_rows(values.span());
+      const InputGraph::Rows rows = source.next_rows(values.span());
       if (rows.count == 0 || team.stopping()) return;
       throw_if_interrupted();
       for (uint64_t i = 0; i < rows.count; ++i) {

@@ -8,16 +8,16 @@
 #include "graph/meta.h"
 #include "graph/store_writer.h"
 #include "ingest/build_context.h"
-#include "ingest/source.h"
+#include "ingest/input_graph.h"
 
 namespace plimsoll::ingest {
 
 // Both write features.f16 or .f32 and return how many values other than 0 became 0 in f16. They
 // throw Error{input} for a value that is not finite, or that f16 cannot hold.
-uint64_t write_rows_on_demand(const Source& source, std::span<const uint32_t> ids,
+uint64_t write_rows_on_demand(const InputGraph& source, std::span<const uint32_t> ids,
                               graph::FeatureType type, const BuildContext& context,
                               graph::StoreWriter& writer);
-uint64_t write_rows_permuted(Source& source, std::span<const uint32_t> positions,
+uint64_t write_rows_permuted(InputGraph& source, std::span<const uint32_t> positions,
                              graph::FeatureType type, const BuildContext& context,
                              graph::StoreWriter& writer);
 

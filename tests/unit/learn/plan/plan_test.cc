@@ -37,7 +37,7 @@ std::vector<uint64_t> limits_from(uint64_t minimum) {
 
 void expect_adds_up(const Plan& plan) {
   uint64_t sum = 0;
-  for (const Part& part : plan.parts) sum += part.bytes;
+  for (const MemoryPart& part : plan.parts) sum += part.bytes;
   EXPECT_EQ(sum, plan.peak_bytes);
 }
 

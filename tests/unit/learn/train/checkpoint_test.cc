@@ -103,7 +103,7 @@ struct Trained {
     adam.square.copy_(nn::random_normal({model.parameter_count()}, random).square());
     adam.steps = 41;
   }
-  Dict checkpoint() const {
+  PyDict checkpoint() const {
     return make_checkpoint(model, adam, recipe, {"tiny", "0123456789abcdef"}, some_position());
   }
 
@@ -153,13 +153,13 @@ TEST_P(Checkpoints, RestoreEverything) {
 
 // A copy of a large model would not fit where the model does.
 TEST_P(Checkpoints, AreWrittenFromTheLiveTensors) {
-  const Dict dict = trained_.checkpoint();
+  const PyDict dict = trained_.checkpoint();
   for (const nn::NamedTensor& entry : trained_.model.state()) {
-    const auto& tensor = dict.get<Dict>("model_state_dict").get<at::Tensor>(entry.name);
+    const auto& tensor = dict.get<PyDict>("model_state_dict").get<at::Tensor>(entry.name);
     EXPECT_EQ(tensor.data_ptr(), entry.tensor.data_ptr()) << entry.name;
   }
-  const Dict& state = dict.get<Dict>("optimizer_state_dict").get<Dict>("state");
-  EXPECT_EQ(state.get<Dict>(int64_t{0}).get<at::Tensor>("exp_avg").data_ptr(),
+  const PyDict& state = dict.get<PyDict>("optimizer_state_dict").get<PyDict>("state");
+  EXPECT_EQ(state.get<PyDict>(int64_t{0}).get<at::Tensor>("exp_avg").data_ptr(),
             trained_.adam.mean.data_ptr());
 }
 
@@ -237,8 +237,8 @@ def load(path):
 constexpr int kSteps = 20;
 
 // Gradients for some steps of Adam, under the parameters' names.
-Dict by_name(const nn::Model& model, const at::Tensor& gradients) {
-  Dict dict;
+PyDict by_name(const nn::Model& model, const at::Tensor& gradients) {
+  PyDict dict;
   int64_t begin = 0;
   for (const nn::NamedTensor& parameter : model.parameters()) {
     std::vector<int64_t> sizes = parameter.tensor.sizes().vec();
@@ -296,7 +296,7 @@ for folder in map(os.path.dirname, glob.glob('*/last.pth')):
   for (const Run& run : runs) {
     SCOPED_TRACE(run.name);
     nn::Model& model = run.trained->model;
-    const Dict back = read_torch_file(folder_ / run.name / "back.pth", ledger_);
+    const PyDict back = read_torch_file(folder_ / run.name / "back.pth", ledger_);
     for (const nn::NamedTensor& entry : model.state())
       EXPECT_TRUE(back.get<at::Tensor>(entry.name).equal(entry.tensor)) << entry.name;
     const recipe::Recipe& recipe = run.trained->recipe;
@@ -304,7 +304,7 @@ for folder in map(os.path.dirname, glob.glob('*/last.pth')):
       at::Tensor gradient = run.gradients[step].clone();
       run.trained->adam.step(model.values(), gradient, recipe.lr, recipe.weight_decay);
     }
-    const Dict python = read_torch_file(folder_ / run.name / "on.pth", ledger_);
+    const PyDict python = read_torch_file(folder_ / run.name / "on.pth", ledger_);
     for (const nn::NamedTensor& parameter : model.parameters())
       nn::expect_close(parameter.tensor, python.get<at::Tensor>(parameter.name), parameter.name);
   }
@@ -316,20 +316,20 @@ TEST_F(CheckpointFile, PredictsInPythonAsHere) {
   Trained trained(recipe_of(ModelKind::gcn, /*batch_norm=*/true));
   write_torch_file(path_, trained.checkpoint());
   const Place place = {graph.topology(), {}, kCpu, graph.ledger()};
-  Source source(place, graph.rows(), hops_of(trained.recipe),
-                batch::assembly_for(ModelKind::gcn, recipe::Norm::full));
+  BatchFeed source(place, graph.rows(), hops_of(trained.recipe),
+                   batch::assembly_for(ModelKind::gcn, recipe::Norm::full));
   Inference inference(trained.model, place, graph.rows(), source,
                       {.evaluation = recipe::Evaluation::full});
   const at::Tensor logits = at::zeros({60, 5});
-  Report report(/*bars=*/false);
-  const std::vector<Question> questions = {{batch::Seeds::all(60), {}}};
-  inference.answer(questions, report, [&](const Answer& answer) {
+  TrainReport report(/*bars=*/false);
+  const std::vector<NodeQuery> queries = {{batch::Seeds::all(60), {}}};
+  inference.answer(queries, report, [&](const Answer& answer) {
     const at::Tensor& rows = answer.outputs.logits;
     logits.narrow(0, static_cast<int64_t>(answer.first), rows.size(0)).copy_(rows);
   });
   const at::Tensor edges = nn::edge_counts(graph.block(ModelKind::gcn)).to(at::kFloat);
   write_torch_file(folder_ / "graph.pth",
-                   Dict{{"edges", edges}, {"x", graph.x()}, {"logits", logits}});
+                   PyDict{{"edges", edges}, {"x", graph.x()}, {"logits", logits}});
   expect_python(folder_.path(), kModels + R"(
 c, net = load('last.pth')
 graph = torch.load('graph.pth')
@@ -368,10 +368,10 @@ TEST_F(CheckpointFile, IsRefusedByAModelOfAnotherKind) {
 TEST_F(CheckpointFile, IsRefusedByNameWhereItIsSomethingElse) {
   write_file(path_, "epoch,loss\n");
   expect_refused({"not a zip archive"});
-  write_torch_file(path_, Dict{{"epoch", 3}});
+  write_torch_file(path_, PyDict{{"epoch", 3}});
   expect_refused({"Plimsoll did not write it"});
-  const auto expect_changed = [&](const char* key, const Value& value, const std::string& why) {
-    Dict dict = Trained(recipe_of(ModelKind::gcn, false)).checkpoint();
+  const auto expect_changed = [&](const char* key, const PyValue& value, const std::string& why) {
+    PyDict dict = Trained(recipe_of(ModelKind::gcn, false)).checkpoint();
     dict[key] = value;
     write_torch_file(path_, dict);
     expect_refused({why});
@@ -382,11 +382,11 @@ TEST_F(CheckpointFile, IsRefusedByNameWhereItIsSomethingElse) {
   expect_changed("recipe", "{\"model\": 5}", "recipe");
   expect_changed("recipe", 7, "'recipe'");
   expect_changed("recipe", std::string(3'000'000, '['), "recipe nests lists and objects 3000000");
-  expect_changed("store", Dict{{"name", "tiny"}}, "'checksum'");
+  expect_changed("store", PyDict{{"name", "tiny"}}, "'checksum'");
   expect_changed("hidden_dim", "6", "'hidden_dim'");
   expect_changed("batch_norm", 1, "'batch_norm'");
-  expect_changed("position", List(), "'position'");
-  expect_changed("position", Dict{{"epoch", 1}}, "'batch'");
+  expect_changed("position", PyList(), "'position'");
+  expect_changed("position", PyDict{{"epoch", 1}}, "'batch'");
 }
 
 TEST_F(CheckpointFile, SaysWhenItIsMissing) {

@@ -50,7 +50,7 @@ TEST_P(TensorsOf, TakeWhatWasPlanned) {
   for (const int64_t hidden : {64, 512}) {
     SmallGraph graph(20'000, 32);
     const Asked asked(20'000);
-    Source source = make_source(graph, kind, std::vector<uint32_t>(layers, 6));
+    BatchFeed source = make_source(graph, kind, std::vector<uint32_t>(layers, 6));
     source.feeder.start({.seeds = batch::Seeds::in_order(asked.nodes),
                          .labels = asked.labels,
                          .batch_size = 1'000,

@@ -50,7 +50,7 @@ class Feeding : public testing::Test {
 
   SmallGraph graph_;
   Asked asked_{60};
-  Source source_ = make_source(graph_, ModelKind::gat, {3, 2});
+  BatchFeed source_ = make_source(graph_, ModelKind::gat, {3, 2});
   Feeder& feeder_ = source_.feeder;
 };
 
@@ -101,7 +101,7 @@ TEST_F(Feeding, LeavesAPassForAnother) {
 }
 
 TEST_F(Feeding, EndsInTheMiddleOfAPass) {
-  Source other = make_source(graph_, ModelKind::gcn, {3, 2});
+  BatchFeed other = make_source(graph_, ModelKind::gcn, {3, 2});
   other.feeder.start(pass());
   EXPECT_NE(other.feeder.next().batch, nullptr);
 }
@@ -117,17 +117,17 @@ void expect_dense(SmallGraph& graph, const nn::ModelShape& shape, Evaluation eva
   nn::set_computing_threads(2);
   nn::Model model(shape, 1, kCpu);
   nn::shake(model);
-  Source source = make_source(graph, shape.kind, std::vector<uint32_t>(shape.layers, kAll));
+  BatchFeed source = make_source(graph, shape.kind, std::vector<uint32_t>(shape.layers, kAll));
   Inference inference(
       model, place_of(graph), graph.rows(), source,
       {.evaluation = evaluation, .batch_size = 16, .seed = 3, .embeddings = shape.layers > 1});
   const Asked asked(static_cast<uint32_t>(graph.x().size(0)));
-  const std::vector<Question> questions = {
+  const std::vector<NodeQuery> queries = {
       {batch::Seeds::in_order(asked.nodes), asked.labels},
       {batch::Seeds::all(graph.rows().shape().count), {}},
   };
   const nn::DenseOutputs expected = graph.dense_outputs(model);
-  const std::vector<Said> said = ask(inference, questions, shape);
+  const std::vector<Said> said = ask(inference, queries, shape);
   std::vector<int64_t> rows(asked.nodes.begin(), asked.nodes.end());
   const at::Tensor asked_rows = nn::tensor_of(rows, at::kLong);
   nn::expect_close(said[0].logits, expected.logits.index_select(0, asked_rows), "logits");
@@ -171,13 +171,13 @@ TEST(Inference, TakesMoreNodesThanABatchHolds) {
 TEST(Inference, GivesItsMemoryBack) {
   SmallGraph graph;
   nn::Model model(shape_of(ModelKind::gat, 3), 1, kCpu);
-  Source source = make_source(graph, ModelKind::gat, {2, 2, 2});
+  BatchFeed source = make_source(graph, ModelKind::gat, {2, 2, 2});
   source.pipeline.release();
   const uint64_t before = graph.ledger().used_bytes();
   Inference inference(model, place_of(graph), graph.rows(), source,
                       {.evaluation = Evaluation::full});
-  const std::vector<Question> questions = {{batch::Seeds::all(60), {}}};
-  ask(inference, questions, model.shape());
+  const std::vector<NodeQuery> queries = {{batch::Seeds::all(60), {}}};
+  ask(inference, queries, model.shape());
   EXPECT_EQ(graph.ledger().used_bytes(), before);
 }
 
@@ -206,10 +206,10 @@ TEST(Accuracies, AreTheSharesOfNodesLabelledRight) {
   const batch::Split half = split_of(nodes, half_right, graph.ledger());
   const batch::Split none;
   for (const Evaluation evaluation : {Evaluation::sampled, Evaluation::full}) {
-    Source source = make_source(graph, ModelKind::sage, {kAll, kAll});
+    BatchFeed source = make_source(graph, ModelKind::sage, {kAll, kAll});
     Inference inference(model, place_of(graph), graph.rows(), source,
                         {.evaluation = evaluation, .batch_size = 16});
-    Report report(/*bars=*/false);
+    TrainReport report(/*bars=*/false);
     const std::vector<const batch::Split*> splits = {&all, &none, &half};
     EXPECT_EQ(accuracies(inference, splits, report),
               (std::vector<std::optional<double>>{1.0, std::nullopt, 0.5}));

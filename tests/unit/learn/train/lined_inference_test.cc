@@ -81,7 +81,7 @@ class LinedInference : public testing::Test {
    public:
     Run(const Where& where, nn::Model& model)
         : model_(model),
-          data_(load_data(store_, ledger_, {arrangement(where), 2, /*quiet=*/true})),
+          data_(load_data(store_, arrangement(where), {.threads = 2, .quiet = true}, ledger_)),
           others_(ledger_.available_bytes() > where.left_bytes
                       ? ledger_.lease("others", ledger_.available_bytes() - where.left_bytes)
                       : memory::Lease()),
@@ -96,10 +96,9 @@ class LinedInference : public testing::Test {
                            .embeddings = true,
                            .scratch = temp_->path(),
                            .full_batch_bytes = kSpareBytes});
-      const std::vector<Question> questions = {
-          {batch::Seeds::in_order(asked_.nodes), asked_.labels},
-          {batch::Seeds::in_order(few_), {}}};
-      return ask(inference, questions, model_.shape(), [this] {
+      const std::vector<NodeQuery> queries = {{batch::Seeds::in_order(asked_.nodes), asked_.labels},
+                                              {batch::Seeds::in_order(few_), {}}};
+      return ask(inference, queries, model_.shape(), [this] {
         for (const auto& usage : ledger_.usage()) {
           if (usage.tag != "hidden rows") continue;
           most_hidden_bytes_ = std::max(most_hidden_bytes_, usage.bytes);
@@ -122,7 +121,7 @@ class LinedInference : public testing::Test {
     const Data data_;
     const memory::Lease others_;
     const Place place_;
-    Source source_;
+    BatchFeed source_;
     const Asked asked_{kNodes};
     const std::vector<uint32_t> few_ = {0, 5, kNodes - 1};
     uint64_t most_hidden_bytes_ = 0;

@@ -19,7 +19,7 @@ namespace {
 
 class PartsOfThePipeline : public testing::TestWithParam<std::tuple<ModelKind, int>> {
  protected:
-  Source make_own_source() {
+  BatchFeed make_own_source() {
     return make_source(graph_, std::get<0>(GetParam()),
                        std::vector<uint32_t>(std::get<1>(GetParam()), 3));
   }
@@ -29,7 +29,7 @@ class PartsOfThePipeline : public testing::TestWithParam<std::tuple<ModelKind, i
     std::vector<int> parts;
   };
   // A trainer that has room for no more than `most_seeds` begins a larger batch again.
-  Run run(Source& source, uint32_t most_seeds = UINT32_MAX) {
+  Run run(BatchFeed& source, uint32_t most_seeds = UINT32_MAX) {
     Run run;
     source.feeder.start({.seeds = batch::Seeds::in_order(asked_.nodes),
                          .labels = asked_.labels,
@@ -72,7 +72,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST_P(PartsOfThePipeline, HaveGradientsThatAddUpToTheWhole) {
   nn::shake(model_);
-  Source source = make_own_source();
+  BatchFeed source = make_own_source();
   const Run expected = run(source);
   ASSERT_EQ(expected.steps.size(), 3U);
   EXPECT_EQ(expected.parts, (std::vector<int>{1, 1, 1}));
@@ -107,7 +107,7 @@ TEST_P(PartsOfThePipeline, HaveGradientsThatAddUpToTheWhole) {
 
 TEST_P(PartsOfThePipeline, HaveThoseOfTheWholeWhereTheTrainerHadNoRoom) {
   nn::shake(model_);
-  Source source = make_own_source();
+  BatchFeed source = make_own_source();
   const Run expected = run(source);
   for (const uint32_t most_seeds : {200U, 63U, 1U}) {
     const Run parts = run(source, most_seeds);

@@ -74,10 +74,10 @@ TEST(FormatEpoch, RoundsShortTimesToOneDecimal) {
             "Epoch 001 | Loss: 1.0000 | Time: 10s");
 }
 
-TEST(Report, DrawsBarsOnStderrAndLeavesThemStanding) {
+TEST(TrainReport, DrawsBarsOnStderrAndLeavesThemStanding) {
   testing::internal::CaptureStderr();
   {
-    Report report(/*bars=*/true);
+    TrainReport report(/*bars=*/true);
     report.begin_pass("Training", 3, 0);
     for (uint64_t done = 1; done <= 3; ++done) report.advance(done, 1.5);
     report.begin_pass("Evaluating", 2, 0);
@@ -89,9 +89,9 @@ TEST(Report, DrawsBarsOnStderrAndLeavesThemStanding) {
   EXPECT_TRUE(text.ends_with("\033[K\n")) << text;
 }
 
-TEST(Report, DrawsAtMostTenTimesASecond) {
+TEST(TrainReport, DrawsAtMostTenTimesASecond) {
   testing::internal::CaptureStderr();
-  Report report(/*bars=*/true);
+  TrainReport report(/*bars=*/true);
   report.begin_pass("Training", 1'000, 0);
   for (uint64_t done = 1; done <= 1'000; ++done) report.advance(done, 1.5);
   report.end_pass();
@@ -99,10 +99,10 @@ TEST(Report, DrawsAtMostTenTimesASecond) {
   EXPECT_LT(std::count(text.begin(), text.end(), '\r'), 20);
 }
 
-TEST(Report, PrintsOnlyEpochsWithoutBars) {
+TEST(TrainReport, PrintsOnlyEpochsWithoutBars) {
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
-  Report report(/*bars=*/false);
+  TrainReport report(/*bars=*/false);
   report.begin_pass("Training", 3, 0);
   report.advance(3, std::nan(""));
   report.end_pass();

@@ -49,10 +49,10 @@ inline Place place_of(SmallGraph& graph) {
   return {graph.topology(), {.workers = 2}, kCpu, graph.ledger()};
 }
 
-inline Source make_source(SmallGraph& graph, ModelKind kind, std::vector<uint32_t> fanout) {
+inline BatchFeed make_source(SmallGraph& graph, ModelKind kind, std::vector<uint32_t> fanout) {
   if (kind == ModelKind::mlp) fanout.clear();
-  return Source(place_of(graph), graph.rows(), {.fanout = std::move(fanout)},
-                batch::assembly_for(kind, recipe::Norm::full));
+  return BatchFeed(place_of(graph), graph.rows(), {.fanout = std::move(fanout)},
+                   batch::assembly_for(kind, recipe::Norm::full));
 }
 
 struct Step {
@@ -79,17 +79,17 @@ struct Said {
 };
 
 inline std::vector<Said> ask(
-    Inference& inference, std::span<const Question> questions, const nn::ModelShape& shape,
+    Inference& inference, std::span<const NodeQuery> questions, const nn::ModelShape& shape,
     const std::function<void()>& on_answer = [] {}) {
   std::vector<Said> said;
-  for (const Question& question : questions) {
+  for (const NodeQuery& question : questions) {
     const auto rows = static_cast<int64_t>(question.seeds.size());
     said.push_back({at::full({rows, shape.classes}, NAN), at::full({rows, shape.hidden}, NAN)});
   }
-  Report report(/*bars=*/false);
+  TrainReport report(/*bars=*/false);
   inference.answer(questions, report, [&](const Answer& answer) {
     on_answer();
-    Said& to = said.at(answer.question);
+    Said& to = said.at(answer.query);
     const auto place = [&](const at::Tensor& all, const at::Tensor& rows) {
       all.narrow(0, static_cast<int64_t>(answer.first), rows.size(0)).copy_(rows);
     };

@@ -46,12 +46,12 @@ void expect_same(const at::Tensor& got, const at::Tensor& wanted) {
 
 class TorchFile : public testing::Test {
  protected:
-  Dict round_trip(const Dict& dict) {
+  PyDict round_trip(const PyDict& dict) {
     write_torch_file(path_, dict);
     return read_torch_file(path_, ledger_);
   }
-  Value round_trip(Value value) {
-    return round_trip(Dict{{"value", std::move(value)}}).at("value");
+  PyValue round_trip(PyValue value) {
+    return round_trip(PyDict{{"value", std::move(value)}}).at("value");
   }
 
   void expect_python(const std::string& code) { train::expect_python(folder_.path(), code); }
@@ -84,12 +84,12 @@ class TorchFile : public testing::Test {
 };
 
 TEST_F(TorchFile, KeepsPlainValues) {
-  const Dict got = round_trip(Dict{{"none", {}},
-                                   {"true", true},
-                                   {"false", false},
-                                   {"text", "naïve 图"},
-                                   {"empty", ""},
-                                   {"zero byte", "a\0b"s}});
+  const PyDict got = round_trip(PyDict{{"none", {}},
+                                       {"true", true},
+                                       {"false", false},
+                                       {"text", "naïve 图"},
+                                       {"empty", ""},
+                                       {"zero byte", "a\0b"s}});
   EXPECT_EQ(got.size(), 6U);
   EXPECT_TRUE(got.at("none").is_none());
   EXPECT_EQ(got.get<bool>("true"), true);
@@ -100,7 +100,7 @@ TEST_F(TorchFile, KeepsPlainValues) {
 }
 
 TEST_F(TorchFile, KeepsEveryInteger) {
-  List numbers;
+  PyList numbers;
   for (int bit = 0; bit < 63; ++bit) {
     for (const int64_t off : {-1, 0, 1}) {
       numbers.emplace_back((int64_t{1} << bit) + off);
@@ -109,10 +109,10 @@ TEST_F(TorchFile, KeepsEveryInteger) {
   }
   numbers.emplace_back(std::numeric_limits<int64_t>::min());
   numbers.emplace_back(std::numeric_limits<int64_t>::max());
-  const Value got = round_trip(numbers);
-  ASSERT_EQ(got.as<List>().size(), numbers.size());
+  const PyValue got = round_trip(numbers);
+  ASSERT_EQ(got.as<PyList>().size(), numbers.size());
   for (size_t i = 0; i < numbers.size(); ++i) {
-    EXPECT_EQ(got.as<List>()[i].as<int64_t>(), numbers[i].as<int64_t>());
+    EXPECT_EQ(got.as<PyList>()[i].as<int64_t>(), numbers[i].as<int64_t>());
   }
 }
 
@@ -148,52 +148,53 @@ TEST_F(TorchFile, KeepsWhatATensorShowsAndNotHowItLies) {
   for (const at::Tensor& tensor :
        {base.t(), base.slice(1, 1, 6, 2), base.select(0, 2), base.slice(0, 3),
         base.select(1, 0).unsqueeze(1).expand({4, 5}), base.to(at::kComplexFloat).conj()}) {
-    const Value got = round_trip(tensor);
+    const PyValue got = round_trip(tensor);
     expect_same(got.as<at::Tensor>(), tensor);
     EXPECT_TRUE(got.as<at::Tensor>().is_contiguous());
   }
 }
 
 TEST_F(TorchFile, DropsGradients) {
-  const Value got = round_trip(at::ones({2}).requires_grad_(true));
+  const PyValue got = round_trip(at::ones({2}).requires_grad_(true));
   EXPECT_FALSE(got.as<at::Tensor>().requires_grad());
 }
 
 TEST_F(TorchFile, ReadsTensorsThatDoNotNeedTheFile) {
-  write_torch_file(path_, Dict{{"a", at::ones({1000})}, {"b", at::zeros({1000})}});
-  const Dict got = read_torch_file(path_, ledger_);
+  write_torch_file(path_, PyDict{{"a", at::ones({1000})}, {"b", at::zeros({1000})}});
+  const PyDict got = read_torch_file(path_, ledger_);
   write_file(path_, "overwritten");
   EXPECT_EQ(got.get<at::Tensor>("a").storage().nbytes(), 4000U);
   expect_same(got.get<at::Tensor>("a"), at::ones({1000}));
 }
 
 TEST_F(TorchFile, KeepsNestedDictsTheirOrderAndIntegerKeys) {
-  Dict state;
-  state[1] = Dict{{"step", 7}};
-  state[0] = Dict{{"step", 8}};
-  state[-5] = Dict();
-  const Dict got = round_trip(Dict{{"state", state}, {"lists", List{List(), List{1, List{2}}}}});
+  PyDict state;
+  state[1] = PyDict{{"step", 7}};
+  state[0] = PyDict{{"step", 8}};
+  state[-5] = PyDict();
+  const PyDict got =
+      round_trip(PyDict{{"state", state}, {"lists", PyList{PyList(), PyList{1, PyList{2}}}}});
   Names keys;
-  for (const auto& [key, value] : got.get<Dict>("state")) {
+  for (const auto& [key, value] : got.get<PyDict>("state")) {
     keys.push_back(fmt::format("{}", std::get<int64_t>(key)));
   }
   EXPECT_EQ(keys, (Names{"1", "0", "-5"}));
-  EXPECT_EQ(got.get<Dict>("state").get<Dict>(0).get<int64_t>("step"), 8);
-  const List& lists = got.get<List>("lists");
-  EXPECT_EQ(lists.at(0).as<List>().size(), 0U);
-  EXPECT_EQ(lists.at(1).as<List>().at(1).as<List>().at(0).as<int64_t>(), 2);
+  EXPECT_EQ(got.get<PyDict>("state").get<PyDict>(0).get<int64_t>("step"), 8);
+  const PyList& lists = got.get<PyList>("lists");
+  EXPECT_EQ(lists.at(0).as<PyList>().size(), 0U);
+  EXPECT_EQ(lists.at(1).as<PyList>().at(1).as<PyList>().at(0).as<int64_t>(), 2);
 }
 
 TEST_F(TorchFile, HoldsMoreTensorsThanAnOldZipCanCount) {
-  List tensors;
+  PyList tensors;
   for (int64_t i = 0; i < 70000; ++i) tensors.emplace_back(range(1, at::kByte).add(i % 200));
-  const Value got = round_trip(tensors);
-  ASSERT_EQ(got.as<List>().size(), tensors.size());
-  expect_same(got.as<List>()[69999].as<at::Tensor>(), tensors[69999].as<at::Tensor>());
+  const PyValue got = round_trip(tensors);
+  ASSERT_EQ(got.as<PyList>().size(), tensors.size());
+  expect_same(got.as<PyList>()[69999].as<at::Tensor>(), tensors[69999].as<at::Tensor>());
 }
 
 TEST_F(TorchFile, WritesTheSameBytesForTheSameValues) {
-  const Dict dict{{"weight", at::ones({3, 3})}, {"epoch", 4}};
+  const PyDict dict{{"weight", at::ones({3, 3})}, {"epoch", 4}};
   write_torch_file(path_, dict);
   const std::string first = read_file(path_);
   write_torch_file(path_, dict);
@@ -201,11 +202,11 @@ TEST_F(TorchFile, WritesTheSameBytesForTheSameValues) {
 }
 
 TEST_F(TorchFile, PutsEveryTensorAtAMultipleOf64Bytes) {
-  List tensors;
+  PyList tensors;
   for (int64_t size = 1; size < 200; size += 7) {
     tensors.emplace_back(at::full({size}, 0x5b, at::kByte));  // occurs nowhere else
   }
-  write_torch_file(path_, Dict{{"tensors", tensors}});
+  write_torch_file(path_, PyDict{{"tensors", tensors}});
   const std::string bytes = read_file(path_);
   size_t found = 0;
   for (size_t at = bytes.find('\x5b'); at != std::string::npos; at = bytes.find('\x5b', at)) {
@@ -217,7 +218,7 @@ TEST_F(TorchFile, PutsEveryTensorAtAMultipleOf64Bytes) {
 }
 
 TEST_F(TorchFile, SaysWhichKeyIsMissingOrOfAnotherType) {
-  const Dict dict{{"epoch", "three"}, {"rate", 1}, {7, 0.5}};
+  const PyDict dict{{"epoch", "three"}, {"rate", 1}, {7, 0.5}};
   expect_error(ErrorKind::input, {"'step'", "missing"}, [&] { dict.at("step"); });
   expect_error(ErrorKind::input, {"key 8", "missing"}, [&] { dict.get<int64_t>(8); });
   expect_error(ErrorKind::input, {"'epoch'", "str", "int was expected"},
@@ -225,17 +226,17 @@ TEST_F(TorchFile, SaysWhichKeyIsMissingOrOfAnotherType) {
   expect_error(ErrorKind::input, {"7", "float", "Tensor was expected"},
                [&] { dict.get<at::Tensor>(7); });
   expect_error(ErrorKind::input, {"str", "dict was expected"},
-               [&] { dict.at("epoch").as<Dict>(); });
+               [&] { dict.at("epoch").as<PyDict>(); });
   EXPECT_EQ(dict.get<double>("rate"), 1.0);
   EXPECT_EQ(dict.find("step"), nullptr);
 }
 
 TEST_F(TorchFile, RefusesNumbersAndTextThatPythonCouldNotReadBack) {
   expect_error(ErrorKind::internal, {"18446744073709551615"},
-               [] { const Value value(std::numeric_limits<uint64_t>::max()); });
+               [] { const PyValue value(std::numeric_limits<uint64_t>::max()); });
   for (const std::string text : {"\xff", "\xc3", "\xc0\x80", "\xed\xa0\x80", "\xf5\x80\x80\x80"}) {
     expect_error(ErrorKind::input, {"is not UTF-8"}, [&] {
-      write_torch_file(path_, Dict{{"text", text}});
+      write_torch_file(path_, PyDict{{"text", text}});
     });
   }
   EXPECT_EQ(names_in(folder_.path()), Names{});
@@ -243,14 +244,14 @@ TEST_F(TorchFile, RefusesNumbersAndTextThatPythonCouldNotReadBack) {
 
 TEST_F(TorchFile, RefusesATensorWithoutNumbers) {
   expect_error(ErrorKind::internal, {"tensor without plain numbers"}, [&] {
-    write_torch_file(path_, Dict{{"tensor", at::Tensor()}});
+    write_torch_file(path_, PyDict{{"tensor", at::Tensor()}});
   });
 }
 
 TEST_F(TorchFile, ReplacesTheOldFileAndWhatAKilledRunLeft) {
   write_file(path_, "old");
   write_file(folder_ / "last.pth.partial", std::string(100000, 'x'));
-  write_torch_file(path_, Dict{{"epoch", 2}});
+  write_torch_file(path_, PyDict{{"epoch", 2}});
   EXPECT_EQ(read_torch_file(path_, ledger_).get<int64_t>("epoch"), 2);
   EXPECT_EQ(names_in(folder_.path()), Names{"last.pth"});
 }
@@ -263,7 +264,7 @@ TEST_F(TorchFile, LeavesTheOldFileWhenAWriteFails) {
   const struct rlimit small = {1024 * 1024, before.rlim_max};
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
   expect_error(ErrorKind::io, {"cannot write", "last.pth.partial", "File too large"}, [&] {
-    write_torch_file(path_, Dict{{"tensor", at::ones({1000, 1000})}});
+    write_torch_file(path_, PyDict{{"tensor", at::ones({1000, 1000})}});
   });
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
   std::signal(SIGXFSZ, handler);
@@ -274,13 +275,13 @@ TEST_F(TorchFile, LeavesTheOldFileWhenAWriteFails) {
 TEST_F(TorchFile, LeavesNothingWhereAFolderHasItsName) {
   fs::create_directory(path_);
   expect_error(ErrorKind::io, {"cannot rename to " + path_.string()},
-               [&] { write_torch_file(path_, Dict()); });
+               [&] { write_torch_file(path_, PyDict()); });
   EXPECT_EQ(names_in(folder_.path()), Names{"last.pth"});
 }
 
 TEST_F(TorchFile, IsNotWrittenIntoAMissingFolder) {
   expect_error(ErrorKind::io, {"missing/last.pth.partial", "No such file"},
-               [&] { write_torch_file(folder_ / "missing/last.pth", Dict()); });
+               [&] { write_torch_file(folder_ / "missing/last.pth", PyDict()); });
 }
 
 TEST_F(TorchFile, LeavesTheOldFileInAReadOnlyFolder) {
@@ -288,7 +289,7 @@ TEST_F(TorchFile, LeavesTheOldFileInAReadOnlyFolder) {
   write_file(path_, "old");
   fs::permissions(folder_.path(), fs::perms::owner_read | fs::perms::owner_exec);
   expect_error(ErrorKind::io, {"last.pth.partial", "check its owner and permissions"},
-               [&] { write_torch_file(path_, Dict()); });
+               [&] { write_torch_file(path_, PyDict()); });
   EXPECT_EQ(read_file(path_), "old");
   fs::permissions(folder_.path(), fs::perms::owner_all);
 }
@@ -321,7 +322,7 @@ TEST_F(TorchFile, RefusesAFolder) {
 }
 
 TEST_F(TorchFile, IsRefusedWhenCutAnywhere) {
-  write_torch_file(path_, Dict{{"tensor", at::rand({10, 10})}, {"epoch", 3}});
+  write_torch_file(path_, PyDict{{"tensor", at::rand({10, 10})}, {"epoch", 3}});
   const std::string whole = read_file(path_);
   for (size_t size = 0; size < whole.size(); size += 5) {
     write_file(path_, std::string_view(whole).substr(0, size));
@@ -333,14 +334,14 @@ TEST_F(TorchFile, IsRefusedWhenCutAnywhere) {
 // does no harm.
 TEST_F(TorchFile, IsRefusedOrTheSameWithAnyByteChanged) {
   const at::Tensor tensor = at::rand({4, 4});
-  write_torch_file(path_, Dict{{"tensor", tensor}, {"epoch", 3}});
+  write_torch_file(path_, PyDict{{"tensor", tensor}, {"epoch", 3}});
   const std::string whole = read_file(path_);
   for (size_t at = 0; at < whole.size(); ++at) {
     std::string changed = whole;
     changed[at] = static_cast<char>(changed[at] ^ (1 << (at % 8)));
     write_file(path_, changed);
     try {
-      const Dict got = read_torch_file(path_, ledger_);
+      const PyDict got = read_torch_file(path_, ledger_);
       expect_same(got.get<at::Tensor>("tensor"), tensor);
       EXPECT_EQ(got.get<int64_t>("epoch"), 3);
     } catch (const Error& error) {
@@ -433,20 +434,20 @@ TEST_F(TorchFile, RefusesAnArchiveOfTooManyMembers) {
 }
 
 TEST_F(TorchFile, LeasesItsValuesAsLongAsItIsOpen) {
-  List numbers;
+  PyList numbers;
   for (int64_t i = 0; i < 100'000; ++i) numbers.emplace_back(i);
-  write_torch_file(path_, Dict{{"numbers", numbers}});
+  write_torch_file(path_, PyDict{{"numbers", numbers}});
   {
     const TorchFileReader file(path_, ledger_);
-    EXPECT_GE(ledger_.used_bytes(), 100'000 * sizeof(Value));
-    EXPECT_EQ(file.values().get<List>("numbers").size(), 100'000U);
+    EXPECT_GE(ledger_.used_bytes(), 100'000 * sizeof(PyValue));
+    EXPECT_EQ(file.values().get<PyList>("numbers").size(), 100'000U);
   }
   EXPECT_EQ(ledger_.used_bytes(), 0U);
 }
 
 TEST_F(TorchFile, ReadsATensorIntoItsPlace) {
   const at::Tensor tensor = at::rand({3, 4});
-  write_torch_file(path_, Dict{{"tensor", tensor}, {"whole", range(12, at::kLong)}});
+  write_torch_file(path_, PyDict{{"tensor", tensor}, {"whole", range(12, at::kLong)}});
   TorchFileReader file(path_, ledger_);
   const auto& stored = file.values().get<StoredTensor>("tensor");
   EXPECT_EQ(stored.sizes, tensor.sizes().vec());
@@ -464,7 +465,7 @@ TEST_F(TorchFile, ReadsATensorIntoItsPlace) {
 }
 
 TEST_F(TorchFile, IsNotOpenedWhereATensorIsDamagedThatNobodyAsksFor) {
-  write_torch_file(path_, Dict{{"tensor", at::ones({1000})}, {"epoch", 3}});
+  write_torch_file(path_, PyDict{{"tensor", at::ones({1000})}, {"epoch", 3}});
   std::string bytes = read_file(path_);
   bytes[bytes.size() / 2] ^= 1;
   write_file(path_, bytes);
@@ -529,20 +530,21 @@ check_globals('last.pth')
 
 TEST_F(TorchFile, IsReadByPython) {
   if (!has_python()) GTEST_SKIP() << "no python3 that can import torch";
-  write_torch_file(path_, Dict{{"float", range(6, at::kFloat).reshape({2, 3})},
-                               {"double", range(3, at::kDouble)},
-                               {"half", range(3, at::kHalf)},
-                               {"long", range(3, at::kLong)},
-                               {"byte", range(3, at::kByte)},
-                               {"bool", range(2, at::kBool)},
-                               {"scalar", at::scalar_tensor(2.5)},
-                               {"empty", at::empty({0, 3})},
-                               {"transposed", range(6, at::kInt).reshape({2, 3}).t()},
-                               {"numbers", List{1, -1, 300, 70000, int64_t{1} << 40,
-                                                std::numeric_limits<int64_t>::min()}},
-                               {"plain", List{Value(), true, false, "naïve", List(), Dict()}},
-                               {5, Dict{{0, "int key"}}}});
-  write_torch_file(folder_ / "floats.pth", Dict{{"rate", 0.1}, {"inf", INFINITY}});
+  write_torch_file(path_,
+                   PyDict{{"float", range(6, at::kFloat).reshape({2, 3})},
+                          {"double", range(3, at::kDouble)},
+                          {"half", range(3, at::kHalf)},
+                          {"long", range(3, at::kLong)},
+                          {"byte", range(3, at::kByte)},
+                          {"bool", range(2, at::kBool)},
+                          {"scalar", at::scalar_tensor(2.5)},
+                          {"empty", at::empty({0, 3})},
+                          {"transposed", range(6, at::kInt).reshape({2, 3}).t()},
+                          {"numbers", PyList{1, -1, 300, 70000, int64_t{1} << 40,
+                                             std::numeric_limits<int64_t>::min()}},
+                          {"plain", PyList{PyValue(), true, false, "naïve", PyList(), PyDict()}},
+                          {5, PyDict{{0, "int key"}}}});
+  write_torch_file(folder_ / "floats.pth", PyDict{{"rate", 0.1}, {"inf", INFINITY}});
   expect_python(kAllowedGlobals + R"(
 import torch
 def check(d):
@@ -572,17 +574,17 @@ assert floats == {'rate': 0.1, 'inf': float('inf')}
 
 TEST_F(TorchFile, IsTheStateOfAPythonOptimizer) {
   if (!has_python()) GTEST_SKIP() << "no python3 that can import torch";
-  Dict state;
+  PyDict state;
   for (int64_t i = 0; i < 2; ++i) {
     const std::vector<int64_t> sizes =
         i == 0 ? std::vector<int64_t>{3, 2} : std::vector<int64_t>{3};
-    state[i] = Dict{{"step", at::scalar_tensor(12.0)},
-                    {"exp_avg", at::full(sizes, 0.25)},
-                    {"exp_avg_sq", at::full(sizes, 0.5)}};
+    state[i] = PyDict{{"step", at::scalar_tensor(12.0)},
+                      {"exp_avg", at::full(sizes, 0.25)},
+                      {"exp_avg_sq", at::full(sizes, 0.5)}};
   }
-  const Dict group{{"lr", 0.01},          {"betas", List{0.9, 0.99}}, {"eps", 1e-8},
-                   {"weight_decay", 0.0}, {"amsgrad", false},         {"params", List{0, 1}}};
-  write_torch_file(path_, Dict{{"state", state}, {"param_groups", List{group}}});
+  const PyDict group{{"lr", 0.01},          {"betas", PyList{0.9, 0.99}}, {"eps", 1e-8},
+                     {"weight_decay", 0.0}, {"amsgrad", false},           {"params", PyList{0, 1}}};
+  write_torch_file(path_, PyDict{{"state", state}, {"param_groups", PyList{group}}});
   expect_python(kAllowedGlobals + R"(
 import torch
 model = torch.nn.Linear(2, 3)
@@ -626,8 +628,8 @@ torch.save({'large': 2**63}, 'large.pth')
 torch.save({'a': 1}, 'legacy.pth', _use_new_zipfile_serialization=False)
 torch.jit.script(torch.nn.Linear(2, 3)).save('script.pth')
 )");
-  const Dict got = read_torch_file(path_, ledger_);
-  const Dict& model = got.get<Dict>("model");
+  const PyDict got = read_torch_file(path_, ledger_);
+  const PyDict& model = got.get<PyDict>("model");
   Names keys;
   for (const auto& [key, value] : model) keys.push_back(std::get<std::string>(key));
   EXPECT_EQ(keys, (Names{"0.weight", "0.bias", "1.weight", "1.bias", "1.running_mean",
@@ -636,15 +638,15 @@ torch.jit.script(torch.nn.Linear(2, 3)).save('script.pth')
   expect_same(model.get<at::Tensor>("0.weight"), weight);
   expect_same(got.get<at::Tensor>("parameter"), weight);
   expect_same(model.get<at::Tensor>("1.num_batches_tracked"), at::ones({}, at::kLong));
-  const Dict& optimizer = got.get<Dict>("optimizer");
-  EXPECT_EQ(optimizer.get<Dict>("state").size(), 4U);
-  EXPECT_EQ(optimizer.get<Dict>("state").get<Dict>(0).get<at::Tensor>("exp_avg").sizes(),
+  const PyDict& optimizer = got.get<PyDict>("optimizer");
+  EXPECT_EQ(optimizer.get<PyDict>("state").size(), 4U);
+  EXPECT_EQ(optimizer.get<PyDict>("state").get<PyDict>(0).get<at::Tensor>("exp_avg").sizes(),
             weight.sizes());
-  EXPECT_EQ(optimizer.get<List>("param_groups").at(0).as<Dict>().get<double>("lr"), 0.01);
+  EXPECT_EQ(optimizer.get<PyList>("param_groups").at(0).as<PyDict>().get<double>("lr"), 0.01);
   EXPECT_EQ(got.get<int64_t>("epoch"), 3);
   EXPECT_EQ(got.get<double>("best"), 0.1);
   EXPECT_EQ(got.get<int64_t>("large"), int64_t{1} << 62);
-  EXPECT_EQ(got.get<List>("tuple").at(1).as<std::string>(), "two");
+  EXPECT_EQ(got.get<PyList>("tuple").at(1).as<std::string>(), "two");
   EXPECT_TRUE(got.at("none").is_none());
   EXPECT_TRUE(got.get<bool>("yes"));
   expect_same(got.get<at::Tensor>("half"), range(3, at::kHalf));
@@ -652,7 +654,7 @@ torch.jit.script(torch.nn.Linear(2, 3)).save('script.pth')
   expect_same(got.get<at::Tensor>("view"), range(10, at::kLong).slice(0, 2, 8, 2));
   expect_same(got.get<at::Tensor>("wide"), at::ones({1000}));
   expect_same(got.get<at::Tensor>("empty"), at::empty({0, 3}));
-  EXPECT_EQ(got.get<List>("many").size(), 3000U);
+  EXPECT_EQ(got.get<PyList>("many").size(), 3000U);
 
   const auto expect_refused_file = [&](const char* name, const std::string& why) {
     expect_error(ErrorKind::input, {name, why}, [&] { read_torch_file(folder_ / name, ledger_); });

@@ -41,7 +41,7 @@ TEST_F(MeterTest, IsRightOverManyWraps) {
   Sources all = sources({});
   Meter meter(all, {});
   measure(meter, 200);
-  const Report report = meter.report({});
+  const EnergyReport report = meter.report({});
   expect_near(report.cpu.package.joules, package_truth(200));
   expect_near(report.cpu.memory.joules, 2400);
   expect_near(report.cpu.total.joules, package_truth(200) + 2400);
@@ -55,7 +55,7 @@ TEST_F(MeterTest, IsRightOverWrapsWhereItComesLate) {
   Sources all = sources({});
   Meter meter(all, {});
   measure(meter, 100, [](double at) { return std::fmod(at, 7) < 0.1 ? 2.2 : 0; });
-  const Report report = meter.report({});
+  const EnergyReport report = meter.report({});
   expect_near(report.cpu.package.joules, package_truth(100));
   EXPECT_NEAR(report.cpu.package.coverage, 1, 0.001);
 }
@@ -65,7 +65,7 @@ TEST_F(MeterTest, LeavesOutAGapInWhichTheCounterMayHaveWrappedTwice) {
   Sources all = sources({});
   Meter meter(all, {});
   measure(meter, 100, [](double at) { return std::abs(at - 50) < 0.04 ? 10 : 0; });
-  const Report report = meter.report({});
+  const EnergyReport report = meter.report({});
   EXPECT_NEAR(report.cpu.package.coverage, 0.9, 0.01);
   expect_near(report.cpu.memory.joules, 12 * 90);
 }
@@ -75,7 +75,7 @@ TEST_F(MeterTest, HasCounterAndIntegralOfAGpu) {
   Sources all = sources({"GPU-a"});
   Meter meter(all, {});
   measure(meter, 137.3);
-  const Report report = meter.report({});
+  const EnergyReport report = meter.report({});
   ASSERT_EQ(report.gpus.size(), 1U);
   const GpuFigures& gpu = report.gpus[0];
   const double truth = 13 * 1800 + 2 * 100 + 2 * 200 + 2 * 300 + 1.3 * 235;
@@ -160,7 +160,7 @@ TEST_F(MeterTest, HasNoNumberWhereNothingCanBeMeasured) {
   Sources all = sources({"GPU-a"});
   Meter meter(all, {});
   measure(meter, 10);
-  const Report report = meter.report({});
+  const EnergyReport report = meter.report({});
   for (const Figure* figure : {&report.cpu.package, &report.cpu.memory, &report.cpu.total,
                                &report.all_gpus, &report.gpus.at(0).energy}) {
     EXPECT_FALSE(figure->joules);
@@ -176,7 +176,7 @@ TEST_F(MeterTest, KnowsNoCpuTimeOfARunWhoseEndAloneWasSeen) {
   Meter meter(all, {});
   set_time(10);
   meter.stop();
-  const Report report = meter.report({});
+  const EnergyReport report = meter.report({});
   EXPECT_FALSE(report.cpu.own_seconds);
   EXPECT_FALSE(report.cpu.other_seconds);
 }
@@ -192,7 +192,7 @@ TEST_F(MeterTest, TakesACounterThatStandsStillForNone) {
   Sources all = sources({});
   Meter meter(all, {});
   measure(meter, 10);
-  const Report report = meter.report({});
+  const EnergyReport report = meter.report({});
   expect_near(report.cpu.package.joules, 1000);
   EXPECT_FALSE(report.cpu.memory.joules);
   EXPECT_NE(report.cpu.memory.reason.find("did not move"), std::string::npos);
@@ -207,7 +207,7 @@ TEST_F(MeterTest, TakesThePackageForTheTotalWhereThereIsNoDomainForMemory) {
   Sources all = sources({});
   Meter meter(all, {});
   measure(meter, 10);
-  const Report report = meter.report({});
+  const EnergyReport report = meter.report({});
   expect_near(report.cpu.total.joules, 1000);
   EXPECT_EQ(report.cpu.memory.reason, "powercap has no domain for memory here");
 }
@@ -218,7 +218,7 @@ TEST_F(MeterTest, HasAColumnForEachOfSeveralGpus) {
   Sources all = sources({"GPU-a", "GPU-b"});
   Meter meter(all, {.folder = root_.path(), .begun = {}});
   measure(meter, 40);
-  const Report report = meter.report({});
+  const EnergyReport report = meter.report({});
   ASSERT_EQ(report.gpus.size(), 2U);
   expect_near(report.gpus[0].energy.joules, 7200);
   expect_near(report.gpus[1].energy.joules, 2000);
@@ -261,7 +261,7 @@ TEST_F(MeterTest, MeasuresFromTheBeginningToTheEndOnly) {
   Sources all = sources({"GPU-a"});
   Meter meter(all, {.folder = root_.path(), .begun = [this] { return now_ >= 100; }});
   measure(meter, 141.5);
-  const Report report = meter.report(30);
+  const EnergyReport report = meter.report(30);
   EXPECT_EQ(report.seconds, 30);
   expect_near(report.gpus.at(0).integral.joules, 9000);
   expect_near(report.gpus[0].counter.joules, 9000);
@@ -276,7 +276,7 @@ TEST_F(MeterTest, SaysThatARunDidNotBegin) {
   Sources all = sources({});
   Meter meter(all, {.folder = {}, .begun = [] { return false; }});
   measure(meter, 5);
-  const Report report = meter.report({});
+  const EnergyReport report = meter.report({});
   EXPECT_FALSE(report.cpu.total.joules);
   EXPECT_EQ(report.cpu.total.reason, "it did not begin");
 }
@@ -287,7 +287,7 @@ TEST_F(MeterTest, SaysThatOthersWereOnThePackage) {
   Sources all = sources({});
   Meter meter(all, {});
   measure(meter, 20);
-  const Report report = meter.report({});
+  const EnergyReport report = meter.report({});
   EXPECT_EQ(report.cpu.total.quality, Quality::shared);
   EXPECT_EQ(report.cpu.total.reason, "other processes used 40.00 s of CPU time, it 20.00 s");
   EXPECT_TRUE(report.cpu.total.joules);
@@ -307,7 +307,7 @@ TEST_F(MeterTest, SaysThatOthersWereOnTheGpu) {
     Sources all = sources({"GPU-a", "GPU-b"});
     Meter meter(all, {});
     measure(meter, 10);
-    const Report report = meter.report({});
+    const EnergyReport report = meter.report({});
     EXPECT_EQ(report.gpus.at(0).energy.quality, Quality::exclusive);
     EXPECT_EQ(report.gpus.at(1).energy.quality, ours ? Quality::exclusive : Quality::shared);
     EXPECT_EQ(report.all_gpus.quality, ours ? Quality::exclusive : Quality::shared);
@@ -331,7 +331,7 @@ TEST_F(MeterTest, HasNetFiguresWithABaseline) {
   expect_near(baseline.gpus.at(0).counter_watts, 50);
   Meter meter(all, {});
   measure(meter, 50);
-  Report report = meter.report({});
+  EnergyReport report = meter.report({});
   EXPECT_FALSE(report.cpu.total.net_joules);
   subtract(baseline, report);
   expect_near(report.cpu.total.joules, 2000);

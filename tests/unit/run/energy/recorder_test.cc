@@ -58,7 +58,7 @@ TEST(Recorder, MeasuresRunsOneAfterTheOther) {
     begun = true;
     std::this_thread::sleep_for(milliseconds(500));
     recorder.stop();
-    const Report report = recorder.report();
+    const EnergyReport report = recorder.report();
     EXPECT_NEAR(report.seconds, 0.5, 0.2);
     EXPECT_NEAR(report.all_gpus.joules.value_or(0), 100 * report.seconds, 3);
     EXPECT_GT(report.all_gpus.coverage, 0.95);
@@ -76,7 +76,7 @@ TEST(Recorder, SubtractsTheBaselineThatItMeasured) {
   EXPECT_NEAR(recorder.measure_baseline(0.3).gpus.at(0).counter_watts.value_or(0), 100, 3);
   recorder.start({});
   std::this_thread::sleep_for(milliseconds(300));
-  const Report report = recorder.report();
+  const EnergyReport report = recorder.report();
   EXPECT_NEAR(report.all_gpus.net_joules.value_or(99), 0, 3);
   EXPECT_GT(report.all_gpus.joules.value_or(0), 20);
 }
@@ -93,7 +93,7 @@ TEST(Recorder, MeasuresWhereItsFolderCannotBe) {
   Recorder recorder(steady_sources(root.path()));
   recorder.start(root / "file/folder");
   std::this_thread::sleep_for(milliseconds(50));
-  const Report report = recorder.report();
+  const EnergyReport report = recorder.report();
   EXPECT_TRUE(report.all_gpus.joules);
   EXPECT_NE(report.all_gpus.reason.find("cannot make"), std::string::npos);
 }
@@ -108,8 +108,8 @@ Figure figure(double joules) {
   return made;
 }
 
-TEST(Report, ReadsBackFromItsJson) {
-  Report report{.seconds = 12.5};
+TEST(EnergyReport, ReadsBackFromItsJson) {
+  EnergyReport report{.seconds = 12.5};
   report.cpu.package = figure(10);
   report.cpu.package.net_joules = -1;
   report.cpu.memory = unavailable("there is none");
@@ -131,8 +131,8 @@ TEST(Report, ReadsBackFromItsJson) {
   EXPECT_EQ(to_json(report_from(json)).dump(), json.dump());
 }
 
-TEST(Report, WritesTheCpuSummaryThatReadersKnow) {
-  Report report;
+TEST(EnergyReport, WritesTheCpuSummaryThatReadersKnow) {
+  EnergyReport report;
   report.cpu.package = figure(12345.678);
   report.cpu.memory = figure(2345.6);
   report.cpu.total = sum_of({report.cpu.package, report.cpu.memory});
@@ -149,7 +149,7 @@ TEST(Report, WritesTheCpuSummaryThatReadersKnow) {
             "Because: others\n");
 }
 
-TEST(Report, SumsOnlyWhatIsKnown) {
+TEST(EnergyReport, SumsOnlyWhatIsKnown) {
   EXPECT_EQ(sum_of({figure(1), figure(2)}).joules, 3);
   const Figure sum = sum_of({figure(1), unavailable("closed")});
   EXPECT_FALSE(sum.joules);

@@ -20,7 +20,7 @@ energy::Figure figure(double joules) {
 }
 
 ExperimentResult with_gpus(const std::vector<unsigned>& indices) {
-  energy::Report report{.seconds = 2};
+  energy::EnergyReport report{.seconds = 2};
   report.cpu.total = energy::unavailable("closed, and \"why\"");
   std::vector<energy::Figure> energies;
   for (const unsigned index : indices) {
@@ -31,7 +31,7 @@ ExperimentResult with_gpus(const std::vector<unsigned>& indices) {
   }
   report.all_gpus = energy::sum_of(energies);
   ExperimentResult result{.success = true};
-  result.last.energy = std::make_shared<energy::Report>(report);
+  result.last.energy = std::make_shared<energy::EnergyReport>(report);
   return result;
 }
 
@@ -46,7 +46,7 @@ std::string cell(const std::vector<Row>& rows, size_t row, const std::string& co
 }
 
 TEST(EnergyOutputs, GiveEveryRowTheSameColumns) {
-  Summary summary({}, {});
+  SummaryTable summary({}, {});
   summary.set(experiment(1), with_gpus({0}));
   EXPECT_EQ(summary.text().find("energy_gpu0_"), std::string::npos) << "one GPU: as ever";
   summary.set(experiment(2), with_gpus({0, 2}));

@@ -103,17 +103,17 @@ TEST(LastLine, IsTheLastStateOfAProgressBarWithoutItsColours) {
   EXPECT_EQ(last_line_of("\033["), "");
 }
 
-TEST(Progress, SaysWhatRunsTheMachineAndWhatIsLeft) {
-  const Progress progress{.running = RunningNow{.experiment = "examples_mnist_002",
-                                                .attempt = 2,
-                                                .values = "epochs 12",
-                                                .last_line = "epoch 3",
-                                                .seconds = 12,
-                                                .expected_seconds = 60},
-                          .succeeded = 1,
-                          .failed = 2,
-                          .left = 3,
-                          .time_left = {.seconds = 100, .known = 3}};
+TEST(BatchProgress, SaysWhatRunsTheMachineAndWhatIsLeft) {
+  const BatchProgress progress{.running = RunningNow{.experiment = "examples_mnist_002",
+                                                     .attempt = 2,
+                                                     .values = "epochs 12",
+                                                     .last_line = "epoch 3",
+                                                     .seconds = 12,
+                                                     .expected_seconds = 60},
+                               .succeeded = 1,
+                               .failed = 2,
+                               .left = 3,
+                               .time_left = {.seconds = 100, .known = 3}};
   const MachineNow machine{.gpus = {{.index = 0,
                                      .total_bytes = 10ULL << 30,
                                      .used_bytes = 5ULL << 30,

@@ -72,7 +72,7 @@ TEST(Settings, KeepAllDigitsOfAHyperparameter) {
              "hyperparameters": {{"seed": {}}}, "env": {{"SEED": {}}}}}]}})",
         digits, digits));
     EXPECT_EQ(made.problems, "");
-    const Entry& entry = made.settings.entries.at(0);
+    const SettingsEntry& entry = made.settings.entries.at(0);
     EXPECT_EQ(text_of(*entry.foreground.fixed.find("seed")), digits);
     EXPECT_EQ(entry.terms.environment.at("SEED"), digits);
   }
@@ -117,7 +117,7 @@ TEST(Settings, UnderstandsKeysThatWereNeverReadAndNamesThePresentOnes) {
      "mutate_params": ["epochs"], "num_mutations": 4, "baseline_runs": 2, "timeout": 600,
      "fixed_hyperparams": {"seed": 1}}]})");
   EXPECT_EQ(made.errors, 0) << made.problems;
-  const Entry& entry = made.settings.entries.at(0);
+  const SettingsEntry& entry = made.settings.entries.at(0);
   EXPECT_EQ(made.settings.max_retries, 7);
   EXPECT_EQ(entry.foreground.repository, "examples");
   EXPECT_TRUE(entry.foreground.mutation);
@@ -158,7 +158,7 @@ TEST(Settings, AFormerKeyBesideItsPresentOneIsAnErrorThatNamesBoth) {
   EXPECT_EQ(lenient.errors, 0) << lenient.problems;
   EXPECT_THAT(lenient.problems, HasSubstr("warning: mutate_params and mutate mean the same, and "
                                           "both are here; mutate is taken"));
-  const Entry& entry = lenient.settings.entries.at(0);
+  const SettingsEntry& entry = lenient.settings.entries.at(0);
   EXPECT_FALSE(lenient.settings.deduplicate);
   EXPECT_EQ(entry.foreground.repository, "examples");
   EXPECT_TRUE(entry.foreground.mutation);

@@ -61,7 +61,7 @@ class Gate : public testing::Test, public meter::Gpus {
                 },
             .say = [this](const std::string& line) { said_.push_back(line); }};
   }
-  Entry wait_for(uint64_t bytes, double seconds) {
+  Admission wait_for(uint64_t bytes, double seconds) {
     return wait_for_room({.gpus = "0", .free_bytes = bytes, .wait_seconds = seconds}, {"GPU-a"},
                          around());
   }
@@ -74,7 +74,7 @@ class Gate : public testing::Test, public meter::Gpus {
 };
 
 TEST_F(Gate, OpensAtOnceWhereThereIsRoom) {
-  const Entry entry = wait_for(8 * kGiB, 600);
+  const Admission entry = wait_for(8 * kGiB, 600);
   EXPECT_TRUE(entry.open);
   EXPECT_EQ(entry.waited_seconds, 0);
   EXPECT_TRUE(said_.empty());
@@ -85,7 +85,7 @@ TEST_F(Gate, EndsALeftoverOfOursAndWaitsForItsMemory) {
   each_tick_ = [&] {
     if (time_ > 101) now_ = {gpu(0, 0)};
   };
-  const Entry entry = wait_for(8 * kGiB, 0);  // no wait asked for: a leftover gets its time
+  const Admission entry = wait_for(8 * kGiB, 0);  // no wait asked for: a leftover gets its time
   EXPECT_TRUE(entry.open) << entry.reason;
   EXPECT_EQ(entry.leftovers_ended, 1U);
   EXPECT_EQ(ended_, std::vector<pid_t>{kLeftover});
@@ -116,7 +116,7 @@ TEST_F(Gate, WaitsForAnotherJobOfMineAndNamesIt) {
   each_tick_ = [&] {
     if (time_ > 150) now_ = {gpu(0, 0)};
   };
-  const Entry entry = wait_for(8 * kGiB, 600);
+  const Admission entry = wait_for(8 * kGiB, 600);
   EXPECT_TRUE(entry.open);
   EXPECT_GT(entry.waited_seconds, 50);
   EXPECT_TRUE(ended_.empty());
@@ -128,7 +128,7 @@ TEST_F(Gate, WaitsForAnotherJobOfMineAndNamesIt) {
 
 TEST_F(Gate, GivesUpOnSomebodyElseWithoutTouchingThem) {
   now_ = {gpu(0, 6 * kGiB, {holder(7, 1001, 6 * kGiB)})};
-  const Entry entry = wait_for(8 * kGiB, 10);
+  const Admission entry = wait_for(8 * kGiB, 10);
   EXPECT_FALSE(entry.open);
   EXPECT_NEAR(entry.waited_seconds, 10, 0.5);
   EXPECT_NE(entry.reason.find("(pid 7, bob, 6.0 GiB), somebody else's"), std::string::npos);
@@ -137,7 +137,7 @@ TEST_F(Gate, GivesUpOnSomebodyElseWithoutTouchingThem) {
 
 TEST_F(Gate, WaitsForMemoryThatNobodyIsListedFor) {
   now_ = {gpu(0, 6 * kGiB)};
-  const Entry entry = wait_for(8 * kGiB, 1);
+  const Admission entry = wait_for(8 * kGiB, 1);
   EXPECT_FALSE(entry.open);
   EXPECT_NE(entry.reason.find("6.0 GiB held by nobody the driver lists"), std::string::npos);
 }
@@ -150,7 +150,7 @@ TEST_F(Gate, LooksOnlyAtTheChosenGpus) {
 
 TEST_F(Gate, KeepsTheOrderInWhichGpusWereAskedFor) {
   now_ = {gpu(0, 0), gpu(1, 0)};
-  const Entry entry = wait_for_room({.gpus = "1,0"}, {"GPU-b", "GPU-a"}, around());
+  const Admission entry = wait_for_room({.gpus = "1,0"}, {"GPU-b", "GPU-a"}, around());
   EXPECT_EQ(visible_devices(entry.gpus), "GPU-b,GPU-a");
 }
 

@@ -29,7 +29,7 @@ class Supervisor : public testing::TestWithParam<Level> {
     setenv("XDG_STATE_HOME", folder_.path().c_str(), 1);
   }
 
-  RunOptions options(const std::string& script) const {
+  SuperviseOptions options(const std::string& script) const {
     return {.command = {"sh", "-c", script},
             .grace_seconds = 0.2,
             .level = GetParam(),
@@ -63,7 +63,7 @@ TEST_P(Supervisor, ReportsTheSignalThatEndedTheCommand) {
 }
 
 TEST_P(Supervisor, ReportsACommandThatCannotBeExecuted) {
-  RunOptions missing = options("");
+  SuperviseOptions missing = options("");
   missing.command = {"/nowhere/train.py"};
   const Ending ending = run_supervised(missing);
   EXPECT_EQ(std::get<NotStarted>(ending.leader).error, ENOENT);
@@ -81,7 +81,7 @@ TEST_P(Supervisor, CountsWhatTheLeaderLeftAndEndsIt) {
 }
 
 TEST_P(Supervisor, EndsItAfterTheTimeout) {
-  RunOptions slow = options("trap '' TERM; sleep 50; sleep 50");
+  SuperviseOptions slow = options("trap '' TERM; sleep 50; sleep 50");
   slow.timeout_seconds = 0.2;
   const Ending ending = run_supervised(slow);
   EXPECT_EQ(ending.cut, Cut::timeout);
@@ -91,7 +91,7 @@ TEST_P(Supervisor, EndsItAfterTheTimeout) {
 
 TEST_P(Supervisor, GoesOnWhenTheCommandStopsItsKeeper) {
   EXPECT_EQ(exit_code(run("kill -STOP $PPID; exit 6")), 6);
-  RunOptions slow = options("kill -STOP $PPID; sleep 50");
+  SuperviseOptions slow = options("kill -STOP $PPID; sleep 50");
   slow.timeout_seconds = 0.2;
   EXPECT_EQ(exit_code(run_supervised(slow)), kExitTimeout);
   EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "it has children left";
@@ -130,7 +130,7 @@ TEST_P(Supervisor, WaitsForChildrenOfOthersAndDoesNotEndThem) {
 }
 
 TEST_P(Supervisor, LeavesTimeToEndInAnOrderlyWay) {
-  RunOptions slow = options("trap 'echo saved; exit 5' TERM; while :; do sleep 0.05; done");
+  SuperviseOptions slow = options("trap 'echo saved; exit 5' TERM; while :; do sleep 0.05; done");
   slow.timeout_seconds = 1;  // enough to set the trap on a busy machine
   slow.grace_seconds = 10;
   slow.log = folder_.path() / "log";
@@ -141,7 +141,7 @@ TEST_P(Supervisor, LeavesTimeToEndInAnOrderlyWay) {
 }
 
 TEST_P(Supervisor, TakesStillnessForAHangAndSaysWhereItIs) {
-  RunOptions idle = options("echo begun; exec sleep 50");
+  SuperviseOptions idle = options("echo begun; exec sleep 50");
   idle.idle_seconds = 0.3;
   idle.log = folder_.path() / "log";
   const Ending ending = run_supervised(idle);
@@ -152,7 +152,7 @@ TEST_P(Supervisor, TakesStillnessForAHangAndSaysWhereItIs) {
 }
 
 TEST_P(Supervisor, TakesNeitherWorkNorOutputForAHang) {
-  RunOptions busy = options("for i in 1 2 3 4 5 6 7 8; do echo $i; sleep 0.2; done");
+  SuperviseOptions busy = options("for i in 1 2 3 4 5 6 7 8; do echo $i; sleep 0.2; done");
   busy.idle_seconds = 1;
   EXPECT_EQ(exit_code(run_supervised(busy)), 0) << "it writes";
   busy = options("timeout 3 sh -c 'while :; do :; done'; true");
@@ -161,7 +161,7 @@ TEST_P(Supervisor, TakesNeitherWorkNorOutputForAHang) {
 }
 
 TEST_P(Supervisor, WritesTheLogAndKnowsItsEnd) {
-  RunOptions logged = options("echo to output; echo to errors >&2");
+  SuperviseOptions logged = options("echo to output; echo to errors >&2");
   logged.log = folder_.path() / "log";
   EXPECT_EQ(run_supervised(logged).output_tail, "to output\nto errors\n");
   EXPECT_EQ(run_supervised(logged).output_tail, "to output\nto errors\n") << "its own part alone";
@@ -187,7 +187,7 @@ TEST_P(Supervisor, ManyRunsLeaveNothing) {
 }
 
 TEST_P(Supervisor, TheCommandFindsSignalsAsWeFoundThem) {
-  RunOptions look = options("grep -E 'Sig(Blk|Ign)' /proc/self/status");
+  SuperviseOptions look = options("grep -E 'Sig(Blk|Ign)' /proc/self/status");
   look.log = folder_.path() / "log";
   const std::string ours = memory::read_text("/proc/self/status").value_or("");
   const auto line = [](const std::string& text, const std::string& key) {

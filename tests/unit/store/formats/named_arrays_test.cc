@@ -1,7 +1,7 @@
 // Arrays and files under the names that people give them: what is read, left out, or refused.
 #include <gtest/gtest.h>
 
-#include "formats/file_sources.h"
+#include "formats/open_graph.h"
 #include "formats/small_graph.h"
 
 namespace plimsoll::formats {
@@ -23,7 +23,7 @@ TEST(NpzSource, ReadsTheNamesAndMasksOfPyg) {
   const auto source = npz_of(folder, pyg_members());
   expect_the_graph(*source);
   EXPECT_EQ(masked_nodes(*source), kSplitNodes);
-  EXPECT_EQ(source->place(Part::train, 3),
+  EXPECT_EQ(source->place(ingest::InputPart::train, 3),
             (folder / "graph.npz").string() + ", member train_mask.npy, row 3");
   EXPECT_TRUE(source->not_read().unknown.empty());
 }
@@ -61,7 +61,7 @@ TEST(NpzSource, NamesThePlaceOfAnEdgeInEitherOrder) {
   const auto rows =
       npz_of(folder, {{"edge_index.npy", npy<int64_t>("<i8", {3, 2}, {0, 1, 2, 9, 0, 1})},
                       {"node_feat.npy", node_feat_npy()}});
-  EXPECT_EQ(rows->place(Part::edges, 2),
+  EXPECT_EQ(rows->place(ingest::InputPart::edges, 2),
             (folder / "graph.npz").string() + ", member edge_index.npy, row 2");
   expect_error(ErrorKind::input, {"edge_index.npy at [1, 1]: id 9"}, [&] { edges_of(*rows); });
   const std::vector<int64_t> values = {0, 1, 2, 9, 0, 1};
@@ -146,11 +146,11 @@ TEST(NpzSource, ReadsOneColumnOfSeveralSplits) {
     expect_npz_refused(
         members, {"train_mask.npy holds 2 splits side by side", "--mask-column", "from 0 to 1"});
     const TempFolder folder;
-    using Nodes = std::map<Split, std::vector<uint32_t>>;
+    using Nodes = std::map<ingest::SplitKind, std::vector<uint32_t>>;
     EXPECT_EQ(masked_nodes(*npz_of(folder, members, {.ignore = {}, .mask_column = 0})),
-              (Nodes{{Split::train, {0, 1, 3}}}));
+              (Nodes{{ingest::SplitKind::train, {0, 1, 3}}}));
     EXPECT_EQ(masked_nodes(*npz_of(folder, members, {.ignore = {}, .mask_column = 1})),
-              (Nodes{{Split::train, {2, 3, 4}}}));
+              (Nodes{{ingest::SplitKind::train, {2, 3, 4}}}));
     expect_error(ErrorKind::usage, {"from 0 to 1"},
                  [&] { npz_of(folder, members, {.ignore = {}, .mask_column = 2}); });
   }
@@ -164,7 +164,7 @@ TEST(NpzSource, TakesBoolsNamedIdxForAMask) {
   const auto source = npz_of(folder, {{"edge_index.npy", edge_index_npy()},
                                       {"x.npy", node_feat_npy()},
                                       {"train_idx.npy", bools({1, 0, 0, 1, 0})}});
-  EXPECT_EQ(masked_nodes(*source).at(Split::train), (std::vector<uint32_t>{0, 3}));
+  EXPECT_EQ(masked_nodes(*source).at(ingest::SplitKind::train), (std::vector<uint32_t>{0, 3}));
 }
 
 TEST(OgbSource, NamesWhatItDoesNotRead) {
@@ -207,7 +207,7 @@ TEST(OgbSource, ReadsLabelsAndSplitsThatLieInDataNpz) {
   write_zip(folder / "raw/data.npz", members);
   const auto source = open_ogb({folder.path(), ""});
   EXPECT_TRUE(source->shape().has_labels);
-  EXPECT_EQ(masked_nodes(*source).at(Split::train), (std::vector<uint32_t>{0, 3}));
+  EXPECT_EQ(masked_nodes(*source).at(ingest::SplitKind::train), (std::vector<uint32_t>{0, 3}));
   write_split(folder, "split/time");
   expect_error(ErrorKind::input, {"split/time holds splits, and so does", "train_mask"}, [&] {
     open_ogb({folder.path(), ""});

@@ -49,16 +49,16 @@ struct Graph {
 };
 
 // Hands a Graph out in pieces of a few edges and rows, and may claim another shape than it has.
-class FakeSource : public Source {
+class FakeSource : public ingest::InputGraph {
  public:
   explicit FakeSource(Graph graph)
       : graph_(std::move(graph)),
         shape_{graph_.nodes, graph_.sources.size(), graph_.columns, !graph_.labels.empty()} {}
 
-  Shape& claimed_shape() { return shape_; }
+  ingest::Shape& claimed_shape() { return shape_; }
   std::function<void()> before_rows = [] {};
 
-  const Shape& shape() const override { return shape_; }
+  const ingest::Shape& shape() const override { return shape_; }
 
   size_t next_edges(std::span<uint32_t> sources, std::span<uint32_t> destinations) override {
     const size_t count = std::min({sources.size(), pieces_of, graph_.sources.size() - next_edge_});
@@ -90,19 +90,21 @@ class FakeSource : public Source {
   }
 
   void read_splits(const SplitSink& sink) override {
-    for (const Split split : kSplits) {
+    for (const ingest::SplitKind split : ingest::kSplits) {
       const std::vector<uint32_t>& nodes = graph_.splits.at(static_cast<size_t>(split));
       for (size_t row = 0; row < nodes.size(); ++row) sink(split, row, nodes[row]);
     }
   }
 
-  std::string place(Part, uint64_t row) const override { return "row " + std::to_string(row); }
+  std::string place(ingest::InputPart, uint64_t row) const override {
+    return "row " + std::to_string(row);
+  }
 
   size_t pieces_of = 2;
 
  private:
   const Graph graph_;
-  Shape shape_;
+  ingest::Shape shape_;
   size_t next_edge_ = 0;
   size_t next_row_ = 0;
 };
@@ -205,14 +207,14 @@ class OgbFolder : public testing::Test {
  protected:
   OgbFolder() { options_.out = parent_ / "graph"; }
 
-  void write(Source& source) { write_ogb_folder(source, options_, ledger_, progress_); }
+  void write(ingest::InputGraph& source) { write_ogb_folder(source, options_, ledger_, progress_); }
   void write(Graph graph) {
     FakeSource source(std::move(graph));
     write(source);
   }
 
   // The kind and the words of what write() throws.
-  Error failure(Source& source) {
+  Error failure(ingest::InputGraph& source) {
     try {
       write(source);
     } catch (const Error& error) {
@@ -470,11 +472,11 @@ TEST_F(OgbFolder, PassesOnAnInterruption) {
 }
 
 TEST_F(OgbFolder, RefusesASourceThatDoesNotKeepToItsShape) {
-  const auto claims = std::to_array<std::function<void(Shape&)>>({
-      [](Shape& shape) { shape.edges += 1; },
-      [](Shape& shape) { shape.edges -= 1; },
-      [](Shape& shape) { shape.nodes += 1; },
-      [](Shape& shape) { shape.nodes += 1, shape.has_labels = false; },
+  const auto claims = std::to_array<std::function<void(ingest::Shape&)>>({
+      [](ingest::Shape& shape) { shape.edges += 1; },
+      [](ingest::Shape& shape) { shape.edges -= 1; },
+      [](ingest::Shape& shape) { shape.nodes += 1; },
+      [](ingest::Shape& shape) { shape.nodes += 1, shape.has_labels = false; },
   });
   for (const OgbLayout layout : {OgbLayout::npz, OgbLayout::csv}) {
     for (const auto& claim : claims) {

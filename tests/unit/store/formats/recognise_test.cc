@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "formats/file_sources.h"
+#include "formats/open_graph.h"
 #include "formats/test_files.h"
 
 namespace plimsoll::formats {

@@ -10,14 +10,14 @@
 #include <utility>
 #include <vector>
 
-#include "formats/file_sources.h"
+#include "formats/open_graph.h"
 #include "formats/test_files.h"
 
 namespace plimsoll::formats {
 
 using Edge = std::pair<uint32_t, uint32_t>;
 
-inline std::vector<Edge> edges_of(Source& source, size_t piece = 2) {
+inline std::vector<Edge> edges_of(ingest::InputGraph& source, size_t piece = 2) {
   std::vector<Edge> edges;
   std::vector<uint32_t> sources(piece);
   std::vector<uint32_t> destinations(piece);
@@ -27,7 +27,7 @@ inline std::vector<Edge> edges_of(Source& source, size_t piece = 2) {
   return edges;
 }
 
-inline std::vector<float> features_of(Source& source, size_t piece_rows = 2) {
+inline std::vector<float> features_of(ingest::InputGraph& source, size_t piece_rows = 2) {
   const size_t columns = source.shape().feature_columns;
   std::vector<float> features;
   std::vector<float> piece(piece_rows * columns + columns / 2);
@@ -40,7 +40,7 @@ inline std::vector<float> features_of(Source& source, size_t piece_rows = 2) {
   }
 }
 
-inline std::vector<int32_t> labels_of(Source& source) {
+inline std::vector<int32_t> labels_of(ingest::InputGraph& source) {
   std::vector<int32_t> labels;
   source.read_labels([&](std::span<const int32_t> piece) {
     labels.insert(labels.end(), piece.begin(), piece.end());
@@ -48,9 +48,9 @@ inline std::vector<int32_t> labels_of(Source& source) {
   return labels;
 }
 
-inline std::map<Split, std::vector<uint32_t>> splits_of(Source& source) {
-  std::map<Split, std::vector<uint32_t>> splits;
-  source.read_splits([&](Split split, uint64_t row, uint32_t node) {
+inline std::map<ingest::SplitKind, std::vector<uint32_t>> splits_of(ingest::InputGraph& source) {
+  std::map<ingest::SplitKind, std::vector<uint32_t>> splits;
+  source.read_splits([&](ingest::SplitKind split, uint64_t row, uint32_t node) {
     EXPECT_EQ(row, splits[split].size());
     splits[split].push_back(node);
   });
@@ -62,10 +62,12 @@ inline const std::vector<Edge> kEdges = {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 0},
 inline const std::vector<float> kFeatures = {0,  0.5, 1,    10, 10.5, 11,   20, 20.5,
                                              21, 30,  30.5, 31, 40,   40.5, 41};
 inline const std::vector<int32_t> kLabels = {0, 1, -1, 1, 0};
-inline const std::map<Split, std::vector<uint32_t>> kSplitNodes = {
-    {Split::train, {0, 3}}, {Split::valid, {1}}, {Split::test, {4}}};
+inline const std::map<ingest::SplitKind, std::vector<uint32_t>> kSplitNodes = {
+    {ingest::SplitKind::train, {0, 3}},
+    {ingest::SplitKind::valid, {1}},
+    {ingest::SplitKind::test, {4}}};
 
-inline void expect_the_graph(Source& source) {
+inline void expect_the_graph(ingest::InputGraph& source) {
   EXPECT_EQ(source.shape().nodes, 5U);
   EXPECT_EQ(source.shape().edges, 6U);
   EXPECT_EQ(source.shape().feature_columns, 3U);
@@ -118,9 +120,9 @@ inline void write_ogb_csv(const TempFolder& folder) {
 }
 
 // Opens an npz of these members.
-inline std::unique_ptr<FileSource> npz_of(const TempFolder& folder,
-                                          const std::vector<ZipMember>& members,
-                                          const ReadingOptions& reading = {}) {
+inline std::unique_ptr<FileGraph> npz_of(const TempFolder& folder,
+                                         const std::vector<ZipMember>& members,
+                                         const ReadingOptions& reading = {}) {
   write_zip(folder / "graph.npz", members);
   return open_npz(folder.path() / "graph.npz", reading);
 }
@@ -135,9 +137,9 @@ inline std::string bools(const std::vector<uint8_t>& values) {
   return npy<uint8_t>("|b1", {values.size()}, values);
 }
 
-inline std::map<Split, std::vector<uint32_t>> masked_nodes(Source& source) {
-  std::map<Split, std::vector<uint32_t>> nodes;
-  source.read_splits([&](Split split, uint64_t row, uint32_t node) {
+inline std::map<ingest::SplitKind, std::vector<uint32_t>> masked_nodes(ingest::InputGraph& source) {
+  std::map<ingest::SplitKind, std::vector<uint32_t>> nodes;
+  source.read_splits([&](ingest::SplitKind split, uint64_t row, uint32_t node) {
     EXPECT_EQ(row, node);
     nodes[split].push_back(node);
   });

@@ -38,7 +38,7 @@ std::string refusal_of(const std::string& pointer, const json& value) {
 TEST(Meta, IsTheSameAfterWritingAndReading) {
   Meta meta = whole_meta();
   meta.direction = Direction::directed;
-  meta.order = Order::degree;
+  meta.order = NodeOrder::degree;
   meta.source = {{"name", "synth"}, {"generator", {{"seed", 7}}}};
   const Meta again = parse_meta(to_text(meta), "meta.json");
   EXPECT_EQ(to_text(again), to_text(meta));
@@ -47,7 +47,7 @@ TEST(Meta, IsTheSameAfterWritingAndReading) {
   EXPECT_EQ(again.classes, 2);
   EXPECT_EQ(again.labelled, 3);
   EXPECT_EQ(again.direction, Direction::directed);
-  EXPECT_EQ(again.order, Order::degree);
+  EXPECT_EQ(again.order, NodeOrder::degree);
   EXPECT_EQ(again.split_sizes[0], 1);
   EXPECT_EQ(again.source["generator"]["seed"], 7);
   EXPECT_EQ(again.files.at("labels.i32").bytes, 16);

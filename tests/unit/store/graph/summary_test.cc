@@ -15,7 +15,7 @@ using testing::DoubleEq;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-Summary summarise_graph(const TinyGraph& graph) {
+StoreSummary summarise_graph(const TinyGraph& graph) {
   const TempFolder temp;
   write_store(temp.path() / "store", graph);
   memory::Ledger ledger(8 * kMiB);
@@ -33,7 +33,7 @@ std::string refusal_of(const TinyGraph& graph) {
   }
 }
 
-TEST(Summary, DescribesTheDegreesOfASmallGraphExactly) {
+TEST(StoreSummary, DescribesTheDegreesOfASmallGraphExactly) {
   const DegreeSummary degrees = summarise_graph({}).degrees;
   EXPECT_EQ(degrees.minimum, 0);
   EXPECT_EQ(degrees.median, 1);
@@ -44,7 +44,7 @@ TEST(Summary, DescribesTheDegreesOfASmallGraphExactly) {
   EXPECT_THAT(degrees.by_power_of_two, ElementsAre(1, 2, 1));
 }
 
-TEST(Summary, CountsLabelsAndTheLargestAndSmallestClassThatIsNotEmpty) {
+TEST(StoreSummary, CountsLabelsAndTheLargestAndSmallestClassThatIsNotEmpty) {
   const LabelSummary labels = summarise_graph({.labels = {2, 4, -1, 4}, .classes = 6}).labels;
   EXPECT_EQ(labels.labelled, 3);
   EXPECT_EQ(labels.classes, 6);
@@ -57,14 +57,14 @@ TEST(Summary, CountsLabelsAndTheLargestAndSmallestClassThatIsNotEmpty) {
   EXPECT_EQ(labels.smallest->nodes, 1);
 }
 
-TEST(Summary, OfAGraphWithoutLabelsHasNoLargestClass) {
+TEST(StoreSummary, OfAGraphWithoutLabelsHasNoLargestClass) {
   const LabelSummary labels = summarise_graph({.labels = {-1, -1, -1, -1}, .classes = 0}).labels;
   EXPECT_EQ(labels.labelled, 0);
   EXPECT_FALSE(labels.largest);
   EXPECT_FALSE(labels.smallest);
 }
 
-TEST(Summary, GivesTheShareOfVisitsThatTheFirstRowsTake) {
+TEST(StoreSummary, GivesTheShareOfVisitsThatTheFirstRowsTake) {
   const auto curve = summarise_graph({}).hotness;
   ASSERT_EQ(curve.size(), 7);
   EXPECT_EQ(curve[0].rows_per_mille, 1);
@@ -77,7 +77,7 @@ TEST(Summary, GivesTheShareOfVisitsThatTheFirstRowsTake) {
   EXPECT_THAT(curve[6].visits_share, DoubleEq(0.7));
 }
 
-TEST(Summary, HasNoCurveWhereNoVisitsAreExpected) {
+TEST(StoreSummary, HasNoCurveWhereNoVisitsAreExpected) {
   EXPECT_TRUE(summarise_graph({.hotness = {0, 0, 0, 0}}).hotness.empty());
 }
 
@@ -90,7 +90,7 @@ TEST(DegreeHistogram, OfNoNodesIsAllZero) {
   EXPECT_TRUE(histogram.by_power_of_two().empty());
 }
 
-TEST(Summary, ReadsTheBytesItAnnounces) {
+TEST(StoreSummary, ReadsTheBytesItAnnounces) {
   const TempFolder temp;
   write_store(temp.path() / "store", {});
   memory::Ledger ledger(8 * kMiB);
@@ -101,7 +101,7 @@ TEST(Summary, ReadsTheBytesItAnnounces) {
   EXPECT_EQ(read_bytes, summary_bytes(store));
 }
 
-TEST(Summary, NeedsNoMoreMemoryForMoreNodes) {
+TEST(StoreSummary, NeedsNoMoreMemoryForMoreNodes) {
   const auto peak_bytes = [](size_t nodes) {
     const TempFolder temp;
     const TinyGraph graph = {.offsets = std::vector<uint64_t>(nodes + 1),
@@ -117,7 +117,7 @@ TEST(Summary, NeedsNoMoreMemoryForMoreNodes) {
   EXPECT_EQ(peak_bytes(100), peak_bytes(1'000'000));
 }
 
-TEST(Summary, RefusesMoreClassesThanTheLimitHasCountersFor) {
+TEST(StoreSummary, RefusesMoreClassesThanTheLimitHasCountersFor) {
   const TempFolder temp;
   write_store(temp.path() / "store", {.classes = 100'000'000});
   memory::Ledger ledger(8 * kMiB);
@@ -131,30 +131,30 @@ TEST(Summary, RefusesMoreClassesThanTheLimitHasCountersFor) {
   }
 }
 
-TEST(Summary, RefusesOffsetsThatGoBackwards) {
+TEST(StoreSummary, RefusesOffsetsThatGoBackwards) {
   EXPECT_THAT(refusal_of({.offsets = {0, 3, 2, 3, 4}}), HasSubstr("offset 2 is 2, after 3"));
 }
 
-TEST(Summary, RefusesOffsetsThatDoNotBeginAtZero) {
+TEST(StoreSummary, RefusesOffsetsThatDoNotBeginAtZero) {
   EXPECT_THAT(refusal_of({.offsets = {1, 2, 3, 3, 4}}), HasSubstr("offset 0 is 1"));
 }
 
-TEST(Summary, RefusesAnOffsetBeyondTheEdges) {
+TEST(StoreSummary, RefusesAnOffsetBeyondTheEdges) {
   EXPECT_THAT(refusal_of({.offsets = {0, 2, 9, 9, 4}}), HasSubstr("offset 2 is 9"));
 }
 
-TEST(Summary, RefusesALabelThatIsNoClass) {
+TEST(StoreSummary, RefusesALabelThatIsNoClass) {
   EXPECT_THAT(refusal_of({.labels = {0, 1, 2, -1}}), HasSubstr("node 2 has label 2"));
   EXPECT_THAT(refusal_of({.labels = {0, -2, 1, -1}}), HasSubstr("node 1 has label -2"));
 }
 
-TEST(Summary, RefusesAHotnessThatIsNoCountOfVisits) {
+TEST(StoreSummary, RefusesAHotnessThatIsNoCountOfVisits) {
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   EXPECT_THAT(refusal_of({.hotness = {4, -3, 2, 1}}), HasSubstr("row 1 expects -3 visits"));
   EXPECT_THAT(refusal_of({.hotness = {4, 3, 2, kNan}}), HasSubstr("row 3 expects nan visits"));
 }
 
-TEST(Summary, RefusesACountOfLabelsThatTheFileDoesNotHave) {
+TEST(StoreSummary, RefusesACountOfLabelsThatTheFileDoesNotHave) {
   const TempFolder temp;
   const TinyGraph graph;
   Meta meta = meta_of(graph);

@@ -11,7 +11,7 @@
 #include "base/units.h"
 #include "graph/store.h"
 #include "ingest/hot_order.h"
-#include "memory_source.h"
+#include "memory_input.h"
 #include "temp_folder.h"
 
 namespace plimsoll::ingest {
@@ -58,7 +58,7 @@ class Build : public testing::Test {
  protected:
   BuildResult build_store(const MemoryGraph& graph, BuildOptions options,
                           uint64_t limit_bytes = kGiB) {
-    MemorySource source(graph);
+    MemoryInput source(graph);
     memory::Ledger ledger(limit_bytes);
     Progress progress(ProgressStyle::silent);
     if (options.out.empty()) options.out = folder_.path() / "graph.plim";
@@ -122,7 +122,7 @@ class Build : public testing::Test {
         ASSERT_LE(lists[id].size(), lists[ids[position - 1]].size());
       }
     }
-    for (const Split split : kSplits) {
+    for (const SplitKind split : kSplits) {
       auto members = read_array<uint32_t>(store.file("split." + std::string(name(split)) + ".u32"));
       ASSERT_TRUE(std::is_sorted(members.begin(), members.end()));
       for (uint32_t& member : members) member = ids[member];
@@ -155,7 +155,7 @@ TEST_F(Build, GivesTheSameBytesOnAnyNumberOfThreadsAndInAnyMemory) {
   build_store(graph, {.out = folder_.path() / "a", .threads = 1});
   build_store(graph, {.out = folder_.path() / "b", .threads = 16}, 4 * kGiB);
   const uint64_t least = least_memory_bytes(build_shape(
-      MemorySource(graph).shape(), graph::Direction::undirected, graph::FeatureType::f16, false));
+      MemoryInput(graph).shape(), graph::Direction::undirected, graph::FeatureType::f16, false));
   build_store(graph, {.out = folder_.path() / "c", .threads = 5}, least);
   for (const fs::directory_entry& file : fs::directory_iterator(folder_.path() / "a")) {
     const fs::path name = file.path().filename();
@@ -171,7 +171,7 @@ TEST_F(Build, SortsAHubsListThatExceedsItsWorkspace) {
   graph.labels.assign(graph.nodes, 0);
   graph.splits[0] = {0};
   const uint64_t least = least_memory_bytes(build_shape(
-      MemorySource(graph).shape(), graph::Direction::directed, graph::FeatureType::f16, false));
+      MemoryInput(graph).shape(), graph::Direction::directed, graph::FeatureType::f16, false));
   build_store(graph, {.direction = graph::Direction::directed, .threads = 8}, least);
   const graph::Store store = graph::open(folder_.path() / "graph.plim");
   const auto neighbors = read_array<uint32_t>(store.file("neighbors.u32"));
@@ -182,7 +182,7 @@ TEST_F(Build, SortsAHubsListThatExceedsItsWorkspace) {
 TEST_F(Build, OrdersByDegreeWithoutSplits) {
   MemoryGraph graph = random_graph(200, 1500, 4);
   graph.splits = {{}, {}, {}};
-  EXPECT_EQ(build_store(graph, {}).meta.order, graph::Order::degree);
+  EXPECT_EQ(build_store(graph, {}).meta.order, graph::NodeOrder::degree);
   const graph::Store store = graph::open(folder_.path() / "graph.plim");
   const auto ids = read_array<uint32_t>(store.file("ids.u32"));
   const auto hotness = read_array<float>(store.file("hotness.f32"));
@@ -194,7 +194,8 @@ TEST_F(Build, OrdersByDegreeWithoutSplits) {
 
 TEST_F(Build, OrdersByDegreeWhereAsked) {
   const MemoryGraph graph = random_graph(200, 1500, 4);
-  EXPECT_EQ(build_store(graph, {.order = graph::Order::degree}).meta.order, graph::Order::degree);
+  EXPECT_EQ(build_store(graph, {.order = graph::NodeOrder::degree}).meta.order,
+            graph::NodeOrder::degree);
   const graph::Store store = graph::open(folder_.path() / "graph.plim");
   const auto ids = read_array<uint32_t>(store.file("ids.u32"));
   const auto lists = reference_lists(graph, true);
@@ -205,10 +206,10 @@ TEST_F(Build, OrdersByDegreeWhereAsked) {
 
 TEST_F(Build, KeepsTheSourcesOrderWhereAsked) {
   const MemoryGraph graph = random_graph(200, 1500, 4);
-  const BuildResult result = build_store(graph, {.order = graph::Order::original});
-  EXPECT_EQ(result.meta.order, graph::Order::original);
+  const BuildResult result = build_store(graph, {.order = graph::NodeOrder::original});
+  EXPECT_EQ(result.meta.order, graph::NodeOrder::original);
   const graph::Store store = graph::open(folder_.path() / "graph.plim");
-  EXPECT_EQ(store.meta().order, graph::Order::original);
+  EXPECT_EQ(store.meta().order, graph::NodeOrder::original);
   const auto ids = read_array<uint32_t>(store.file("ids.u32"));
   const auto labels = read_array<int32_t>(store.file("labels.i32"));
   const auto hotness = read_array<float>(store.file("hotness.f32"));
@@ -324,7 +325,7 @@ TEST_F(Build, RefusesTooLittleMemoryBeforeItWrites) {
 
 TEST_F(Build, RefusesTooSmallADiskBeforeItWrites) {
   const MemoryGraph graph = random_graph(100, 300, 12);
-  BuildShape shape = build_shape(MemorySource(graph).shape(), graph::Direction::undirected,
+  BuildShape shape = build_shape(MemoryInput(graph).shape(), graph::Direction::undirected,
                                  graph::FeatureType::f16, false);
   shape.most_edges = uint64_t{1} << 50;
   try {

@@ -29,7 +29,7 @@ struct Edges {
   std::vector<uint32_t> from;
   std::vector<uint32_t> to;
 };
-Edges all_edges(SynthSource& source, size_t block) {
+Edges all_edges(SynthGraph& source, size_t block) {
   Edges edges;
   std::vector<uint32_t> from(block);
   std::vector<uint32_t> to(block);
@@ -40,7 +40,7 @@ Edges all_edges(SynthSource& source, size_t block) {
   return edges;
 }
 
-std::vector<int32_t> all_labels(SynthSource& source) {
+std::vector<int32_t> all_labels(SynthGraph& source) {
   std::vector<int32_t> labels;
   source.read_labels([&](std::span<const int32_t> piece) {
     labels.insert(labels.end(), piece.begin(), piece.end());
@@ -57,7 +57,7 @@ SynthOptions all_labelled() {
 }
 
 TEST(Synth, MakesExactlyTheEdgesAskedForAndNoSelfLoops) {
-  SynthSource source(small());
+  SynthGraph source(small());
   const Edges edges = all_edges(source, 1000);
   ASSERT_EQ(edges.from.size(), small().edges);
   for (size_t i = 0; i < edges.from.size(); ++i) {
@@ -68,8 +68,8 @@ TEST(Synth, MakesExactlyTheEdgesAskedForAndNoSelfLoops) {
 }
 
 TEST(Synth, DoesNotDependOnHowItIsRead) {
-  SynthSource one(small());
-  SynthSource other(small());
+  SynthGraph one(small());
+  SynthGraph other(small());
   EXPECT_EQ(all_edges(one, 1000).to, all_edges(other, 77).to);
   std::vector<float> in_order(small().nodes * 30);
   EXPECT_EQ(one.next_rows(in_order).count, small().nodes);
@@ -82,14 +82,14 @@ TEST(Synth, DoesNotDependOnHowItIsRead) {
 
 TEST(Synth, AnotherSeedIsAnotherGraph) {
   SynthOptions options = small();
-  SynthSource one(options);
+  SynthGraph one(options);
   options.seed = 4;
-  SynthSource other(options);
+  SynthGraph other(options);
   EXPECT_NE(all_edges(one, 1000).to, all_edges(other, 1000).to);
 }
 
 TEST(Synth, ReachesTheHomophilyAskedFor) {
-  SynthSource source(all_labelled());
+  SynthGraph source(all_labelled());
   const auto labels = all_labels(source);
   const Edges edges = all_edges(source, 1000);
   std::map<int32_t, double> sizes;
@@ -104,7 +104,7 @@ TEST(Synth, ReachesTheHomophilyAskedFor) {
 }
 
 TEST(Synth, HasHeavyTailedInDegreesAndManyNodesWithoutCitations) {
-  SynthSource source(small());
+  SynthGraph source(small());
   std::vector<uint32_t> degrees(small().nodes);
   for (const uint32_t to : all_edges(source, 1000).to) ++degrees[to];
   std::sort(degrees.rbegin(), degrees.rend());
@@ -116,24 +116,24 @@ TEST(Synth, HasHeavyTailedInDegreesAndManyNodesWithoutCitations) {
 }
 
 TEST(Synth, CutsDisjointSplitsOfTheExactSizesFromTheLabelled) {
-  SynthSource source(small());
+  SynthGraph source(small());
   const auto labels = all_labels(source);
   EXPECT_EQ(std::count_if(labels.begin(), labels.end(), [](int32_t label) { return label >= 0; }),
             800);
   std::set<uint32_t> seen;
-  std::map<Split, uint64_t> sizes;
-  source.read_splits([&](Split split, uint64_t row, uint32_t node) {
+  std::map<SplitKind, uint64_t> sizes;
+  source.read_splits([&](SplitKind split, uint64_t row, uint32_t node) {
     EXPECT_EQ(row, sizes[split]++);
     EXPECT_TRUE(seen.insert(node).second);
     EXPECT_GE(labels[node], 0);
   });
-  EXPECT_EQ(sizes[Split::train], 500U);
-  EXPECT_EQ(sizes[Split::valid], 100U);
-  EXPECT_EQ(sizes[Split::test], 200U);
+  EXPECT_EQ(sizes[SplitKind::train], 500U);
+  EXPECT_EQ(sizes[SplitKind::valid], 100U);
+  EXPECT_EQ(sizes[SplitKind::test], 200U);
 }
 
 TEST(Synth, ClassSizesAreSkewed) {
-  SynthSource source(all_labelled());
+  SynthGraph source(all_labelled());
   std::map<int32_t, int> sizes;
   for (const int32_t label : all_labels(source)) ++sizes[label];
   ASSERT_EQ(sizes.size(), 12U);
@@ -141,7 +141,7 @@ TEST(Synth, ClassSizesAreSkewed) {
 }
 
 TEST(Synth, FeaturesStandOffTheNoiseByTheSignal) {
-  SynthSource source(all_labelled());
+  SynthGraph source(all_labelled());
   const auto labels = all_labels(source);
   std::vector<float> rows(5000 * 30);
   source.next_rows(rows);

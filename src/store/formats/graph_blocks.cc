@@ -1,4 +1,4 @@
-#include "formats/source_blocks.h"
+#include "formats/graph_blocks.h"
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 
 namespace plimsoll::formats {
 
-EdgesInOrder::EdgesInOrder(Source& source, memory::Ledger& ledger)
+EdgesInOrder::EdgesInOrder(ingest::InputGraph& source, memory::Ledger& ledger)
     : source_(source), blocks_(make_block(ledger), make_block(ledger), [this](Block& block) {
         return fill(block);
       }) {}
@@ -40,7 +40,7 @@ EdgesInOrder::Edges EdgesInOrder::next() {
   return {block->sources.first(block->count), block->destinations.first(block->count)};
 }
 
-RowsInOrder::RowsInOrder(Source& source, memory::Ledger& ledger)
+RowsInOrder::RowsInOrder(ingest::InputGraph& source, memory::Ledger& ledger)
     : source_(source),
       blocks_(make_block(source.shape().feature_columns, ledger),
               make_block(source.shape().feature_columns, ledger),
@@ -54,7 +54,8 @@ RowsInOrder::Block RowsInOrder::make_block(uint64_t columns, memory::Ledger& led
 bool RowsInOrder::fill(Block& block) {
   block.filled = 0;
   while (block.filled < block.values.size()) {
-    const Source::Rows rows = source_.next_rows(block.values.span().subspan(block.filled));
+    const ingest::InputGraph::Rows rows =
+        source_.next_rows(block.values.span().subspan(block.filled));
     const uint64_t left = source_.shape().nodes - done_;
     if (rows.count == 0 ? left > 0 : rows.first_node != done_ || rows.count > left) {
       fail(ErrorKind::internal, "of {} feature rows, row {} was due and {} rows from {} came",

@@ -1,5 +1,5 @@
-// A graph as its owner keeps it: original ids, original order. The builder reads any Source; csv,
-// npy, npz and the generator each are one.
+// A graph as its owner keeps it: original ids, original order. The builder reads any InputGraph;
+// csv, npy, npz and the generator each are one.
 #pragma once
 
 #include <array>
@@ -19,29 +19,29 @@ struct Shape {
   uint64_t classes = 0;  // where the source knows; a class may have no labelled node
 };
 
-enum class Split : uint8_t { train, valid, test };
-inline constexpr std::array kSplits = {Split::train, Split::valid, Split::test};
-constexpr std::string_view name(Split split) {
+enum class SplitKind : uint8_t { train, valid, test };
+inline constexpr std::array kSplits = {SplitKind::train, SplitKind::valid, SplitKind::test};
+constexpr std::string_view name(SplitKind split) {
   constexpr std::array<std::string_view, 3> kNames = {"train", "valid", "test"};
   return kNames.at(static_cast<size_t>(split));
 }
 
 // The files that an error can point into.
-enum class Part { edges, features, labels, train, valid, test };
-constexpr Part part_of(Split split) {
-  return static_cast<Part>(static_cast<int>(Part::train) + static_cast<int>(split));
+enum class InputPart { edges, features, labels, train, valid, test };
+constexpr InputPart part_of(SplitKind split) {
+  return static_cast<InputPart>(static_cast<int>(InputPart::train) + static_cast<int>(split));
 }
 
-// Every value a Source hands out is of the right type and every id is below shape().nodes: whoever
-// reads foreign bytes checks them there, and throws Error{input} that names the file, the place and
-// the remedy. What only the whole graph can tell (a node in two splits, a feature too large for
-// f16) the builder checks, and asks place() for the words.
-class Source {
+// Every value an InputGraph hands out is of the right type and every id is below shape().nodes:
+// whoever reads foreign bytes checks them there, and throws Error{input} that names the file, the
+// place and the remedy. What only the whole graph can tell (a node in two splits, a feature too
+// large for f16) the builder checks, and asks place() for the words.
+class InputGraph {
  public:
-  Source() = default;
-  Source(const Source&) = delete;
-  Source& operator=(const Source&) = delete;
-  virtual ~Source() = default;
+  InputGraph() = default;
+  InputGraph(const InputGraph&) = delete;
+  InputGraph& operator=(const InputGraph&) = delete;
+  virtual ~InputGraph() = default;
 
   virtual const Shape& shape() const = 0;
 
@@ -63,7 +63,8 @@ class Source {
   };
   virtual Rows next_rows(std::span<float> values) = 0;
 
-  // A Source that can make any row at any time says so and fills `values` with the rows of `nodes`.
+  // An InputGraph that can make any row at any time says so and fills `values` with the rows of
+  // `nodes`.
   virtual bool has_random_rows() const { return false; }
   virtual void rows_of(std::span<const uint32_t> nodes, std::span<float> values) const;
 
@@ -74,11 +75,11 @@ class Source {
 
   // The nodes of each split, with the row (from 0) that lists them. Nothing is called for a graph
   // without splits.
-  using SplitSink = std::function<void(Split split, uint64_t row, uint32_t node)>;
+  using SplitSink = std::function<void(SplitKind split, uint64_t row, uint32_t node)>;
   virtual void read_splits(const SplitSink& sink) = 0;
 
   // "papers/raw/data.npz, member node_feat.npy, row 12" (rows from 0, as Python users count).
-  virtual std::string place(Part part, uint64_t row) const = 0;
+  virtual std::string place(InputPart part, uint64_t row) const = 0;
 };
 
 }  // namespace plimsoll::ingest

@@ -1,5 +1,5 @@
-// A Source read in order by one caller, in blocks: while the caller writes one, a thread makes the
-// next, so that making and writing take their time together and not one after the other.
+// An InputGraph read in order by one caller, in blocks: while the caller writes one, a thread makes
+// the next, so that making and writing take their time together and not one after the other.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <span>
 #include <utility>
 
-#include "formats/source.h"
+#include "ingest/input_graph.h"
 #include "memory/buffer.h"
 #include "memory/ledger.h"
 
@@ -45,12 +45,12 @@ class BlockAhead {
   std::future<bool> pending_;  // last: it ends first, and waits for the thread
 };
 
-// Both throw Error{internal} where the Source gives more or less than its shape says.
+// Both throw Error{internal} where the InputGraph gives more or less than its shape says.
 class EdgesInOrder {
  public:
   static constexpr uint64_t kBlockEdges = 256 * 1024;
 
-  EdgesInOrder(Source& source, memory::Ledger& ledger);
+  EdgesInOrder(ingest::InputGraph& source, memory::Ledger& ledger);
 
   struct Edges {
     std::span<const uint32_t> sources;
@@ -67,14 +67,14 @@ class EdgesInOrder {
   static Block make_block(memory::Ledger& ledger);
   bool fill(Block& block);
 
-  Source& source_;
+  ingest::InputGraph& source_;
   uint64_t done_ = 0;         // edges taken, by the thread that fills
   BlockAhead<Block> blocks_;  // last: it starts filling at once
 };
 
 class RowsInOrder {
  public:
-  RowsInOrder(Source& source, memory::Ledger& ledger);
+  RowsInOrder(ingest::InputGraph& source, memory::Ledger& ledger);
 
   std::span<const float> next();  // whole rows; none at the end
 
@@ -86,7 +86,7 @@ class RowsInOrder {
   static Block make_block(uint64_t columns, memory::Ledger& ledger);
   bool fill(Block& block);
 
-  Source& source_;
+  ingest::InputGraph& source_;
   uint64_t done_ = 0;         // rows taken, by the thread that fills
   BlockAhead<Block> blocks_;  // last: it starts filling at once
 };

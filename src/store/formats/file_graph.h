@@ -1,4 +1,4 @@
-// A Source put together from parts that read files.
+// An InputGraph put together from parts that read files.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 
 #include "formats/graph_parts.h"
 #include "formats/input_items.h"
-#include "formats/source.h"
+#include "ingest/input_graph.h"
 
 namespace plimsoll::formats {
 
@@ -23,33 +23,33 @@ struct GraphParts {
 };
 
 // What is read as what: "features", "x (float32, 2708 x 1433)".
-struct Reading {
+struct InputReading {
   std::string as;
   std::string what;
 };
 
-class FileSource final : public Source {
+class FileGraph final : public ingest::InputGraph {
  public:
   // Throws where there are no edges.
-  explicit FileSource(GraphParts parts);
+  explicit FileGraph(GraphParts parts);
 
-  const Shape& shape() const override { return shape_; }
+  const ingest::Shape& shape() const override { return shape_; }
   uint64_t bytes_before_edges() const override { return parts_.edges->bytes_before_edges(); }
   void skip_to_edges(const OnBytes& on_bytes) override { parts_.edges->skip_to_edges(on_bytes); }
   size_t next_edges(std::span<uint32_t> sources, std::span<uint32_t> destinations) override;
   Rows next_rows(std::span<float> values) override;
   void read_labels(const LabelSink& sink) override;
   void read_splits(const SplitSink& sink) override;
-  std::string place(Part part, uint64_t row) const override;
+  std::string place(ingest::InputPart part, uint64_t row) const override;
 
-  std::vector<Reading> readings() const;
+  std::vector<InputReading> readings() const;
   const NotRead& not_read() const { return parts_.not_read; }
 
  private:
-  const GraphPart* part_of_graph(Part part) const;
+  const GraphPart* part_of_graph(ingest::InputPart part) const;
 
   GraphParts parts_;
-  Shape shape_;
+  ingest::Shape shape_;
 };
 
 // Throws unless ids of so many nodes are possible: from 1 node to what 32 bits can count.

@@ -1,5 +1,5 @@
-// A small graph in memory as a Source, and the plainest possible way to turn one into a store's
-// arrays: what the external passes must agree with.
+// A small graph in memory as an InputGraph, and the plainest possible way to turn one into a
+// store's arrays: what the external passes must agree with.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "ingest/source.h"
+#include "ingest/input_graph.h"
 
 namespace plimsoll::ingest {
 
@@ -24,9 +24,9 @@ struct MemoryGraph {
   std::vector<std::vector<uint32_t>> splits = {{}, {}, {}};
 };
 
-class MemorySource final : public Source {
+class MemoryInput final : public InputGraph {
  public:
-  explicit MemorySource(MemoryGraph graph) : graph_(std::move(graph)) {
+  explicit MemoryInput(MemoryGraph graph) : graph_(std::move(graph)) {
     graph_.features.resize(graph_.nodes * graph_.columns);
     shape_ = {.nodes = graph_.nodes,
               .edges = graph_.edges.size(),
@@ -55,13 +55,13 @@ class MemorySource final : public Source {
   }
   void read_labels(const LabelSink& sink) override { sink(graph_.labels); }
   void read_splits(const SplitSink& sink) override {
-    for (const Split split : kSplits) {
+    for (const SplitKind split : kSplits) {
       uint64_t row = 0;
       for (const uint32_t node : graph_.splits[static_cast<size_t>(split)])
         sink(split, row++, node);
     }
   }
-  std::string place(Part part, uint64_t row) const override {
+  std::string place(InputPart part, uint64_t row) const override {
     static constexpr const char* kNames[] = {"edges", "features", "labels",
                                              "train", "valid",    "test"};
     return std::string(kNames[static_cast<int>(part)]) + ", row " + std::to_string(row);

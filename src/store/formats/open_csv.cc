@@ -1,12 +1,12 @@
 #include "formats/csv_parts.h"
-#include "formats/file_source.h"
-#include "formats/file_sources.h"
+#include "formats/file_graph.h"
+#include "formats/open_graph.h"
 #include "formats/recognise.h"
 #include "formats/split_folder.h"
 
 namespace plimsoll::formats {
 
-std::unique_ptr<FileSource> open_csv(const CsvOptions& options) {
+std::unique_ptr<FileGraph> open_csv(const CsvOptions& options) {
   check_is_text(options.edges);
   check_is_text(options.features);
   if (options.labels) check_is_text(*options.labels);
@@ -23,7 +23,7 @@ std::unique_ptr<FileSource> open_csv(const CsvOptions& options) {
   if (options.split_dir) {
     parts.splits = open_split_folder(*options.split_dir, nodes, parts.not_read);
   }
-  return std::make_unique<FileSource>(std::move(parts));
+  return std::make_unique<FileGraph>(std::move(parts));
 }
 
 }  // namespace plimsoll::formats

@@ -10,9 +10,9 @@
 #include "base/shell_word.h"
 #include "formats/array_graph.h"
 #include "formats/csv_parts.h"
+#include "formats/file_graph.h"
 #include "formats/file_search.h"
-#include "formats/file_source.h"
-#include "formats/file_sources.h"
+#include "formats/open_graph.h"
 #include "formats/recognise.h"
 #include "formats/split_folder.h"
 
@@ -166,7 +166,7 @@ GraphParts open_graph(OgbInput& input, OgbFiles files) {
 
 }  // namespace
 
-std::unique_ptr<FileSource> open_ogb(const OgbOptions& options) {
+std::unique_ptr<FileGraph> open_ogb(const OgbOptions& options) {
   const FoundGraph found = find_graph(options.folder);
   OgbInput input = {options, found.raw, Ignored(options.reading.ignore),
                     "plimsoll import ogb " + shell_word(options.folder.string())};
@@ -177,7 +177,7 @@ std::unique_ptr<FileSource> open_ogb(const OgbOptions& options) {
   }
   input.ignored.check_all_met(found.raw.string());
   open_splits(options, parts);
-  return std::make_unique<FileSource>(std::move(parts));
+  return std::make_unique<FileGraph>(std::move(parts));
 }
 
 }  // namespace plimsoll::formats

@@ -1,4 +1,4 @@
-#include "formats/file_sources.h"
+#include "formats/open_graph.h"
 
 #include <gtest/gtest.h>
 
@@ -66,21 +66,24 @@ TEST(OgbSource, NamesPlacesInNpzAndCsv) {
   write_split(npz, "split/time");
   const auto arrays = open_ogb({npz.path(), ""});
   const std::string root = npz.path().string();
-  EXPECT_EQ(arrays->place(Part::features, 12),
+  EXPECT_EQ(arrays->place(ingest::InputPart::features, 12),
             root + "/raw/data.npz, member node_feat.npy, row 12");
-  EXPECT_EQ(arrays->place(Part::edges, 2), root + "/raw/data.npz, member edge_index.npy, column 2");
-  EXPECT_EQ(arrays->place(Part::labels, 3),
+  EXPECT_EQ(arrays->place(ingest::InputPart::edges, 2),
+            root + "/raw/data.npz, member edge_index.npy, column 2");
+  EXPECT_EQ(arrays->place(ingest::InputPart::labels, 3),
             root + "/raw/node-label.npz, member node_label.npy, row 3");
-  EXPECT_EQ(arrays->place(Part::train, 1), root + "/split/time/train.csv.gz, line 2");
-  EXPECT_EQ(arrays->place(Part::test, 0), root + "/split/time/test.npy, row 0");
+  EXPECT_EQ(arrays->place(ingest::InputPart::train, 1), root + "/split/time/train.csv.gz, line 2");
+  EXPECT_EQ(arrays->place(ingest::InputPart::test, 0), root + "/split/time/test.npy, row 0");
 
   const TempFolder csv;
   write_ogb_csv(csv);
   const auto tables = open_ogb({csv.path(), ""});
-  EXPECT_EQ(tables->place(Part::features, 12),
+  EXPECT_EQ(tables->place(ingest::InputPart::features, 12),
             csv.path().string() + "/raw/node-feat.csv.gz, line 13");
-  EXPECT_EQ(tables->place(Part::edges, 2), csv.path().string() + "/raw/edge.csv.gz, line 3");
-  expect_error(ErrorKind::internal, {"missing file"}, [&] { tables->place(Part::valid, 0); });
+  EXPECT_EQ(tables->place(ingest::InputPart::edges, 2),
+            csv.path().string() + "/raw/edge.csv.gz, line 3");
+  expect_error(ErrorKind::internal, {"missing file"},
+               [&] { tables->place(ingest::InputPart::valid, 0); });
 }
 
 TEST(OgbSource, AsksWhichOfSeveralSplits) {
@@ -392,7 +395,7 @@ struct CsvFiles {
   std::string labels = kLabelsCsv;
 };
 
-std::unique_ptr<Source> csv_of(const TempFolder& folder, const CsvFiles& files = {}) {
+std::unique_ptr<ingest::InputGraph> csv_of(const TempFolder& folder, const CsvFiles& files = {}) {
   write_file(folder / "edges.csv", files.edges);
   write_file(folder / "features.csv", gzipped(files.features));
   write_file(folder / "labels.csv", files.labels);
@@ -431,10 +434,10 @@ TEST(CsvSource, PassesOverHeadersAndCountsThemAsLines) {
   const auto source = open_csv({folder / "edges.csv", folder / "features.csv",
                                 folder / "labels.csv", folder.path() / "split"});
   const std::string root = folder.path().string();
-  EXPECT_EQ(source->place(Part::edges, 0), root + "/edges.csv, line 2");
-  EXPECT_EQ(source->place(Part::features, 0), root + "/features.csv, line 2");
-  EXPECT_EQ(source->place(Part::labels, 0), root + "/labels.csv, line 2");
-  EXPECT_EQ(source->place(Part::valid, 0), root + "/split/valid.csv.gz, line 2");
+  EXPECT_EQ(source->place(ingest::InputPart::edges, 0), root + "/edges.csv, line 2");
+  EXPECT_EQ(source->place(ingest::InputPart::features, 0), root + "/features.csv, line 2");
+  EXPECT_EQ(source->place(ingest::InputPart::labels, 0), root + "/labels.csv, line 2");
+  EXPECT_EQ(source->place(ingest::InputPart::valid, 0), root + "/split/valid.csv.gz, line 2");
   EXPECT_EQ(source->readings().at(1).what, "features.csv (header: a,b,c)");
   expect_the_graph(*source);
   EXPECT_EQ(splits_of(*source), kSplitNodes);
@@ -517,7 +520,7 @@ class ManyThreads : public testing::TestWithParam<std::string> {
  protected:
   static constexpr uint32_t kNodes = 100'000;
 
-  std::unique_ptr<Source> open() {
+  std::unique_ptr<ingest::InputGraph> open() {
     std::vector<int64_t> ends(2 * kNodes);
     std::vector<float> features(kNodes);
     std::string edges_csv;
@@ -578,8 +581,8 @@ INSTANTIATE_TEST_SUITE_P(NpzAndCsv, ManyThreads, testing::Values("npz", "csv"),
 
 struct RealSet {
   std::string folder;
-  Shape shape;
-  std::map<Split, size_t> split_sizes;
+  ingest::Shape shape;
+  std::map<ingest::SplitKind, size_t> split_sizes;
   int32_t classes;
 };
 
@@ -593,7 +596,7 @@ TEST_P(RealSets, OpenWithTheirKnownShapes) {
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is not there";
 
   const auto source = open_ogb({folder, ""});
-  const Shape expected = GetParam().shape;
+  const ingest::Shape expected = GetParam().shape;
   EXPECT_EQ(source->shape().nodes, expected.nodes);
   EXPECT_EQ(source->shape().edges, expected.edges);
   EXPECT_EQ(source->shape().feature_columns, expected.feature_columns);
@@ -606,13 +609,15 @@ TEST_P(RealSets, OpenWithTheirKnownShapes) {
   const std::vector<int32_t> labels = labels_of(*source);
   EXPECT_EQ(labels.size(), expected.nodes);
   EXPECT_EQ(std::set<int32_t>(labels.begin(), labels.end()).size(), GetParam().classes);
-  std::map<Split, size_t> sizes;
+  std::map<ingest::SplitKind, size_t> sizes;
   for (const auto& [split, nodes] : splits_of(*source)) sizes[split] = nodes.size();
   EXPECT_EQ(sizes, GetParam().split_sizes);
 }
 
-std::map<Split, size_t> sizes_of(size_t train, size_t valid, size_t test) {
-  return {{Split::train, train}, {Split::valid, valid}, {Split::test, test}};
+std::map<ingest::SplitKind, size_t> sizes_of(size_t train, size_t valid, size_t test) {
+  return {{ingest::SplitKind::train, train},
+          {ingest::SplitKind::valid, valid},
+          {ingest::SplitKind::test, test}};
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/progress.h"
-#include "formats/file_source.h"
+#include "formats/file_graph.h"
 
 namespace plimsoll::formats {
 
@@ -26,11 +26,11 @@ struct OgbOptions {
   ReadingOptions reading = {};
 };
 // Reads raw/data.npz, or raw/*.csv.gz (or .csv), or *.npy in raw/ or in the folder itself.
-std::unique_ptr<FileSource> open_ogb(const OgbOptions& options);
+std::unique_ptr<FileGraph> open_ogb(const OgbOptions& options);
 
 // One npz with the arrays that array_graph.h names.
-std::unique_ptr<FileSource> open_npz(const std::filesystem::path& file,
-                                     const ReadingOptions& reading = {});
+std::unique_ptr<FileGraph> open_npz(const std::filesystem::path& file,
+                                    const ReadingOptions& reading = {});
 
 // Each file plain or gzip, with or without a header. There are as many nodes as lines of labels, or
 // else of features.
@@ -41,6 +41,6 @@ struct CsvOptions {
   std::optional<std::filesystem::path> split_dir;  // holds {train,valid,test}.csv or .csv.gz
   Progress* progress = nullptr;                    // told while lines are counted
 };
-std::unique_ptr<FileSource> open_csv(const CsvOptions& options);
+std::unique_ptr<FileGraph> open_csv(const CsvOptions& options);
 
 }  // namespace plimsoll::formats

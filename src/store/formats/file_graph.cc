@@ -1,4 +1,4 @@
-#include "formats/file_source.h"
+#include "formats/file_graph.h"
 
 #include <limits>
 #include <utility>
@@ -7,7 +7,7 @@
 
 namespace plimsoll::formats {
 
-FileSource::FileSource(GraphParts parts) : parts_(std::move(parts)) {
+FileGraph::FileGraph(GraphParts parts) : parts_(std::move(parts)) {
   shape_.nodes = parts_.nodes;
   shape_.edges = parts_.edges->count();
   shape_.feature_columns = parts_.features->columns();
@@ -17,11 +17,11 @@ FileSource::FileSource(GraphParts parts) : parts_(std::move(parts)) {
   }
 }
 
-size_t FileSource::next_edges(std::span<uint32_t> sources, std::span<uint32_t> destinations) {
+size_t FileGraph::next_edges(std::span<uint32_t> sources, std::span<uint32_t> destinations) {
   return parts_.edges->next(sources, destinations);
 }
 
-Source::Rows FileSource::next_rows(std::span<float> values) {
+ingest::InputGraph::Rows FileGraph::next_rows(std::span<float> values) {
   if (values.size() < shape_.feature_columns) {
     fail(ErrorKind::internal, "room for {} features was given, a row has {}", values.size(),
          shape_.feature_columns);
@@ -29,46 +29,47 @@ Source::Rows FileSource::next_rows(std::span<float> values) {
   return parts_.features->next(values);
 }
 
-void FileSource::read_labels(const LabelSink& sink) { parts_.labels->read(sink); }
+void FileGraph::read_labels(const LabelSink& sink) { parts_.labels->read(sink); }
 
-void FileSource::read_splits(const SplitSink& sink) {
-  for (const Split split : kSplits) {
+void FileGraph::read_splits(const SplitSink& sink) {
+  for (const ingest::SplitKind split : ingest::kSplits) {
     const auto& list = parts_.splits.at(static_cast<size_t>(split));
     if (list) list->read([&](uint64_t row, uint32_t node) { sink(split, row, node); });
   }
 }
 
-std::string FileSource::place(Part part, uint64_t row) const {
+std::string FileGraph::place(ingest::InputPart part, uint64_t row) const {
   const GraphPart* const reader = part_of_graph(part);
   if (reader == nullptr) fail(ErrorKind::internal, "a place in a missing file was asked for");
   return reader->place(row);
 }
 
-std::vector<Reading> FileSource::readings() const {
-  std::vector<Reading> readings = {{"edges", parts_.edges->describe()},
-                                   {"features", parts_.features->describe()}};
+std::vector<InputReading> FileGraph::readings() const {
+  std::vector<InputReading> readings = {{"edges", parts_.edges->describe()},
+                                        {"features", parts_.features->describe()}};
   if (parts_.labels) readings.push_back({"labels", parts_.labels->describe()});
-  for (const Split split : kSplits) {
+  for (const ingest::SplitKind split : ingest::kSplits) {
     const auto& list = parts_.splits.at(static_cast<size_t>(split));
     if (list) readings.push_back({std::string(name(split)), list->describe()});
   }
   return readings;
 }
 
-const GraphPart* FileSource::part_of_graph(Part part) const {
+const GraphPart* FileGraph::part_of_graph(ingest::InputPart part) const {
   switch (part) {
-    case Part::edges:
+    case ingest::InputPart::edges:
       return parts_.edges.get();
-    case Part::features:
+    case ingest::InputPart::features:
       return parts_.features.get();
-    case Part::labels:
+    case ingest::InputPart::labels:
       return parts_.labels.get();
-    case Part::train:
-    case Part::valid:
-    case Part::test:
+    case ingest::InputPart::train:
+    case ingest::InputPart::valid:
+    case ingest::InputPart::test:
       break;
   }
-  return parts_.splits.at(static_cast<size_t>(part) - static_cast<size_t>(Part::train)).get();
+  return parts_.splits.at(static_cast<size_t>(part) - static_cast<size_t>(ingest::InputPart::train))
+      .get();
 }
 
 void check_node_count(const StatedCount& nodes) {

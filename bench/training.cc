@@ -20,7 +20,6 @@
 #include "base/units.h"
 #include "batch/assemble.h"
 #include "batch/seeds.h"
-#include "batch/split.h"
 #include "feature/row_source.h"
 #include "graph/store.h"
 #include "memory/limit.h"

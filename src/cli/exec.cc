@@ -29,7 +29,7 @@
 #include "diagnosis/verdict.h"
 #include "experiment/supervised_child.h"
 #include "gate/gpu_use.h"
-#include "io/write_whole.h"
+#include "io/partial_file.h"
 #include "memory/host.h"
 #include "memory/limit.h"
 #include "process/level.h"

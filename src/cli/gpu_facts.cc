@@ -1,9 +1,9 @@
 #include "cli/gpu_facts.h"
 
 #include "base/error.h"
-#include "gate/options.h"
+#include "gate/policy.h"
 #include "memory/host.h"
-#include "meter/gpus.h"
+#include "meter/gpu.h"
 
 namespace plimsoll::cli {
 namespace {

@@ -18,7 +18,7 @@
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/help.h"
-#include "formats/open_store.h"
+#include "formats/data_root.h"
 #include "graph/store.h"
 #include "graph/summary.h"
 #include "memory/ledger.h"

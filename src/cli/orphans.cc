@@ -17,7 +17,7 @@
 #include "base/units.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
-#include "meter/gpus.h"
+#include "meter/gpu.h"
 
 namespace plimsoll::cli {
 namespace {

@@ -16,13 +16,12 @@
 #include "cli/command.h"
 #include "cli/gpu_facts.h"
 #include "cli/train_options.h"
-#include "formats/open_store.h"
+#include "formats/data_root.h"
 #include "launch/planning.h"
 #include "launch/shape_estimate.h"
-#include "memory/automatic_limit.h"
+#include "memory/limit.h"
 #include "plan/describe.h"
 #include "plan/fastest.h"
-#include "plan/to_json.h"
 
 namespace plimsoll::cli {
 namespace {

@@ -1,5 +1,7 @@
 // plimsoll precompute: a store whose rows are the sums of a model's first layer, so that batches
 // need one hop less.
+#include "batch/precompute.h"
+
 #include <fmt/format.h>
 
 #include <memory>
@@ -7,11 +9,10 @@
 #include <string>
 
 #include "base/units.h"
-#include "batch/first_layer.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/making.h"
-#include "formats/open_store.h"
+#include "formats/data_root.h"
 #include "graph/store.h"
 #include "plan/plan.h"
 

@@ -14,7 +14,7 @@
 #include "cli/gpu_facts.h"
 #include "cli/running.h"
 #include "feature/node_set.h"
-#include "formats/open_store.h"
+#include "formats/data_root.h"
 #include "io/file.h"
 #include "launch/planning.h"
 #include "launch/train_module.h"

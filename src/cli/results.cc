@@ -18,8 +18,8 @@
 #include "cli/command.h"
 #include "experiment/batch.h"
 #include "experiment/energy_outputs.h"
+#include "experiment/json_reader.h"
 #include "experiment/outputs.h"
-#include "experiment/problems.h"
 #include "experiment/run_folder.h"
 
 namespace plimsoll::cli {

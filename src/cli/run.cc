@@ -12,20 +12,18 @@
 #include <vector>
 
 #include "base/json.h"
-#include "base/small_file.h"
+#include "base/text_file.h"
 #include "base/units.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/live_lines.h"
 #include "energy/energy_use.h"
 #include "experiment/batch.h"
-#include "experiment/batch_plan.h"
 #include "experiment/driver.h"
-#include "experiment/driver_locks.h"
 #include "experiment/expected_time.h"
 #include "experiment/governor.h"
-#include "experiment/machine_now.h"
 #include "experiment/outputs.h"
+#include "experiment/progress.h"
 #include "experiment/run_folder.h"
 #include "experiment/supervised_child.h"
 

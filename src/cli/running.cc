@@ -8,7 +8,7 @@
 #include "base/print.h"
 #include "base/units.h"
 #include "cli/arguments.h"
-#include "formats/open_store.h"
+#include "formats/data_root.h"
 #include "memory/limit.h"
 #include "plan/describe.h"
 

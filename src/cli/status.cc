@@ -13,8 +13,7 @@
 #include "cli/command.h"
 #include "experiment/batch.h"
 #include "experiment/expected_time.h"
-#include "experiment/machine_now.h"
-#include "experiment/problems.h"
+#include "experiment/json_reader.h"
 #include "experiment/progress.h"
 #include "experiment/run_folder.h"
 

@@ -16,7 +16,6 @@
 #include "cli/import.h"
 #include "cli/train_options.h"
 #include "formats/data_root.h"
-#include "formats/open_store.h"
 #include "launch/planning.h"
 #include "launch/save_folder.h"
 #include "launch/train_module.h"

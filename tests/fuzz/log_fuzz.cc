@@ -1,7 +1,7 @@
 // Logs, the kernel's log and tables of earlier batches: any bytes.
 #include <string>
 
-#include "base/lines.h"
+#include "base/text_file.h"
 #include "base/utf8.h"
 #include "diagnosis/kernel_log.h"
 #include "diagnosis/verdict.h"

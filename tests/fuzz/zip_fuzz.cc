@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
-#include "formats/zip_stream.h"
+#include "formats/byte_stream.h"
 
 namespace {
 

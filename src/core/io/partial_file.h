@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <span>
+#include <string_view>
 
 #include "io/file.h"
 
@@ -38,5 +39,11 @@ class PartialFile {
   uint64_t size_bytes_ = 0;  // appended so far
   bool committed_ = false;
 };
+
+// The one way in which small files are written.
+
+// The file appears whole or not at all, as PartialFile does it, also where several write it at
+// once. A device, a pipe or a link is written to and stays what it is. Throws Error.
+void write_whole(const std::filesystem::path& file, std::string_view text, Sync sync = Sync::yes);
 
 }  // namespace plimsoll::io

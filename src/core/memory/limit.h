@@ -33,4 +33,13 @@ Limit choose_limit(std::optional<uint64_t> flag_bytes, const Limit& detected);
 // "8.0 GiB (--memory; RAM 23.5 GiB)"
 std::string describe(const Limit& limit);
 
+// The limit of a training that was given none (--memory auto): all that a cgroup or Slurm allows,
+// for that is there for this job alone; of the machine's memory, what others can do without.
+
+// Of RAM, a share stays with the machine, and of what is free now, a little: the smaller rest.
+constexpr double kRamShare = 0.9;
+constexpr uint64_t kLeftFreeBytes = uint64_t{256} << 20;
+
+Limit automatic_limit(const Host& host = Host::real());
+
 }  // namespace plimsoll::memory

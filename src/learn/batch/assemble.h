@@ -1,6 +1,9 @@
-// Turns a drawn neighbourhood into a Batch: weights, the edges by source, and the gathered input.
+// A sampled neighbourhood with its rows becomes a Batch: sums of the first layer, blocks of the
+// others.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "batch/batch.h"
@@ -8,6 +11,19 @@
 #include "sample/sampler.h"
 
 namespace plimsoll::batch {
+
+// A block's edges sorted by their source, which gradients flow along.
+
+struct EdgesBySource {
+  std::span<uint32_t> source_offsets;  // sources + 2; the last one is for the sorting alone
+  std::span<uint32_t> by_source;       // as many as edges
+  std::span<uint32_t> source_edges;
+};
+
+// Fills `out` from the block's offsets and indices; within a source, edges stay in order.
+void sort_by_source(const Block& block, const EdgesBySource& out);
+
+// Turns a drawn neighbourhood into a Batch: weights, the edges by source, and the gathered input.
 
 struct Assembly {
   Input input = Input::rows;

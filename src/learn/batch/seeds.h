@@ -1,14 +1,21 @@
-// Which nodes a pass over the data takes, batch by batch: a position in a list that exists already,
-// never a copy of it.
+// The nodes that batches begin with: in which order, and those of each split.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "feature/node_set.h"
+#include "graph/store.h"
+#include "memory/buffer.h"
+#include "memory/ledger.h"
 
 namespace plimsoll::batch {
+
+// Which nodes a pass over the data takes, batch by batch: a position in a list that exists already,
+// never a copy of it.
 
 // A permutation of the numbers below `count` that needs no memory: a Feistel network over the next
 // even power of two, walked until it lands inside. The key chooses it.
@@ -59,5 +66,23 @@ class Seeds {
   const feature::NodeSet* set_ = nullptr;
   std::optional<Shuffle> shuffle_;
 };
+
+// A split of the nodes with their labels: a few bytes for each labelled node, never an array as
+// long as the graph.
+
+struct Split {
+  memory::Buffer<uint32_t> nodes;  // positions, ascending
+  memory::Buffer<int32_t> labels;  // of those
+};
+
+struct Splits {
+  Split train;
+  Split valid;
+  Split test;
+};
+
+// Reads labels.i32 once, keeping those of split nodes. Throws Error{store} where a position or a
+// label is impossible and Error{input} where a split node has no label.
+Splits load_splits(const graph::Store& store, memory::Ledger& ledger);
 
 }  // namespace plimsoll::batch

@@ -11,10 +11,10 @@
 #include "base/units.h"
 #include "batch/first_layer.h"
 #include "launch/train_module.h"
-#include "memory/automatic_limit.h"
+#include "memory/limit.h"
 #include "memory/usage.h"
 #include "plan/describe.h"
-#include "plan/machine_cache.h"
+#include "plan/machine.h"
 
 namespace plimsoll::launch {
 namespace {

@@ -8,9 +8,8 @@
 #include "graph/store.h"
 #include "launch/training_device.h"
 #include "memory/limit.h"
-#include "plan/draw.h"
 #include "plan/plan.h"
-#include "plan/remedy.h"
+#include "plan/probe.h"
 #include "recipe/recipe.h"
 
 namespace plimsoll::launch {

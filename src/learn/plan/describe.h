@@ -1,14 +1,16 @@
-// Plans in words, for people.
+// A plan for people, as text, and for programs, as JSON.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "plan/fastest.h"
 #include "plan/plan.h"
-#include "plan/remedy.h"
 
 namespace plimsoll::plan {
+
+// Plans in words, for people.
 
 // Several lines, each indented by two.
 std::string describe(const Plan& plan);
@@ -27,5 +29,11 @@ std::string describe_table(const std::vector<Row>& rows);
 
 // The batch sizes that were tried, a line each.
 std::string describe_settings(const Fastest& fastest);
+
+// Plans for scripts. docs/memory.md lists the keys.
+
+nlohmann::ordered_json to_json(const Plan& plan);
+nlohmann::ordered_json to_json(const std::vector<Remedy>& remedies);
+nlohmann::ordered_json to_json(const Fastest& fastest);
 
 }  // namespace plimsoll::plan

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "plan/draw.h"
 #include "plan/plan.h"
+#include "plan/probe.h"
 #include "plan/question.h"
 
 namespace plimsoll::plan {

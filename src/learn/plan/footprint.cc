@@ -1,11 +1,16 @@
 #include "plan/footprint.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+#include <vector>
 
 #include "base/units.h"
 #include "batch/assemble.h"
 #include "batch/first_layer.h"
 #include "batch/gather.h"
+#include "batch/hidden_rows.h"
 #include "batch/needed_nodes.h"
 #include "sample/sampler.h"
 
@@ -86,5 +91,125 @@ uint64_t pyg_loaded_bytes(const StoreShape& store) {
 
 // Then the loader sorts the edges and holds 54 bytes more for each, as measured.
 uint64_t pyg_bytes(const StoreShape& store) { return pyg_loaded_bytes(store) + store.edges * 54; }
+
+namespace {
+
+using batch::kFullBatchNodes;
+
+// The longest list, as far as the marks tell: hubs are hot and stand alone between two of them.
+uint64_t longest_list(const StoreShape& store) {
+  uint64_t longest = 0;
+  for (size_t i = 0; i + 1 < store.marks.size(); ++i) {
+    const uint64_t nodes = store.marks[i + 1].node - store.marks[i].node;
+    const uint64_t edges = store.marks[i + 1].edges - store.marks[i].edges;
+    longest = std::max(longest, nodes == 1 ? edges : 2 * edges / nodes);
+  }
+  return longest;
+}
+
+// Edges of the lists before this node.
+double edges_before(const StoreShape& store, uint64_t node) {
+  const auto after =
+      std::upper_bound(store.marks.begin(), store.marks.end(), node,
+                       [](uint64_t value, const Mark& mark) { return value < mark.node; });
+  if (after == store.marks.end()) return static_cast<double>(store.edges);
+  const Mark& from = *std::prev(after);
+  const double part =
+      static_cast<double>(node - from.node) / static_cast<double>(after->node - from.node);
+  return static_cast<double>(from.edges) + part * static_cast<double>(after->edges - from.edges);
+}
+
+// How many different nodes that many edges lead to, if they lead where those of the draws do.
+double reached_by(double edges, const Work& work) {
+  const std::vector<double>& visited = work.probe.visited;
+  const double all = std::accumulate(visited.begin(), visited.end(), 0.0);
+  double reached = 0;
+  for (size_t i = 0; all > 0 && i < visited.size(); ++i) {
+    const auto nodes = static_cast<double>(work.store.marks[i + 1].node - work.store.marks[i].node);
+    reached += nodes * (1 - std::exp(-edges * visited[i] / all / nodes));
+  }
+  return reached;
+}
+
+// The batch that begins at this node: nodes come in order, so the first have the hubs.
+BatchSize batch_from(uint64_t node, const Work& work) {
+  const StoreShape& store = work.store;
+  const uint64_t seeds = std::min(kFullBatchNodes, store.nodes - node);
+  const double edges = edges_before(store, node + seeds) - edges_before(store, node);
+  return {.seeds = seeds,
+          .nodes = std::min(store.nodes, seeds + static_cast<uint64_t>(reached_by(edges, work))),
+          .hops = {{seeds, static_cast<uint64_t>(edges)}}};
+}
+
+// Rows that are there at once: what the layer before made, and what is in the making. The last
+// layer needs those of all neighbours of the nodes asked for, the one before it those of their
+// neighbours.
+double rows_at_once(const Work& work) {
+  const StoreShape& store = work.store;
+  const double degree = static_cast<double>(store.edges) / static_cast<double>(store.nodes);
+  auto nodes = static_cast<double>(std::max(store.train_nodes, store.evaluated_nodes));
+  double last = 0;
+  double before = 0;
+  for (size_t hop = 1; hop < work.recipe.fanout.size(); ++hop) {
+    nodes = std::min(static_cast<double>(store.nodes), nodes + reached_by(nodes * degree, work));
+    last = std::exchange(before, nodes);
+  }
+  return before + last;
+}
+
+}  // namespace
+
+uint64_t full_evaluation_bytes(const Work& work, const Arrangement& arrangement) {
+  if (!evaluates_in_full(work)) return 0;
+  recipe::Recipe one_layer = work.recipe;
+  one_layer.fanout = {recipe::kAllNeighbors};
+  const unsigned in_flight = arrangement.workers * arrangement.window + arrangement.ahead + 1;
+  uint64_t bytes = 0;
+  for (unsigned i = 0; i < in_flight && i * kFullBatchNodes < work.store.nodes; ++i) {
+    Probe probe;
+    probe.largest = batch_from(i * kFullBatchNodes, work);
+    const Work batch = {work.store, one_layer, probe};
+    bytes += slot_bytes(batch, /*reads_disk=*/false);
+    if (i < arrangement.workers) bytes += worker_bytes(batch, arrangement, /*reads_disk=*/false);
+  }
+  const auto rows = static_cast<uint64_t>(rows_at_once(work));
+  return bytes + rows * work.recipe.hidden * sizeof(float);
+}
+
+// The node with the longest list, at whichever layer takes most for it: the first is given
+// features, the others hidden rows.
+uint64_t least_full_batch_bytes(const Work& work, const Arrangement& arrangement, bool reads_disk) {
+  if (!evaluates_in_full(work)) return 0;
+  recipe::Recipe one_layer = work.recipe;
+  one_layer.fanout = {recipe::kAllNeighbors};
+  one_layer.norm = recipe::Norm::full;
+  const uint64_t list = longest_list(work.store);
+  Probe probe;
+  probe.largest = {.seeds = 1, .nodes = list + 1, .hops = {{1, list}}};
+  const nn::Dimensions model = dimensions(work);
+  uint64_t most = 0;
+  for (size_t layer = 0; layer < model.layers; ++layer) {
+    StoreShape rows = work.store;
+    if (layer > 0) {
+      rows.columns = model.hidden;
+      rows.row_bytes = graph::padded_row_bytes(graph::FeatureType::f32, model.hidden);
+      rows.first_layer = graph::FirstLayer::none;
+    }
+    // Below the first layer rows may be in a file even where all features are resident.
+    const bool reads = reads_disk || layer > 0;
+    const Work one = {rows, one_layer, probe};
+    most = std::max(most, slot_bytes(one, reads) + worker_bytes(one, arrangement, reads) +
+                              nn::layer_bytes(model, layer, probe.largest));
+  }
+  return most;
+}
+
+uint64_t least_full_evaluation_bytes(const Work& work, const Arrangement& arrangement,
+                                     bool reads_disk) {
+  if (!evaluates_in_full(work)) return 0;
+  return std::max(
+      batch::HiddenRows::least_bytes() + least_full_batch_bytes(work, arrangement, reads_disk),
+      batch::marking_bytes(work.store.edges, reads_disk));
+}
 
 }  // namespace plimsoll::plan

@@ -1,5 +1,4 @@
-// The plan of a training: what it will hold in memory and where the lines go, before anything is
-// allocated. Pure: values in, a value out.
+// The plan of a run: whether it fits, into how much, and if not, what would.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +7,13 @@
 
 #include "plan/arrangement.h"
 #include "plan/lines.h"
+#include "plan/probe.h"
 #include "plan/question.h"
 
 namespace plimsoll::plan {
+
+// The plan of a training: what it will hold in memory and where the lines go, before anything is
+// allocated. Pure: values in, a value out.
 
 // Kept free below the limit for what no ledger sees: page tables, the heap, the kernel's own.
 constexpr uint64_t kLeastHeadroomBytes = uint64_t{48} << 20;
@@ -54,5 +57,28 @@ Plan make_plan(const Question& question);
 
 // The least limit that this fits in; that of make_plan(question), without the rest.
 uint64_t minimum_bytes(const Question& question);
+
+// What would make a training fit that does not: each thing the user can lower, with the least
+// memory it then needs. Computed like the plan itself.
+
+struct Remedy {
+  std::string options;         // "--batch-size 256", as on the command line
+  uint64_t minimum_bytes = 0;  // with them
+  bool enough = false;         // for the limit
+};
+
+// Ever smaller fan-outs of as many layers, down to one neighbour each: 15,10 -> 8,5 -> 4,3 -> ...
+std::vector<std::vector<uint32_t>> smaller_fanouts(const std::vector<uint32_t>& fanout);
+
+struct FanoutDraws {
+  std::vector<uint32_t> fanout;
+  Draws draws;
+};
+
+// One for each of --batch-size, --fanout, --hidden and --workers that lowers the minimum: the
+// largest value that is enough, else the smallest there is. Where none is enough, one more with all
+// of them at their smallest. `smaller` are draws of smaller_fanouts(), in that order.
+std::vector<Remedy> find_remedies(const Question& question, const Draws& draws,
+                                  const std::vector<FanoutDraws>& smaller);
 
 }  // namespace plimsoll::plan

@@ -1,15 +1,44 @@
-// What a batch is expected to hold: how many nodes and edges, and how far down the hot-first order
-// it reaches. Counted in what was drawn, for any batch size; pure.
+// How large batches get: found by drawing some.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "plan/draw.h"
+#include "graph/store.h"
+#include "memory/ledger.h"
 #include "plan/shape.h"
+#include "recipe/recipe.h"
 #include "sample/batch_size.h"
 
 namespace plimsoll::plan {
+
+// Some neighbourhoods, drawn straight from the disk with the sampler that training uses: what is
+// expected of batches is counted in them, see probe.h.
+
+// The neighbourhood of some training nodes. Draws depend on the node and the hop alone, so the
+// neighbourhood of a part of the seeds is a part of this one.
+struct Draws {
+  struct Hop {
+    uint32_t destinations = 0;  // the first of the nodes
+    std::vector<uint32_t> offsets;
+    std::vector<uint32_t> indices;  // destination i draws nodes[indices[offsets[i] ...]]
+  };
+  // More than 1: drawn from a small graph of the same kind as the one in question, which is so many
+  // times as large. A part of the seeds then stands for all of a batch.
+  double scale = 1;
+  uint64_t seeds = 0;             // 0 where not even one could be drawn
+  std::vector<uint32_t> nodes;    // positions in the store; the seeds come first
+  std::vector<uint32_t> degrees;  // in the whole graph, of the last hop's destinations; 0
+                                  // where it draws nobody
+  std::vector<Hop> hops;          // as many as layers, the seeds' first; none for mlp
+};
+
+// As many seeds as about `most_reads` reads and the ledger allow, in random order.
+Draws draw(const graph::Store& store, const recipe::Recipe& recipe, uint64_t most_reads,
+           memory::Ledger& ledger);
+
+// What a batch is expected to hold: how many nodes and edges, and how far down the hot-first order
+// it reaches. Counted in what was drawn, for any batch size; pure.
 
 using sample::BatchSize;
 using sample::HopSize;

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "batch/split.h"
+#include "batch/seeds.h"
 #include "feature/row_source.h"
 #include "graph/store.h"
 #include "memory/ledger.h"

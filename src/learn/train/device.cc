@@ -1,6 +1,7 @@
 #include "train/device.h"
 
 #include <ATen/Context.h>
+#include <c10/util/Exception.h>
 
 #include "base/error.h"
 #include "memory/usage.h"
@@ -22,6 +23,18 @@ memory::Lease lease_runtime(memory::Ledger& ledger, uint64_t planned_bytes) {
   const uint64_t now = memory::process_usage().resident_bytes;
   // No more than was planned, while that will do: the rest of a tight limit is meant for others.
   return ledger.lease(kRuntimeTag, now > planned_bytes ? now + kHeapBytes : planned_bytes);
+}
+
+bool is_shortage(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const c10::OutOfMemoryError&) {
+    return true;
+  } catch (const Error& refused) {
+    return refused.kind() == ErrorKind::memory;
+  } catch (...) {
+    return false;
+  }
 }
 
 }  // namespace plimsoll::train

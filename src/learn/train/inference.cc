@@ -13,7 +13,7 @@
 #include "base/random.h"
 #include "batch/needed_nodes.h"
 #include "nn/loss.h"
-#include "train/shortage.h"
+#include "train/device.h"
 
 namespace plimsoll::train {
 namespace {

@@ -14,7 +14,7 @@
 #include "batch/first_layer.h"
 #include "batch/hidden_rows.h"
 #include "batch/pipeline.h"
-#include "batch/split.h"
+#include "batch/seeds.h"
 #include "feature/row_source.h"
 #include "nn/model.h"
 #include "recipe/recipe.h"

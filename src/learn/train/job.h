@@ -9,8 +9,8 @@
 #include "formats/npy_rows.h"
 #include "graph/store.h"
 #include "memory/ledger.h"
+#include "plan/machine.h"
 #include "plan/plan.h"
-#include "plan/step_rates.h"
 #include "recipe/recipe.h"
 
 namespace plimsoll::train {

@@ -16,7 +16,7 @@
 
 #include "base/random.h"
 #include "base/units.h"
-#include "batch/by_source.h"
+#include "batch/assemble.h"
 #include "nn/activation.h"
 #include "nn/adam.h"
 #include "nn/aggregate.h"
@@ -24,7 +24,7 @@
 #include "nn/loss.h"
 #include "nn/model.h"
 #include "nn/threads.h"
-#include "plan/rate.h"
+#include "plan/measuring.h"
 #include "plan/timing.h"
 #include "train/device.h"
 #include "train/inference.h"

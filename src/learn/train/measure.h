@@ -5,7 +5,7 @@
 #include <c10/core/Device.h>
 
 #include "memory/ledger.h"
-#include "plan/step_rates.h"
+#include "plan/machine.h"
 
 namespace plimsoll::train {
 

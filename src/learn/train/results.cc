@@ -9,7 +9,7 @@
 #include <span>
 
 #include "io/checksum.h"
-#include "io/write_whole.h"
+#include "io/partial_file.h"
 #include "memory/host.h"
 
 namespace plimsoll::train {

@@ -13,7 +13,7 @@
 #include "base/interrupt.h"
 #include "base/random.h"
 #include "nn/threads.h"
-#include "train/shortage.h"
+#include "train/device.h"
 
 namespace plimsoll::train {
 namespace {

@@ -1,7 +1,10 @@
 #include "diagnosis/code_causes.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <csignal>
+#include <cstring>
 #include <optional>
 #include <string>
 
@@ -9,6 +12,37 @@
 #include "diagnosis/slurm_states.h"
 
 namespace plimsoll::diagnosis {
+namespace {
+
+constexpr int kLastSignal = 64;
+
+}  // namespace
+
+std::string signal_name(int number) {
+  const char* name = number > 0 ? sigabbrev_np(number) : nullptr;
+  return name == nullptr ? fmt::format("signal {}", number) : fmt::format("SIG{}", name);
+}
+
+std::optional<int> signal_behind(int exit_code) {
+  if (exit_code > 128 && exit_code <= 128 + kLastSignal) return exit_code - 128;
+  // Only those that launchers are seen to pass on: 255 is a favourite of many programs.
+  switch (256 - exit_code) {
+    case SIGABRT:
+    case SIGKILL:
+    case SIGSEGV:
+    case SIGTERM:
+      return 256 - exit_code;
+    default:
+      return {};
+  }
+}
+
+std::optional<int> ending_signal(const process::LeaderEnd& end) {
+  if (const auto* signaled = std::get_if<process::Signaled>(&end)) return signaled->number;
+  if (const auto* exited = std::get_if<process::Exited>(&end)) return signal_behind(exited->code);
+  return {};
+}
+
 namespace {
 
 using Causes = std::vector<LikelyCause>;

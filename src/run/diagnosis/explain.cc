@@ -12,7 +12,6 @@
 #include "base/nearest.h"
 #include "base/units.h"
 #include "diagnosis/code_causes.h"
-#include "diagnosis/signals.h"
 
 namespace plimsoll::diagnosis {
 namespace {

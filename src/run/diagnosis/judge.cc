@@ -9,8 +9,8 @@
 #include <variant>
 
 #include "base/units.h"
+#include "diagnosis/code_causes.h"
 #include "diagnosis/judging.h"
-#include "diagnosis/signals.h"
 
 namespace plimsoll::diagnosis {
 namespace {

@@ -6,8 +6,8 @@
 #include <variant>
 
 #include "base/units.h"
+#include "diagnosis/code_causes.h"
 #include "diagnosis/judging.h"
-#include "diagnosis/signals.h"
 #include "diagnosis/smaller.h"
 
 namespace plimsoll::diagnosis {

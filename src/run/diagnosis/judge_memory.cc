@@ -5,9 +5,9 @@
 #include <csignal>
 
 #include "base/units.h"
-#include "diagnosis/gpu_message.h"
+#include "diagnosis/code_causes.h"
 #include "diagnosis/judging.h"
-#include "diagnosis/signals.h"
+#include "diagnosis/log_signs.h"
 #include "diagnosis/smaller.h"
 
 namespace plimsoll::diagnosis {

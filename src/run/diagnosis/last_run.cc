@@ -6,7 +6,7 @@
 #include <variant>
 
 #include "base/json.h"
-#include "base/small_file.h"
+#include "base/text_file.h"
 
 namespace plimsoll::diagnosis {
 namespace {

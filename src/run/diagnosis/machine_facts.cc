@@ -16,7 +16,7 @@
 #include "io/temp_file.h"
 #include "memory/buffer.h"
 #include "memory/ledger.h"
-#include "meter/gpus.h"
+#include "meter/gpu.h"
 #include "process/process_ref.h"
 #include "process/tree_group.h"
 

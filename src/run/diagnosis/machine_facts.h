@@ -10,8 +10,8 @@
 
 #include "diagnosis/circumstances.h"
 #include "memory/host.h"
+#include "meter/cpu_power.h"
 #include "meter/gpu.h"
-#include "meter/powercap.h"
 #include "process/level.h"
 
 namespace plimsoll::diagnosis {

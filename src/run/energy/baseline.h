@@ -1,15 +1,42 @@
-// What the machine takes when nothing of ours runs, measured before a batch: what a run took beyond
-// that is its net energy.
+// What a measured run is compared with: the idle machine, and who else was on its GPUs.
 #pragma once
 
+#include <sys/types.h>
+
 #include <filesystem>
+#include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "energy/report.h"
+#include "meter/gpu.h"
 
 namespace plimsoll::energy {
+
+// Who else was on a GPU while it was measured.
+
+// Of one GPU; asked from time to time. Keeps the first reason.
+class Neighbours {
+ public:
+  using IsOurs = std::function<bool(pid_t)>;
+
+  // Before anything of ours is on it, memory that nobody is listed for is somebody else's, too:
+  // inside a container the driver lists nobody.
+  void look_before(const meter::GpuReading& gpu, const IsOurs& is_ours);
+  void look(const meter::GpuReading& gpu, const IsOurs& is_ours);
+
+  // Empty where nobody was.
+  const std::string& shared_because() const { return reason_; }
+
+ private:
+  std::string reason_;
+  std::set<pid_t> unknown_;  // pids of the last look that this pid namespace does not show
+};
+
+// What the machine takes when nothing of ours runs, measured before a batch: what a run took beyond
+// that is its net energy.
 
 struct GpuBaseline {
   std::string uuid;

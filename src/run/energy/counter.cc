@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "meter/powercap.h"
+#include "meter/cpu_power.h"
 
 namespace plimsoll::energy {
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 namespace plimsoll::energy {
 
@@ -59,6 +60,22 @@ class CounterSum {
   unsigned breaks_ = 0;
   bool just_broke_ = false;
   double broke_seconds_ = 0;
+};
+
+// What was read at one moment.
+
+struct GpuValues {
+  std::optional<double> watts;
+  std::optional<Cumulative> counter;
+  // About once a second.
+  std::optional<double> celsius, memory_celsius, percent, memory_percent;
+};
+
+struct Reading {
+  double at = 0;     // a clock that never goes backwards
+  double epoch = 0;  // the time of day
+  std::vector<std::optional<Cumulative>> cpu;
+  std::vector<GpuValues> gpus;
 };
 
 }  // namespace plimsoll::energy

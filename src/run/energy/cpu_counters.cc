@@ -10,7 +10,7 @@
 #include <cstring>
 #include <utility>
 
-#include "meter/powercap.h"
+#include "meter/cpu_power.h"
 
 namespace plimsoll::energy {
 namespace {

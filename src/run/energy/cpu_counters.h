@@ -10,7 +10,7 @@
 #include "base/fd.h"
 #include "energy/counter.h"
 #include "memory/host.h"
-#include "meter/perf_power.h"
+#include "meter/cpu_power.h"
 
 namespace plimsoll::energy {
 

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "base/units.h"
-#include "gate/options.h"
+#include "gate/policy.h"
 #include "memory/host.h"
-#include "meter/gpus.h"
+#include "meter/gpu.h"
 
 namespace plimsoll::energy {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "energy/integral.h"
-#include "energy/reading.h"
+#include "energy/counter.h"
 #include "energy/report.h"
+#include "energy/series.h"
 
 namespace plimsoll::energy {
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "energy/counter.h"
 #include "energy/gpu_meter.h"
-#include "energy/reading.h"
 #include "energy/report.h"
 #include "energy/series.h"
 #include "energy/sources.h"

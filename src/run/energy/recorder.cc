@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "io/write_whole.h"
+#include "io/partial_file.h"
 
 namespace plimsoll::energy {
 namespace {

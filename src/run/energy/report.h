@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -72,5 +73,13 @@ constexpr double kDisagreement = 0.05;  // from here on it is said
 
 // The sum of figures that cover the same run: known where all of them are.
 Figure sum_of(const std::vector<Figure>& figures);
+
+// A report as JSON, for journals and result files: null where there is no number.
+
+nlohmann::ordered_json to_json(const EnergyReport& report);
+EnergyReport report_from(const nlohmann::ordered_json& json);
+
+nlohmann::ordered_json json_of(const std::optional<double>& number);
+std::optional<double> number_in(const nlohmann::ordered_json& json, const std::string& key);
 
 }  // namespace plimsoll::energy

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "energy/baseline.h"
 #include "energy/cpu_counters.h"
-#include "energy/neighbours.h"
-#include "meter/gpus.h"
+#include "meter/gpu.h"
 
 namespace plimsoll::energy {
 

@@ -1,18 +1,71 @@
-// The training that runs beside another one: started again when it ends, watched, and gone when
-// this goes.
+// A training that runs beside an experiment as its background load: started again and again, and
+// watched, because a load that does no work would make the experiment worthless.
 #pragma once
 
+#include <sys/types.h>
+
 #include <chrono>
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "experiment/load_watch.h"
 #include "experiment/supervised_child.h"
+#include "process/proc_stat.h"
 
 namespace plimsoll::experiment {
+
+// Whether the training beside an experiment is a load: it uses CPU, or a GPU that it holds
+// computes. Pure: over readings and a clock.
+
+constexpr double kIdleCpuShare = 0.02;  // of one CPU: a training that computes uses far more
+
+// The CPU time of a tree, by looking at its processes from time to time. What a process uses
+// between the last look and its end is missed.
+class TreeCpu {
+ public:
+  // Seconds used since the look before.
+  double look(const std::vector<process::ProcessStat>& processes);
+
+ private:
+  using Who = std::pair<pid_t, uint64_t>;  // pid and start
+  std::map<Who, uint64_t> ticks_;
+};
+
+class LoadWatch {
+ public:
+  explicit LoadWatch(double window_seconds) : window_seconds_(window_seconds) {}
+
+  struct Use {
+    double cpu_seconds = 0;  // since the reading before
+    bool gpu = false;
+  };
+  struct Window {
+    double seconds = 0;
+    double cpu_seconds = 0;
+    bool gpu = false;
+    bool is_load() const { return gpu || cpu_seconds >= kIdleCpuShare * seconds; }
+  };
+  // The window that ended with this reading; nothing before its end.
+  std::optional<Window> add(double now_seconds, Use use);
+
+  // Whether the CPU alone has not shown it yet: only then the GPUs need to be asked.
+  bool in_doubt(double now_seconds) const;
+  bool gpu_seen() const { return gpu_seen_; }
+
+ private:
+  double window_seconds_;
+  std::optional<double> began_;
+  Window now_;
+  bool gpu_seen_ = false;
+};
+
+// The training that runs beside another one: started again when it ends, watched, and gone when
+// this goes.
 
 struct BackgroundOptions {
   ChildOptions child;                 // each run gets a folder of its own in its output folder

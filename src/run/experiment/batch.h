@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "experiment/catalog.h"
-#include "experiment/problems.h"
+#include "experiment/json_reader.h"
 #include "experiment/queue.h"
 #include "experiment/settings.h"
 
@@ -56,5 +56,16 @@ std::filesystem::path folder_of(const Repository& repository, const BatchTexts& 
 
 // Repositories that are missing, scripts that cannot be run: of those that entries name.
 void check_paths(const ExperimentBatch& batch, const BatchTexts& source, Problems& problems);
+
+// What a batch will do, and what a model config offers, as text on standard output.
+
+// Each entry with its number of experiments, the total, the seed.
+void print_plan(const experiment::ExperimentBatch& batch, const experiment::BatchTexts& source);
+
+// Besides, every draw, command and expected time; the latter by the runs in `results`.
+void print_dry_run(const experiment::ExperimentBatch& batch, const experiment::BatchTexts& source,
+                   const std::filesystem::path& results);
+
+void print_catalog(const experiment::Catalog& catalog);
 
 }  // namespace plimsoll::experiment

@@ -6,7 +6,7 @@
 #include <cctype>
 #include <utility>
 
-#include "experiment/object_reader.h"
+#include "experiment/json_reader.h"
 
 namespace plimsoll::experiment {
 namespace {

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "experiment/json_reader.h"
 #include "experiment/metrics.h"
-#include "experiment/problems.h"
 #include "experiment/terms.h"
 #include "experiment/values.h"
 

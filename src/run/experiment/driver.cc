@@ -14,10 +14,10 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/lines.h"
+#include "base/text_file.h"
 #include "base/units.h"
-#include "experiment/success.h"
-#include "io/write_whole.h"
+#include "experiment/judging.h"
+#include "io/partial_file.h"
 #include "process/process_ref.h"
 
 namespace plimsoll::experiment {

@@ -17,10 +17,10 @@
 #include "experiment/batch.h"
 #include "experiment/expected_time.h"
 #include "experiment/journal.h"
+#include "experiment/judging.h"
 #include "experiment/outputs.h"
 #include "experiment/progress.h"
 #include "experiment/record.h"
-#include "experiment/retry.h"
 #include "process/signal_inbox.h"
 
 namespace plimsoll::experiment {

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "energy/report_json.h"
+#include "energy/report.h"
 
 namespace plimsoll::experiment {
 namespace {

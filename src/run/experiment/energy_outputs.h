@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "experiment/outputs.h"
 #include "experiment/record.h"
-#include "experiment/table.h"
 
 namespace plimsoll::experiment {
 

@@ -7,9 +7,9 @@
 #include <functional>
 #include <system_error>
 
-#include "base/small_file.h"
+#include "base/text_file.h"
 #include "base/units.h"
-#include "experiment/table.h"
+#include "experiment/outputs.h"
 
 namespace plimsoll::experiment {
 namespace {

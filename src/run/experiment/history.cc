@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "experiment/table.h"
+#include "experiment/outputs.h"
 
 namespace plimsoll::experiment {
 namespace {

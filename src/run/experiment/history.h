@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "experiment/problems.h"
+#include "experiment/json_reader.h"
 #include "experiment/values.h"
 
 namespace plimsoll::experiment {

@@ -7,7 +7,7 @@
 #include <array>
 
 #include "base/error.h"
-#include "base/lines.h"
+#include "base/text_file.h"
 #include "base/utf8.h"
 
 namespace plimsoll::experiment {

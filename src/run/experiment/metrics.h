@@ -36,7 +36,7 @@ bool has_group(const std::string& pattern);
 // notation of one: 5e-05, -0.1, inf, nan.
 std::string with_any_number(const std::string& pattern);
 
-// Reads a log a line at a time; base/lines.h says what a line is. The patterns can be used.
+// Reads a log a line at a time; base/text_file.h says what a line is. The patterns can be used.
 class LogReader {
  public:
   LogReader(const std::vector<MetricPattern>& metrics, const std::vector<std::string>& patterns);

@@ -1,21 +1,45 @@
-// The files of a run that people and their scripts read, made from the journal's records: each
-// appears whole or not at all, after every experiment.
+// The files that users read: summary.csv, experiment.json, and what is mended in them after a
+// crash.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/units.h"
 #include "experiment/catalog.h"
 #include "experiment/journal.h"
 #include "experiment/queue.h"
 #include "experiment/record.h"
-#include "experiment/table.h"
 
 namespace plimsoll::experiment {
+
+// Tables as comma-separated text: those of earlier batches, and the summary.
+
+using Row = std::vector<std::string>;
+
+// What a table that is read whole may have, and a row of it.
+constexpr uint64_t kMostTableBytes = 64 * kMiB;
+constexpr size_t kMostCells = 10000;
+
+// The rows, each with its number, from 1; the first has the names of the columns. Cells may be
+// quoted; empty lines are left out. Throws Error{input} for a row of too many cells.
+void for_each_row(std::string_view text, const std::function<void(size_t number, Row row)>& take);
+std::vector<Row> parse_table(std::string_view text);
+
+// Quotes what needs it.
+std::string table_cells(const Row& cells);
+// The same with the line's end.
+std::string table_line(const Row& cells);
+
+// The files of a run that people and their scripts read, made from the journal's records: each
+// appears whole or not at all, after every experiment.
 
 // Every row has the same columns: they are known before the first experiment, but for those of
 // several GPUs, which all rows get when the first one has them.

@@ -1,11 +1,14 @@
 // How far a batch is and what it does now: what `run` shows while it works, and `status` from
-// another terminal. Values and their text; nothing here looks at a machine but last_line().
+// another terminal.
 #pragma once
+
+#include <sys/types.h>
 
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "experiment/expected_time.h"
@@ -35,6 +38,24 @@ struct MachineNow {
   std::vector<meter::GpuReading> gpus;
   uint64_t ram_used_bytes = 0;
   uint64_t ram_total_bytes = 0;
+};
+
+// Of the GPUs those that `gpus` names, as exec's --gpu. Used by one thread.
+class MachineWatch {
+ public:
+  explicit MachineWatch(std::string gpus) : gpus_(std::move(gpus)) {}
+  MachineNow read();
+
+  // Whether one of them computes that one of these processes holds. True where the driver does not
+  // say how busy it is: nobody is accused on a guess.
+  bool compute_for(const std::vector<pid_t>& processes);
+
+ private:
+  std::vector<meter::GpuReading> gpus(bool with_holders);
+
+  std::string gpus_;
+  bool opened_ = false;
+  meter::GpuAccess access_;
 };
 
 // A few lines, the same number as long as something runs.

@@ -7,7 +7,7 @@
 #include <ctime>
 
 #include "base/json.h"
-#include "energy/report_json.h"
+#include "energy/report.h"
 
 namespace plimsoll::experiment {
 namespace {

@@ -1,7 +1,8 @@
-// The folder of a run: made for a new one, or found again.
+// The folder of a run: made, claimed by one driver, found again.
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,28 @@
 #include "experiment/record.h"
 
 namespace plimsoll::experiment {
+
+// What a driver of a batch has for itself: its run folder, and its GPUs, for two batches on one GPU
+// would spoil each other's figures. A second driver is refused, or waits.
+
+struct Waiting {
+  bool wait = false;
+  std::function<void(const std::string&)> say;  // that it waits, and for what
+};
+
+// Throws Error{exists} where somebody else has it and nobody wants to wait. `what` names it.
+experiment::RunLock take_lock(const std::filesystem::path& file, const std::string& what,
+                              const Waiting& waiting);
+
+struct GpuClaim {
+  std::string gpus;  // for exec's --gpu; empty where there are none
+  std::vector<experiment::RunLock> locks;
+};
+
+// Of the GPUs that `gpus` names, as exec's --gpu; empty: all that there are.
+GpuClaim claim_gpus(const std::string& gpus, const Waiting& waiting);
+
+// The folder of a run: made for a new one, or found again.
 
 // results/run_20261115_081500, absolute; the second one of a second gets another name.
 std::filesystem::path make_run_folder(const std::filesystem::path& results);

@@ -6,7 +6,7 @@
 #include <array>
 #include <sstream>
 
-#include "experiment/object_reader.h"
+#include "experiment/json_reader.h"
 #include "experiment/training_reader.h"
 
 namespace plimsoll::experiment {

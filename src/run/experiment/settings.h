@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "experiment/catalog.h"
-#include "experiment/problems.h"
+#include "experiment/json_reader.h"
 #include "experiment/terms.h"
 #include "experiment/values.h"
 

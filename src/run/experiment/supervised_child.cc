@@ -17,9 +17,8 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "base/lines.h"
-#include "base/small_file.h"
-#include "experiment/retry.h"
+#include "base/text_file.h"
+#include "experiment/judging.h"
 #include "process/launch.h"
 #include "process/proc_stat.h"
 #include "process/process_ref.h"

@@ -7,7 +7,7 @@
 #include <array>
 
 #include "base/nearest.h"
-#include "experiment/retry.h"
+#include "experiment/judging.h"
 
 namespace plimsoll::experiment {
 namespace {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "diagnosis/cause.h"
+#include "experiment/json_reader.h"
 #include "experiment/metrics.h"
-#include "experiment/object_reader.h"
 
 namespace plimsoll::experiment {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "experiment/catalog.h"
-#include "experiment/object_reader.h"
+#include "experiment/json_reader.h"
 #include "experiment/settings.h"
 
 namespace plimsoll::experiment {

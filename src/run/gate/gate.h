@@ -7,9 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "gate/options.h"
 #include "gate/policy.h"
-#include "meter/gpus.h"
+#include "meter/gpu.h"
 
 namespace plimsoll::gate {
 

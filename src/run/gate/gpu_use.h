@@ -7,9 +7,8 @@
 #include <vector>
 
 #include "gate/gate.h"
-#include "gate/options.h"
+#include "gate/policy.h"
 #include "meter/gpu.h"
-#include "meter/gpus.h"
 
 namespace plimsoll::gate {
 

@@ -4,9 +4,16 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <filesystem>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
+
+#include "memory/host.h"
+#include "meter/nvml_processes.h"
+#include "meter/process_info.h"
 
 namespace plimsoll::meter {
 
@@ -60,5 +67,45 @@ std::string describe(const GpuHolder& holder);
 // "python train.py (pid 4711, ada, 5.4 GiB) and nobody listed (1.2 GiB)"; empty where nobody holds
 // anything worth a word.
 std::string describe_holders(const GpuReading& reading);
+
+// The GPUs of this machine. The NVIDIA library is opened while the program runs, so that the
+// program starts where there is none; everybody else sees this interface, which tests replace.
+
+// Used by one thread at a time.
+class Gpus {
+ public:
+  Gpus() = default;
+  Gpus(const Gpus&) = delete;
+  Gpus& operator=(const Gpus&) = delete;
+  virtual ~Gpus() = default;
+
+  // All GPUs, holders included. Takes milliseconds, and up to a tenth of a second on a machine
+  // with tens of thousands of open files. Throws Error{io} where the driver fails.
+  virtual std::vector<GpuReading> read() = 0;
+  // The same without the holders, for a meter that reads many times a second.
+  virtual std::vector<GpuReading> read_counters() = 0;
+  // The least a meter needs, of the GPUs with these indices, in their order: power and the energy
+  // counter; with `slow_ones`, temperatures and utilisation too. Never throws for a GPU that fails.
+  virtual std::vector<GpuSample> sample(const std::vector<unsigned>& indices, bool slow_ones);
+  virtual std::string driver_version() const = 0;
+};
+
+// Either the GPUs, or why there are none: "there is no NVIDIA driver (libnvidia-ml.so.1: cannot
+// open shared object file)".
+struct GpuAccess {
+  std::unique_ptr<Gpus> gpus;
+  std::string missing_because;
+};
+
+// PLIMSOLL_NVML names another library than libnvidia-ml.so.1.
+GpuAccess open_gpus(const memory::Host& host = memory::Host::real());
+
+// Who holds a GPU: those the driver lists, and those who have its device open.
+
+// Of the GPU that is /dev/nvidia`minor`. A process that is listed twice (compute and graphics)
+// counts once; this process never counts.
+std::vector<GpuHolder> gpu_holders(const std::filesystem::path& proc,
+                                   std::span<const ListedProcess> listed,
+                                   std::span<const DeviceUser> device_users, unsigned minor);
 
 }  // namespace plimsoll::meter

@@ -10,11 +10,10 @@
 #include <vector>
 
 #include "base/error.h"
-#include "meter/gpu_holders.h"
-#include "meter/gpus.h"
+#include "meter/gpu.h"
 #include "meter/nvml_functions.h"
 #include "meter/nvml_processes.h"
-#include "meter/open_files.h"
+#include "meter/process_info.h"
 
 namespace plimsoll::meter {
 namespace {

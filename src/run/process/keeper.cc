@@ -19,8 +19,7 @@
 
 #include "base/error.h"
 #include "memory/host.h"
-#include "process/keeper_messages.h"
-#include "process/namespace_init.h"
+#include "process/launch.h"
 #include "process/tree_watch.h"
 
 namespace plimsoll::process {

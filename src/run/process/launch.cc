@@ -1,12 +1,21 @@
 #include "process/launch.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
+#include <cstring>
 #include <string_view>
+
+#include "base/error.h"
+#include "process/tree_group.h"
 
 namespace plimsoll::process {
 namespace {
@@ -54,6 +63,58 @@ std::vector<std::string> environment_with(const std::vector<std::string>& change
   }
   result.insert(result.end(), changes.begin(), changes.end());
   return result;
+}
+
+namespace {
+
+// The user stays who it is; nobody else exists in there.
+void keep_identity(uid_t user, gid_t group) {
+  write_kernel_file("/proc/self/setgroups", "deny");
+  write_kernel_file("/proc/self/uid_map", fmt::format("{} {} 1", user, user));
+  write_kernel_file("/proc/self/gid_map", fmt::format("{} {} 1", group, group));
+}
+
+// Programs look themselves up in /proc by the pid they have in here.
+void mount_own_proc() {
+  if (unshare(CLONE_NEWNS) != 0) return;
+  mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr);
+  mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr);
+}
+
+}  // namespace
+
+void enter_pid_namespace() {
+  const uid_t user = geteuid();
+  const gid_t group = getegid();
+  if (unshare(CLONE_NEWPID) == 0) return;
+  if (unshare(CLONE_NEWUSER | CLONE_NEWPID) != 0) {
+    fail(ErrorKind::refused, "cannot make a pid namespace: {}", std::strerror(errno));
+  }
+  keep_identity(user, group);
+}
+
+void run_namespace_init(const Launch& launch, const InitPipes& pipes) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  prctl(PR_SET_NAME, "run-init");
+  mount_own_proc();
+  const pid_t leader = fork();
+  if (leader == 0) {
+    close(pipes.report_fd);
+    become_command(launch, pipes.go_fd, pipes.failure_fd);
+  }
+  close(pipes.failure_fd);
+  close(pipes.go_fd);
+  const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nothing, stream);
+  for (;;) {
+    int status = 0;
+    const pid_t pid = waitpid(-1, &status, 0);
+    if (pid < 0 && errno == EINTR) continue;
+    if (pid < 0) _exit(0);
+    if (pid == leader) {
+      [[maybe_unused]] const ssize_t count = write(pipes.report_fd, &status, sizeof status);
+    }
+  }
 }
 
 }  // namespace plimsoll::process

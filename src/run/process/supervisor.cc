@@ -19,7 +19,6 @@
 #include "base/units.h"
 #include "process/command_output.h"
 #include "process/keeper.h"
-#include "process/keeper_messages.h"
 #include "process/other_children.h"
 #include "process/process_ref.h"
 #include "process/registry.h"

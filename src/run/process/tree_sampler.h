@@ -1,6 +1,4 @@
-// Looks at a running tree from time to time: its memory, its largest process, whether it still does
-// anything. How often adapts: soon after the start, near the limit, and never so often that looking
-// takes more than a small share of one CPU.
+// What the processes of a tree use: at one moment, and over a run.
 #pragma once
 
 #include <chrono>
@@ -8,12 +6,36 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "process/ending.h"
 #include "process/memory_group.h"
+#include "process/proc_stat.h"
 #include "process/tree.h"
 
 namespace plimsoll::process {
+
+// What the processes of a tree use at one moment: memory, CPU time, what they wrote.
+
+struct TreeUsage {
+  // Pages that several of them share count once for each: an upper bound, but cheap to know.
+  uint64_t resident_bytes = 0;
+  uint64_t cpu_ticks = 0;
+  pid_t largest_pid = 0;
+  uint64_t largest_bytes = 0;
+};
+TreeUsage usage_of(const std::vector<ProcessStat>& processes);
+
+// Pages that several of them share count once. Milliseconds for large processes.
+uint64_t proportional_bytes(const std::vector<ProcessStat>& processes);
+
+// All that they passed to write(), to whatever it went; only to be compared with an earlier
+// reading.
+uint64_t written_bytes(const std::vector<ProcessStat>& processes);
+
+// Looks at a running tree from time to time: its memory, its largest process, whether it still does
+// anything. How often adapts: soon after the start, near the limit, and never so often that looking
+// takes more than a small share of one CPU.
 
 struct TreeSamplerOptions {
   MemoryGroup group;                    // counts the tree's memory; may be none

@@ -11,7 +11,7 @@
 #include <optional>
 
 #include "base/fd.h"
-#include "process/keeper_messages.h"
+#include "process/keeper.h"
 #include "process/other_children.h"
 #include "process/process_ref.h"
 #include "process/tree.h"

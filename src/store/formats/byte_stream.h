@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/fd.h"
 
@@ -79,5 +80,16 @@ class CacheBroom {
   int fd_;
   uint64_t unswept_bytes_ = 0;
 };
+
+// The members of zip archives, npz files among them, as streams. A member is inflated as it is
+// read, never as a whole, so that its size does not matter.
+
+// In the archive's order.
+std::vector<std::string> zip_members(const std::filesystem::path& archive);
+
+// Any number of streams may be open over one member. Its checksum is checked by the read that meets
+// the end: whoever relies on the bytes reads up to there.
+std::unique_ptr<ByteStream> open_zip_member(const std::filesystem::path& archive,
+                                            const std::string& member);
 
 }  // namespace plimsoll::formats

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/units.h"
-#include "formats/checked_values.h"
+#include "formats/graph_parts.h"
 
 namespace plimsoll::formats {
 namespace {

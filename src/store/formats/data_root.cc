@@ -5,21 +5,43 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 #include <system_error>
 #include <vector>
 
 #include "base/error.h"
-#include "formats/file_search.h"
+#include "base/units.h"
 #include "formats/recognise.h"
 
 namespace plimsoll::formats {
+
+graph::Store open_store(const std::filesystem::path& path) {
+  if (formats::is_there(path) && !formats::is_there(path / "meta.json")) {
+    fail(ErrorKind::store, "{} is not a store (it has no meta.json), but {}", path.string(),
+         formats::recognise(path));
+  }
+  return graph::open(path);
+}
+
+std::string verify_store(const graph::Store& store, memory::Ledger& ledger, Progress& progress) {
+  const auto start = std::chrono::steady_clock::now();
+  uint64_t bytes = 0;
+  for (const auto& [file, about] : store.meta().files) bytes += about.bytes;
+  progress.start_step("checking the files", "bytes", bytes);
+  graph::verify(store, ledger, [&](uint64_t count) { progress.add(count); });
+  progress.finish_step();
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return fmt::format("all {} files match their checksums ({} in {})", store.meta().files.size(),
+                     format_bytes(bytes), format_seconds(seconds));
+}
+
 namespace {
 
 namespace fs = std::filesystem;
 
-bool is_store(const fs::path& folder) { return formats::is_there(folder / "meta.json"); }
-bool is_data_set(const fs::path& folder) { return formats::is_folder(folder / "raw"); }
+bool has_raw_files(const fs::path& folder) { return formats::is_folder(folder / "raw"); }
 
 // The children of `root` that `wanted` accepts, with their path; a stranger's folder that cannot be
 // looked into is none of them.
@@ -79,8 +101,8 @@ DataRoot resolve_data_root(const fs::path& root) {
          "--data_root {} holds {} stores: {}; name one: plimsoll train {} in place of --data_root",
          root.string(), stores.size(), list(stores), stores[0].string());
   }
-  if (is_data_set(root)) return to_import(root, root);
-  const auto data_sets = children(root, is_data_set);
+  if (has_raw_files(root)) return to_import(root, root);
+  const auto data_sets = children(root, has_raw_files);
   if (data_sets.size() == 1) return to_import(root, data_sets[0]);
   if (data_sets.size() > 1) {
     fail(ErrorKind::usage, "--data_root {} holds {} data sets: {}; name one: --data_root {}",

@@ -1,16 +1,50 @@
-// The pieces an InputGraph of files is put together from. Each reads one piece, checks its values,
-// and knows the words for a place in it; which format it reads is its own affair.
+// The parts that an InputGraph of files is put together from. Each reads one part, checks its
+// values, and knows the words for a place in it; which format it reads is its own affair.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
+#include "base/error.h"
+#include "graph/meta.h"
 #include "ingest/input_graph.h"
 
 namespace plimsoll::formats {
+
+// What makes an integer a node's id or a number a label, and the words where it is none; npy and
+// csv differ only in how they come by the number.
+
+constexpr int32_t kUnlabelled = -1;
+constexpr int32_t kMaxLabel = graph::kMostClasses - 1;
+
+template <typename Integer>
+[[noreturn]] void fail_id(std::string_view place, Integer id, uint64_t nodes) {
+  if (id < Integer{0}) {
+    fail(ErrorKind::input, "{}: id {}; ids are whole numbers from 0", place, id);
+  }
+  fail(ErrorKind::input, "{}: id {} but there are only {} nodes; ids count from 0", place, id,
+       nodes);
+}
+
+template <typename Number>
+[[noreturn]] void fail_label(std::string_view place, Number label) {
+  fail(ErrorKind::input,
+       "{}: label {}; labels are whole numbers from 0 to {}, unlabelled is -1 or NaN", place, label,
+       kMaxLabel);
+}
+
+// Nothing for a number that is no label.
+std::optional<int32_t> label_of(int64_t number);
+std::optional<int32_t> label_of(uint64_t number);
+std::optional<int32_t> label_of(double number);
+
+// The pieces an InputGraph of files is put together from. Each reads one piece, checks its values,
+// and knows the words for a place in it; which format it reads is its own affair.
 
 class GraphPart {
  public:

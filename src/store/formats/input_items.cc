@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "formats/file_search.h"
-#include "formats/zip_stream.h"
+#include "formats/byte_stream.h"
+#include "formats/recognise.h"
 
 namespace plimsoll::formats {
 namespace {

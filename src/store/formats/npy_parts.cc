@@ -10,9 +10,8 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "formats/npy_column_features.h"
+#include "formats/byte_stream.h"
 #include "formats/npy_reader.h"
-#include "formats/zip_stream.h"
 #include "graph/meta.h"
 
 namespace plimsoll::formats {
@@ -178,6 +177,126 @@ StatedCount read_npy_count(const NpyLocation& location) {
   std::array<uint64_t, 1> count = {};
   reader.read_counts(count);
   return {count[0], location.words()};
+}
+
+// Splits as masks: one value a node, true for the nodes of the split. PyG has (nodes,), some of its
+// data sets several splits side by side, (nodes, splits).
+
+namespace {
+
+class NpyMask final : public IdListReader {
+ public:
+  NpyMask(NpyLocation location, const StatedCount& nodes, std::optional<uint64_t> column)
+      : location_(std::move(location)), header_(parse_npy_header(*open_npy(location_))) {
+    const auto& shape = header_.shape;
+    if (shape.empty() || shape.size() > 2 || is_float(header_.dtype) || shape[0] != nodes.count) {
+      fail(ErrorKind::input,
+           "{} is {}; a mask is bool, one value for each of the {} nodes of {} (ids of nodes are "
+           "named train_idx, valid_idx, test_idx)",
+           location_.words(), formats::describe(header_), nodes.count, nodes.stated_by);
+    }
+    columns_ = shape.size() == 2 ? shape[1] : 1;
+    if (columns_ == 1) return;
+    if (!column || *column >= columns_) {
+      fail(column ? ErrorKind::usage : ErrorKind::input,
+           "{} holds {} splits side by side, {}; choose one with --mask-column, from 0 to {}",
+           location_.words(), columns_, formats::describe(header_), columns_ - 1);
+    }
+    column_ = *column;
+  }
+
+  std::string place(uint64_t row) const override {
+    return fmt::format("{}, row {}", location_.words(), row);
+  }
+  std::string describe() const override {
+    return location_.describe(header_) + (columns_ == 1 ? "" : fmt::format(", column {}", column_));
+  }
+
+  void read(const Sink& sink) const override {
+    NpyReader reader(open_npy(location_), NpyOrder::any);
+    const uint64_t rows = header_.shape[0];
+    const bool side_by_side = columns_ > 1 && !header_.fortran_order;
+    const uint64_t stride = side_by_side ? columns_ : 1;
+    const uint64_t first = side_by_side ? column_ : column_ * rows;
+    std::vector<uint8_t> piece(kPieceValues);
+    uint64_t index = 0;  // in the order of the file
+    while (const size_t count = reader.read_flags(piece)) {
+      for (size_t i = 0; i < count; ++i, ++index) {
+        if (piece[i] == 0 || index < first || (index - first) % stride != 0) continue;
+        const uint64_t node = (index - first) / stride;
+        if (node < rows) sink(node, static_cast<uint32_t>(node));
+      }
+    }
+  }
+
+ private:
+  const NpyLocation location_;
+  const NpyHeader header_;
+  uint64_t columns_ = 1;
+  uint64_t column_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<IdListReader> open_npy_mask(const NpyLocation& location, const StatedCount& nodes,
+                                            std::optional<uint64_t> column) {
+  return std::make_unique<NpyMask>(location, nodes, column);
+}
+
+NpyColumnFeatures::NpyColumnFeatures(NpyLocation location, MatrixShape shape, uint64_t panel_bytes)
+    : location_(std::move(location)), shape_(shape) {
+  panel_rows_ = std::min(panel_bytes / (shape_.columns * sizeof(float)), shape_.rows);
+  if (panel_rows_ * kMaxPanels < shape_.rows) {
+    fail(
+        ErrorKind::input,
+        "{} lies column by column (fortran_order is True), which is read up to {} of float32; save "
+        "np.ascontiguousarray(a) instead",
+        location_.words(), format_bytes(panel_bytes * kMaxPanels));
+  }
+}
+
+std::string NpyColumnFeatures::place(uint64_t row) const {
+  return fmt::format("{}, row {}", location_.words(), row);
+}
+
+std::string NpyColumnFeatures::describe() const {
+  return location_.describe(parse_npy_header(*open_npy(location_)));
+}
+
+ingest::InputGraph::Rows NpyColumnFeatures::next(std::span<float> values) {
+  const std::lock_guard lock(mutex_);
+  const uint64_t first = next_row_;
+  const uint64_t count = std::min(values.size() / shape_.columns, shape_.rows - first);
+  for (uint64_t done = 0; done < count;) {
+    if (next_row_ == panel_end_) load_panel();
+    const uint64_t step = std::min(count - done, panel_end_ - next_row_);
+    std::copy_n(panel_.data() + (next_row_ - panel_begin_) * shape_.columns, step * shape_.columns,
+                values.data() + done * shape_.columns);
+    next_row_ += step;
+    done += step;
+  }
+  if (next_row_ == shape_.rows) panel_ = {};
+  return {first, count};
+}
+
+void NpyColumnFeatures::load_panel() {
+  const uint64_t begin = panel_end_;
+  const uint64_t rows = std::min(panel_rows_, shape_.rows - begin);
+  panel_.resize(rows * shape_.columns);
+
+  NpyReader reader(open_npy(location_), NpyOrder::any);
+  std::vector<float> piece(std::min<uint64_t>(rows, 16 * kKiB));
+  for (uint64_t column = 0; column < shape_.columns; ++column) {
+    reader.skip(column == 0 ? begin : shape_.rows - rows);
+    for (uint64_t row = 0; row < rows;) {
+      const auto wanted = std::min<uint64_t>(piece.size(), rows - row);
+      const size_t count = reader.read_features(std::span(piece).first(wanted));
+      for (size_t i = 0; i < count; ++i) panel_[(row + i) * shape_.columns + column] = piece[i];
+      row += count;
+    }
+  }
+  panel_begin_ = begin;
+  panel_end_ = begin + rows;
 }
 
 }  // namespace plimsoll::formats

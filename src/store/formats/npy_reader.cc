@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/half.h"
 #include "base/units.h"
-#include "formats/checked_values.h"
+#include "formats/graph_parts.h"
 
 namespace plimsoll::formats {
 namespace {

@@ -18,7 +18,6 @@
 #include "base/interrupt.h"
 #include "base/random.h"
 #include "base/units.h"
-#include "formats/csv_gz_writer.h"
 #include "formats/npz_writer.h"
 #include "formats/ogb_layout.h"
 #include "formats/spool_file.h"

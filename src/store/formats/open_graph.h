@@ -2,6 +2,8 @@
 // each other; values are checked as they are read.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -10,8 +12,33 @@
 
 #include "base/progress.h"
 #include "formats/file_graph.h"
+#include "formats/graph_parts.h"
+#include "formats/input_items.h"
 
 namespace plimsoll::formats {
+
+// A folder with one list of node ids for each of train, valid and test.
+
+using SplitReaders = std::array<std::unique_ptr<IdListReader>, 3>;
+
+// Whether the folder itself holds one of {train,valid,test} with an ending that is read.
+bool holds_split(const std::filesystem::path& folder);
+
+// Reads {train,valid,test} with the ending .csv.gz, .csv or .npy, ids or masks; all three must be
+// there. What else is there joins `not_read`.
+SplitReaders open_split_folder(const std::filesystem::path& folder, const StatedCount& nodes,
+                               NotRead& not_read);
+
+// A graph from named arrays, under the names that OGB and PyG give them.
+
+// Takes edges (edge_index), features (node_feat or x) and, if they are there, labels (node_label or
+// y), counts and splits (train_idx or train_mask, ...). `where` is for messages. `mask_column`: of
+// masks that hold several splits, which.
+GraphParts open_array_graph(InputItems& arrays, std::string_view where,
+                            std::optional<uint64_t> mask_column);
+
+// The file layouts that graphs come in. Opening reads the headers and checks the shapes against
+// each other; values are checked as they are read.
 
 // What the user says of an input that may hold more than a store does.
 struct ReadingOptions {

@@ -1,11 +1,33 @@
-// What lies at a path, for commands that were given something else than they read: a message then
-// says what it is and which command would work.
+// What a user has named: a store, or files of a graph in some layout, and the command for them.
 #pragma once
 
 #include <filesystem>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace plimsoll::formats {
+
+// Which of the files that a layout may have are there.
+
+// A file that may be there but cannot be looked at is Error{io}, not missing.
+bool is_there(const std::filesystem::path& path);
+bool is_folder(const std::filesystem::path& path);
+bool is_store(const std::filesystem::path& folder);
+
+// The first of stem + ending that is there.
+std::optional<std::filesystem::path> find_file(const std::filesystem::path& folder,
+                                               std::string_view stem,
+                                               std::span<const std::string_view> endings);
+
+// The names of all that is in `folder`, or of its folders, sorted; none where it is missing.
+std::vector<std::string> list_entries(const std::filesystem::path& folder);
+std::vector<std::string> list_folders(const std::filesystem::path& folder);
+
+// What lies at a path, for commands that were given something else than they read: a message then
+// says what it is and which command would work.
 
 // The files of an OGB data set that lie in a folder itself.
 enum class OgbFiles { none, npz, csv, npy };

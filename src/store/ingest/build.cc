@@ -7,10 +7,10 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/units.h"
-#include "graph/store_writer.h"
+#include "graph/store.h"
 #include "ingest/hot_order.h"
+#include "ingest/lists.h"
 #include "ingest/write_features.h"
-#include "ingest/write_lists.h"
 #include "io/disk.h"
 
 namespace plimsoll::ingest {

@@ -8,8 +8,8 @@
 
 #include "graph/meta.h"
 #include "ingest/build_plan.h"
-#include "ingest/collect_lists.h"
 #include "ingest/input_graph.h"
+#include "ingest/lists.h"
 
 namespace plimsoll::ingest {
 

@@ -1,6 +1,4 @@
-// In-neighbour lists in the owner's numbering, between the two sorts of an import: too large for
-// memory, read several times (to find the hot nodes), then renumbered. They lie in a temporary file
-// as segments in no particular order; the lengths of all lists are in memory.
+// Neighbour lists on their way into a store: collected by destination, sorted, written.
 #pragma once
 
 #include <algorithm>
@@ -9,10 +7,18 @@
 #include <span>
 #include <vector>
 
+#include "graph/meta.h"
+#include "graph/store.h"
+#include "ingest/build_context.h"
+#include "ingest/input_graph.h"
 #include "io/temp_file.h"
 #include "memory/buffer.h"
 
 namespace plimsoll::ingest {
+
+// In-neighbour lists in the owner's numbering, between the two sorts of an import: too large for
+// memory, read several times (to find the hot nodes), then renumbered. They lie in a temporary file
+// as segments in no particular order; the lengths of all lists are in memory.
 
 // Consecutive lists, neighbours only. Where a list is longer than a segment may be, it goes on in
 // another: `first_list_done` is how many of first_node's neighbours stand in segments before.
@@ -70,5 +76,26 @@ class Lists {
   uint64_t end_bytes_ = 0;
   uint64_t edges_ = 0;
 };
+
+// First half of an import: edges in any order become in-neighbour lists (an external distribution
+// sort, with no permutation array). Reverse edges are added and duplicates dropped here; self-loops
+// go.
+
+struct DroppedEdges {
+  uint64_t self_loops = 0;
+  uint64_t duplicates = 0;
+};
+
+// Fills `lists`, which must be empty.
+DroppedEdges collect_lists(InputGraph& source, graph::Direction direction,
+                           const BuildContext& context, Lists& lists);
+
+// Second half of an import: the lists in hot-first numbering, each sorted, written in order of
+// position.
+
+// `positions`: original id -> position; `ids`: position -> original id. Writes offsets.u64 and
+// neighbors.u32 and gives the lists' disk space back.
+void write_lists(Lists& lists, std::span<const uint32_t> ids, std::span<const uint32_t> positions,
+                 const BuildContext& context, graph::StoreWriter& writer);
 
 }  // namespace plimsoll::ingest

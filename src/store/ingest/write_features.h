@@ -6,7 +6,7 @@
 #include <span>
 
 #include "graph/meta.h"
-#include "graph/store_writer.h"
+#include "graph/store.h"
 #include "ingest/build_context.h"
 #include "ingest/input_graph.h"
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/small_file.h"
+#include "base/text_file.h"
 #include "temp_folder.h"
 
 namespace plimsoll {

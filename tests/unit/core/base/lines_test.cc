@@ -1,11 +1,10 @@
-#include "base/lines.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <vector>
 
+#include "base/text_file.h"
 #include "temp_folder.h"
 
 namespace plimsoll {

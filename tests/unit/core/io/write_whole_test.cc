@@ -1,5 +1,3 @@
-#include "io/write_whole.h"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -13,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "io/partial_file.h"
 #include "temp_folder.h"
 
 namespace plimsoll::io {

@@ -1,11 +1,10 @@
-#include "memory/automatic_limit.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "base/units.h"
 #include "fake_host.h"
+#include "memory/limit.h"
 
 namespace plimsoll::memory {
 namespace {

@@ -1,5 +1,3 @@
-#include "batch/split.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -7,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "batch/seeds.h"
 #include "graph/store.h"
 #include "sample/small_graph.h"
 #include "temp_folder.h"

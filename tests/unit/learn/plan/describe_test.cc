@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "made_up_store.h"
-#include "plan/to_json.h"
 
 namespace plimsoll::plan {
 namespace {

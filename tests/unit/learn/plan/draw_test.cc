@@ -1,5 +1,3 @@
-#include "plan/draw.h"
-
 #include <gtest/gtest.h>
 
 #include <numeric>

@@ -1,5 +1,3 @@
-#include "plan/machine_cache.h"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -9,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "plan/machine.h"
 #include "temp_folder.h"
 
 namespace plimsoll::plan {

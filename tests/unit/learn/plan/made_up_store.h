@@ -10,7 +10,6 @@
 
 #include "base/random.h"
 #include "base/units.h"
-#include "plan/draw.h"
 #include "plan/plan.h"
 #include "plan/probe.h"
 #include "plan/question.h"

@@ -1,7 +1,6 @@
-#include "plan/other_load.h"
-
 #include <gtest/gtest.h>
 
+#include "plan/measuring.h"
 #include "temp_folder.h"
 
 namespace plimsoll::plan {

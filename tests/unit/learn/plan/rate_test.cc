@@ -1,9 +1,9 @@
-#include "plan/rate.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <vector>
+
+#include "plan/measuring.h"
 
 namespace plimsoll::plan {
 namespace {

@@ -1,9 +1,8 @@
-#include "plan/remedy.h"
-
 #include <gtest/gtest.h>
 
 #include "made_up_store.h"
 #include "plan/describe.h"
+#include "plan/plan.h"
 
 namespace plimsoll::plan {
 namespace {

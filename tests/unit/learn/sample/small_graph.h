@@ -18,7 +18,7 @@
 #include "base/random.h"
 #include "base/units.h"
 #include "graph/meta.h"
-#include "graph/store_writer.h"
+#include "graph/store.h"
 #include "memory/buffer.h"
 #include "memory/ledger.h"
 #include "sample/topology.h"

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "base/units.h"
-#include "diagnosis/gpu_message.h"
 
 namespace plimsoll::diagnosis {
 namespace {

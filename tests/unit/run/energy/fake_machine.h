@@ -16,7 +16,7 @@
 
 #include "energy/meter.h"
 #include "energy/sources.h"
-#include "meter/gpus.h"
+#include "meter/gpu.h"
 #include "temp_folder.h"
 
 namespace plimsoll::energy {

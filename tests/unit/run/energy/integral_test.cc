@@ -1,8 +1,8 @@
-#include "energy/integral.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
+
+#include "energy/series.h"
 
 namespace plimsoll::energy {
 namespace {

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "energy/cpu_time.h"
-#include "energy/report_json.h"
+#include "energy/report.h"
 #include "temp_folder.h"
 
 namespace plimsoll::energy {

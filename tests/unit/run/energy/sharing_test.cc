@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
 #include "base/units.h"
+#include "energy/baseline.h"
 #include "energy/cpu_time.h"
-#include "energy/neighbours.h"
 #include "temp_folder.h"
 
 namespace plimsoll::energy {

@@ -4,7 +4,6 @@
 
 #include "experiment/background_load.h"
 #include "experiment/example_files.h"
-#include "experiment/load_watch.h"
 #include "experiment/settings.h"
 
 namespace plimsoll::experiment {

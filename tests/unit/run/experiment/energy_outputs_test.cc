@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "experiment/outputs.h"
-#include "experiment/table.h"
 
 namespace plimsoll::experiment {
 namespace {

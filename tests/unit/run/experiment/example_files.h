@@ -4,7 +4,7 @@
 #include <string>
 
 #include "experiment/catalog.h"
-#include "experiment/problems.h"
+#include "experiment/json_reader.h"
 
 namespace plimsoll::experiment {
 

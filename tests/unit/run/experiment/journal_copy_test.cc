@@ -1,5 +1,3 @@
-#include "experiment/journal_copy.h"
-
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
@@ -7,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "experiment/journal.h"
 #include "temp_folder.h"
 
 namespace plimsoll::experiment {

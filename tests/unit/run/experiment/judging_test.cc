@@ -1,11 +1,11 @@
+#include "experiment/judging.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "experiment/retry.h"
-#include "experiment/success.h"
-#include "experiment/table.h"
+#include "experiment/outputs.h"
 #include "temp_folder.h"
 
 namespace plimsoll::experiment {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/units.h"
-#include "meter/gpus.h"
+#include "meter/gpu.h"
 #include "temp_folder.h"
 
 namespace plimsoll::meter {

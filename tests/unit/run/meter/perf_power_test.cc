@@ -1,7 +1,6 @@
-#include "meter/perf_power.h"
-
 #include <gtest/gtest.h>
 
+#include "meter/cpu_power.h"
 #include "temp_folder.h"
 
 namespace plimsoll::meter {

@@ -1,10 +1,9 @@
-#include "meter/powercap.h"
-
 #include <gtest/gtest.h>
 
 #include <optional>
 #include <string>
 
+#include "meter/cpu_power.h"
 #include "temp_folder.h"
 
 namespace plimsoll::meter {

@@ -5,7 +5,6 @@
 #include <array>
 
 #include "formats/test_files.h"
-#include "formats/zip_stream.h"
 
 namespace plimsoll::formats {
 namespace {

@@ -9,7 +9,7 @@
 #include <set>
 #include <thread>
 
-#include "formats/npy_column_features.h"
+#include "formats/npy_parts.h"
 #include "formats/small_graph.h"
 
 namespace plimsoll::formats {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/units.h"
-#include "graph/store_writer.h"
+#include "graph/store.h"
 #include "temp_folder.h"
 
 namespace plimsoll::graph {

@@ -1,0 +1,50 @@
+// Reading text: a small file whole, a long one line by line.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace plimsoll {
+
+// Files that are read whole because they are small: one that is not is refused before it has taken
+// more memory than that.
+
+// All of the file, a pipe too. Throws Error{io} where it cannot be read, and Error{too_large} with
+// its name, its size and the limit where it has more than `most_bytes`.
+std::string read_small_file(const std::filesystem::path& path, uint64_t most_bytes,
+                            ErrorKind too_large = ErrorKind::input);
+
+// Lines of a log that comes in blocks. A carriage return ends a line, as a line feed does: a
+// progress bar is many lines, not one without an end.
+
+// What a line may take of memory. A longer one is handed over in pieces of that length, each of
+// which begins with the last kLineOverlapBytes of the one before: what is shorter than the overlap
+// is whole in one of them.
+constexpr size_t kMostLineBytes = 65536;
+constexpr size_t kLineOverlapBytes = 8192;
+
+class LineSplitter {
+ public:
+  using TakeLine = std::function<void(std::string_view line)>;  // never empty
+  explicit LineSplitter(TakeLine take) : take_(std::move(take)) {}
+
+  void add(std::string_view block);
+  void finish();  // the last line may have no end
+
+ private:
+  void append(std::string_view part);
+
+  TakeLine take_;
+  std::string line_;
+};
+
+// All lines of a file, a block at a time; nothing where it cannot be read.
+void for_each_line(const std::filesystem::path& file, const LineSplitter::TakeLine& take);
+
+}  // namespace plimsoll

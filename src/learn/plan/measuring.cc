@@ -1,0 +1,380 @@
+#include "plan/measuring.h"
+
+#include <time.h>  // NOLINT(modernize-deprecated-headers): clock_gettime is POSIX
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <numeric>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/parallel.h"
+#include "base/random.h"
+#include "base/units.h"
+#include "batch/first_layer.h"
+#include "batch/pipeline.h"
+#include "memory/buffer.h"
+
+namespace plimsoll::plan {
+namespace {
+
+// The median of fewer could be the one round during which the disk wrote something else.
+constexpr size_t kLeastRounds = 3;
+constexpr double kLongest = 4;  // times the time given
+
+double seconds_of(clockid_t clock) {
+  timespec time{};
+  ::clock_gettime(clock, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+}  // namespace
+
+double thread_cpu_seconds() { return seconds_of(CLOCK_THREAD_CPUTIME_ID); }
+double process_cpu_seconds() { return seconds_of(CLOCK_PROCESS_CPUTIME_ID); }
+
+double steady_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+double measure_rate(const RateOptions& options, const std::function<void(uint64_t count)>& work,
+                    const Clock& clock) {
+  const double start = clock();
+  uint64_t count = std::min(options.first, options.most);
+  work(count);
+  std::vector<double> rates;
+  double round_start = clock();
+  do {
+    work(count);
+    const double round_end = clock();
+    const double round_seconds = std::max(round_end - round_start, 1e-9);
+    const bool grows = round_seconds < options.seconds / 10 && count < options.most;
+    if (grows) rates.clear();  // rounds that were too short to tell make way for longer ones
+    rates.push_back(static_cast<double>(count) / round_seconds);
+    if (grows) count = std::min(2 * count, options.most);
+    round_start = round_end;
+  } while (round_start - start < options.seconds ||
+           (rates.size() < kLeastRounds && round_start - start < kLongest * options.seconds));
+  const auto middle = rates.begin() + static_cast<ptrdiff_t>(rates.size() / 2);
+  std::nth_element(rates.begin(), middle, rates.end());
+  return *middle;
+}
+
+namespace {
+
+// Something always runs: a shell, a daemon, the kernel's own threads.
+constexpr double kQuietCores = 0.15;
+constexpr double kQuietShare = 0.05;  // of all CPUs, if that is more
+
+}  // namespace
+
+std::optional<double> worked_seconds(std::string_view stat, double ticks_per_second) {
+  std::istringstream line{std::string(stat.substr(0, stat.find('\n')))};
+  std::string name;
+  // user nice system idle iowait irq softirq steal; a guest's time is part of the user's.
+  double user = 0;
+  double nice = 0;
+  double system = 0;
+  double idle = 0;
+  double waiting = 0;
+  double irq = 0;
+  double softirq = 0;
+  double steal = 0;
+  line >> name >> user >> nice >> system >> idle >> waiting >> irq >> softirq;
+  if (!line || name != "cpu" || ticks_per_second <= 0) return {};
+  line >> steal;  // old kernels have none
+  return (user + nice + system + irq + softirq + steal) / ticks_per_second;
+}
+
+OtherLoad::OtherLoad(memory::Host host) : host_(std::move(host)), start_(look()) {}
+
+OtherLoad::Moment OtherLoad::look() const {
+  const auto ticks = static_cast<double>(::sysconf(_SC_CLK_TCK));
+  return {worked_seconds(memory::read_text(host_.root / "proc/stat").value_or(""), ticks),
+          process_cpu_seconds(), steady_seconds()};
+}
+
+double OtherLoad::cores() const {
+  const Moment end = look();
+  if (!end.all || !start_.all || end.now <= start_.now) return 0;
+  const double others = (*end.all - *start_.all) - (end.own - start_.own);
+  return std::max(0.0, others / (end.now - start_.now));
+}
+
+bool spoils(double other_cores, unsigned cpus) {
+  return other_cores > std::max(kQuietCores, kQuietShare * cpus);
+}
+
+namespace {
+
+constexpr uint64_t kDegree = 16;
+constexpr uint32_t kColumns = 128;  // halves: kRowBytes
+constexpr uint64_t kBytesPerNode =
+    sizeof(uint64_t) + kDegree * sizeof(uint32_t) + MakingRates::kRowBytes;
+constexpr uint64_t kMostBytes = 640 * kMiB;
+constexpr uint64_t kLeastNodes = 4096;
+constexpr double kSeconds = 0.25;  // of each measurement
+constexpr uint64_t kKey = 0x6d616b65;
+
+// Every node has as many neighbours, drawn evenly: nothing is hot.
+class MadeUpGraph {
+ public:
+  MadeUpGraph(uint64_t nodes, unsigned threads, memory::Ledger& ledger)
+      : topology_(make_topology(nodes, threads, ledger)),
+        table_(ledger, "calibration", nodes * MakingRates::kRowBytes),
+        rows_({.data = table_.data(),
+               .row_bytes = MakingRates::kRowBytes,
+               .count = nodes,
+               .columns = kColumns,
+               .half = true}),
+        seeds_(std::min<uint64_t>(nodes, 1 << 16)) {
+    parallel_for(threads, kPieces, [&](size_t piece) {
+      const uint64_t first = table_.size() * piece / kPieces;
+      std::fill_n(table_.data() + first, table_.size() * (piece + 1) / kPieces - first, '\1');
+    });
+    std::iota(seeds_.begin(), seeds_.end(), 0);
+  }
+
+  const sample::Topology& topology() const { return topology_; }
+  const feature::RowSource& rows() const { return rows_; }
+  const kernel::Rows& table() const { return rows_.shape(); }
+  batch::Seeds seeds() const { return batch::Seeds::shuffled(seeds_, kKey); }
+
+ private:
+  static constexpr size_t kPieces = 64;
+
+  static sample::Topology make_topology(uint64_t nodes, unsigned threads, memory::Ledger& ledger) {
+    memory::Pages offsets(ledger, "calibration", (nodes + 1) * sizeof(uint64_t));
+    memory::Pages neighbors(ledger, "calibration", nodes * kDegree * sizeof(uint32_t));
+    auto* const bounds = static_cast<uint64_t*>(offsets.data());
+    for (uint64_t i = 0; i <= nodes; ++i) bounds[i] = i * kDegree;
+    auto* const values = static_cast<uint32_t*>(neighbors.data());
+    const uint64_t edges = nodes * kDegree;
+    const RandomStream random(kKey, 0);
+    parallel_for(threads, kPieces, [&](size_t piece) {
+      for (uint64_t i = edges * piece / kPieces; i < edges * (piece + 1) / kPieces; ++i) {
+        values[i] = static_cast<uint32_t>(below(random.at(i), nodes));
+      }
+    });
+    return {std::move(offsets), std::move(neighbors), nodes, edges};
+  }
+
+  sample::Topology topology_;
+  memory::Buffer<unsigned char> table_;
+  feature::RowSource rows_;
+  std::vector<uint32_t> seeds_;
+};
+
+uint64_t nodes_in(uint64_t bytes) {
+  return std::max(std::min(bytes, kMostBytes) / kBytesPerNode, kLeastNodes);
+}
+
+struct Setting {
+  std::vector<uint32_t> fanout;
+  uint64_t batch_size = 0;
+  recipe::ModelKind model = recipe::ModelKind::gcn;
+};
+
+constexpr uint64_t kLeastSeeds = 4;
+constexpr uint64_t kMostSeeds = 512;
+// More than a maker holds for a seed of the fan-out 15, 10: 16 sums of rows, or 176 rows.
+constexpr uint64_t kSummingBytes = 32 * 1024;
+constexpr uint64_t kCopyingBytes = 192 * 1024;
+
+uint64_t share_of(const memory::Ledger& ledger, unsigned threads) {
+  return ledger.available_bytes() / 2 / std::max(1U, threads);
+}
+Setting summing_setting(uint64_t bytes) {
+  return {.fanout = {15, 10},
+          .batch_size = std::clamp(bytes / kSummingBytes, kLeastSeeds, kMostSeeds)};
+}
+Setting copying_setting(uint64_t bytes) {
+  return {.fanout = {15, 10},
+          .batch_size = std::clamp(bytes / kCopyingBytes, kLeastSeeds, kMostSeeds),
+          .model = recipe::ModelKind::gat};
+}
+
+// Batches: what they had, and how long threads computed for them. What other programs take of the
+// time does not count.
+struct Made {
+  double batches = 0;
+  double edges = 0;
+  double rows = 0;    // fetched
+  double sorted = 0;  // edges that are kept by source, too
+  double sample_seconds = 0;
+  double prepare_seconds = 0;
+  double fill_seconds = 0;
+  double seconds() const { return sample_seconds + prepare_seconds + fill_seconds; }
+
+  static constexpr auto kFields = {
+      &Made::batches,        &Made::edges,           &Made::rows,        &Made::sorted,
+      &Made::sample_seconds, &Made::prepare_seconds, &Made::fill_seconds};
+  Made& operator+=(const Made& other) {
+    for (const auto field : kFields) this->*field += other.*field;
+    return *this;
+  }
+  Made average() const {
+    Made one = *this;
+    for (const auto field : kFields) one.*field /= batches;
+    return one;
+  }
+};
+
+// Makes batches as a worker of the pipeline does.
+class Maker {
+ public:
+  Maker(const MadeUpGraph& graph, const Setting& setting, uint64_t number, memory::Ledger& ledger)
+      : graph_(graph),
+        assembly_(batch::assembly_for(setting.model, recipe::Norm::full)),
+        sampler_(graph.topology(),
+                 {.fanout = setting.fanout,
+                  .all_degrees = assembly_.weighting == batch::Weighting::gcn_full},
+                 ledger),
+        assembler_(ledger, setting.fanout.size(), nullptr),
+        seeds_(setting.batch_size),
+        next_(number * kApart) {
+    assembly_.gradients = true;
+  }
+
+  void make() {
+    const batch::Seeds all = graph_.seeds();
+    for (uint32_t& seed : seeds_) seed = all.node(all.place(next_++ % all.size()));
+    const double start = thread_cpu_seconds();
+    sampler_.sample(seeds_, next_, assembler_.neighborhood());
+    const double sampled = thread_cpu_seconds();
+    assembler_.prepare(assembly_, graph_.table().columns);
+    const double prepared = thread_cpu_seconds();
+    assembler_.fill(graph_.table(), assembler_.batch().nodes.data());
+    made_.fill_seconds += thread_cpu_seconds() - prepared;
+    made_.prepare_seconds += prepared - sampled;
+    made_.sample_seconds += sampled - start;
+    made_.rows += static_cast<double>(assembler_.batch().input.rows);
+    for (const sample::Hop& hop : assembler_.neighborhood().hops) {
+      made_.edges += static_cast<double>(hop.edges());
+    }
+    for (const batch::Block& block : assembler_.batch().blocks) {
+      made_.sorted += static_cast<double>(block.indices.size());
+    }
+    if (assembly_.input != batch::Input::rows) {
+      made_.rows += static_cast<double>(assembler_.summed_hop().edges());
+    }
+    ++made_.batches;
+  }
+  const Made& made() const { return made_; }
+  void forget() { made_ = {}; }
+
+ private:
+  static constexpr uint64_t kApart = 7919;  // so that no two draw the same
+
+  const MadeUpGraph& graph_;
+  batch::Assembly assembly_;
+  sample::Sampler sampler_;
+  batch::Assembler assembler_;
+  std::vector<uint32_t> seeds_;
+  uint64_t next_;
+  Made made_;
+};
+
+constexpr int kWarmUp = 2;  // batches, until nothing is allocated any more
+
+// As many threads at once as a training has: cores that share their caches, their memory or their
+// physical core are slower. An average batch.
+Made measure(const MadeUpGraph& graph, const Setting& setting, unsigned threads,
+             memory::Ledger& ledger) {
+  std::deque<Maker> makers;
+  for (unsigned i = 0; i < threads; ++i) makers.emplace_back(graph, setting, i, ledger);
+  parallel_for(threads, threads, [&](size_t i) {
+    for (int batch = 0; batch < kWarmUp; ++batch) makers[i].make();
+    makers[i].forget();
+    const double start = steady_seconds();
+    while (makers[i].made().batches == 0 || steady_seconds() - start < kSeconds) makers[i].make();
+  });
+  Made all;
+  for (const Maker& maker : makers) all += maker.made();
+  return all.average();
+}
+
+// Of a batch that goes through the pipeline, all told: the threads of this process compute for
+// nothing else.
+double pipeline_seconds(const MadeUpGraph& graph, const Setting& setting, unsigned threads,
+                        memory::Ledger& ledger) {
+  batch::Pipeline pipeline(graph.topology(), graph.rows(),
+                           {.fanout = setting.fanout,
+                            .assembly = batch::assembly_for(setting.model, recipe::Norm::full),
+                            .workers = std::max(1U, threads / 2)},
+                           ledger);
+  double start = 0;
+  double batches = 0;
+  double end = 0;
+  pipeline.start(
+      {.seeds = graph.seeds(), .batch_size = setting.batch_size, .key = kKey, .gradients = true});
+  const int first = static_cast<int>(10 * std::max(1U, threads));
+  for (int taken = 0; const batch::Batch* batch = pipeline.take(); ++taken) {
+    pipeline.give_back(batch);
+    end = process_cpu_seconds();
+    if (taken == first) start = end;  // nothing is allocated any more
+    if (taken > first) ++batches;
+    if (taken > first && end - start > kSeconds) break;
+  }
+  pipeline.stop();
+  return batches > 0 ? (end - start) / batches : 0;
+}
+
+double part(double seconds, double count) { return std::max(seconds / count, 1e-10); }
+
+}  // namespace
+
+struct BusyMakers::Work {
+  Work(unsigned count, memory::Ledger& ledger);
+
+  MadeUpGraph graph;
+  std::deque<Maker> makers;
+  std::vector<std::jthread> threads;  // last: they use the rest
+};
+
+BusyMakers::Work::Work(unsigned count, memory::Ledger& ledger)
+    : graph(nodes_in(ledger.available_bytes() / 4), count, ledger) {
+  const Setting setting = summing_setting(share_of(ledger, count));
+  for (unsigned i = 0; i < count; ++i) makers.emplace_back(graph, setting, i, ledger);
+  for (Maker& maker : makers) {
+    maker.make();
+    threads.emplace_back([&maker](const std::stop_token& stopping) {
+      while (!stopping.stop_requested()) maker.make();
+    });
+  }
+}
+
+BusyMakers::BusyMakers(unsigned count, memory::Ledger& ledger) {
+  if (count > 0) work_ = std::make_unique<Work>(count, ledger);
+}
+BusyMakers::~BusyMakers() = default;
+
+MakingRates measure_making(unsigned threads, memory::Ledger& ledger) {
+  const MadeUpGraph graph(nodes_in(ledger.available_bytes() / 8 * 5), threads, ledger);
+  const uint64_t share = share_of(ledger, threads);
+  const Setting summing = summing_setting(share);
+  const Setting small = {.fanout = {3, 2},
+                         .batch_size = std::max(kLeastSeeds, summing.batch_size / 8)};
+  const Made few = measure(graph, small, threads, ledger);
+  const Made summed = measure(graph, summing, threads, ledger);
+  const Made copied = measure(graph, copying_setting(share), threads, ledger);
+  MakingRates rates;
+  rates.edge_seconds = part(summed.sample_seconds, summed.edges);
+  rates.sort_seconds = part(copied.prepare_seconds, copied.sorted);
+  rates.copy_seconds = part(copied.fill_seconds, copied.rows);
+  rates.row_seconds =
+      part(summed.fill_seconds + summed.prepare_seconds - summed.sorted * rates.sort_seconds,
+           summed.rows);
+  const double in_parts = few.edges * rates.edge_seconds + few.sorted * rates.sort_seconds +
+                          few.rows * rates.row_seconds;
+  const double through_pipeline = pipeline_seconds(graph, small, threads, ledger);
+  rates.batch_seconds = std::max({0.0, few.seconds() - in_parts, through_pipeline - in_parts});
+  return rates;
+}
+
+}  // namespace plimsoll::plan

@@ -24,8 +24,12 @@ namespace {
 constexpr uint64_t kPlanningBytes = 256 * kMiB;
 // What the draws of a fan-out may take of the disk's time, within reason.
 constexpr double kDrawSeconds = 0.4;
-constexpr double kLeastReads = 1'000;
-constexpr double kMostReads = 40'000;
+constexpr uint64_t kLeastReads = 1'000;
+constexpr uint64_t kMostReads = 40'000;
+// The lists of a graph this small are loaded, and reads of them cost next to nothing. The plan is
+// then the same on every disk.
+constexpr uint64_t kSmallBytes = 32 * kMiB;
+constexpr uint64_t kReadsInMemory = 400'000;
 constexpr uint64_t kRemedyPart = 8;  // of that, for a fan-out that might be a remedy
 // What measuring the machine may hold: enough to be out of a CPU's caches, and a part of the limit.
 constexpr uint64_t kMostMeasuringBytes = 896 * kMiB;
@@ -114,15 +118,18 @@ Planner::Planner(Planned planned, const PlannerOptions& options)
       machine_(measured_machine(planned_, options)),
       shape_(planned_.shape ? *planned_.shape : plan::read_shape(planned_.store, ledger_)) {}
 
-uint64_t Planner::affordable_reads() const {
-  if (planned_.scale > 1)
-    return static_cast<uint64_t>(kMostReads);  // of a small file that was just written
-  return static_cast<uint64_t>(
-      std::clamp(kDrawSeconds * machine_.reads_per_second, kLeastReads, kMostReads));
+plan::DrawBudget Planner::draw_budget() const {
+  const auto& files = planned_.store.meta().files;
+  if (files.at("offsets.u64").bytes + files.at("neighbors.u32").bytes <= kSmallBytes) {
+    return {.reads = kReadsInMemory, .in_memory = true};
+  }
+  if (planned_.scale > 1) return {.reads = kMostReads};  // of a file that was just written
+  return {.reads = std::clamp(static_cast<uint64_t>(kDrawSeconds * machine_.reads_per_second),
+                              kLeastReads, kMostReads)};
 }
 
-plan::Draws Planner::draw(const recipe::Recipe& recipe, uint64_t reads) {
-  plan::Draws draws = plan::draw(planned_.store, recipe, reads, ledger_);
+plan::Draws Planner::draw(const recipe::Recipe& recipe, const plan::DrawBudget& budget) {
+  plan::Draws draws = plan::draw(planned_.store, recipe, budget, ledger_);
   draws.scale = planned_.scale;
   return draws;
 }
@@ -130,7 +137,7 @@ plan::Draws Planner::draw(const recipe::Recipe& recipe, uint64_t reads) {
 const plan::Draws& Planner::draws(const recipe::Recipe& recipe) {
   auto found = draws_.find(recipe.fanout);
   if (found == draws_.end()) {
-    found = draws_.emplace(recipe.fanout, draw(recipe, affordable_reads())).first;
+    found = draws_.emplace(recipe.fanout, draw(recipe, draw_budget())).first;
   }
   return found->second;
 }
@@ -151,6 +158,8 @@ plan::Question Planner::question(const recipe::Recipe& recipe, uint64_t limit_by
 
 std::vector<plan::Remedy> Planner::remedies(const plan::Question& question) {
   std::vector<plan::FanoutDraws> smaller;
+  plan::DrawBudget budget = draw_budget();
+  budget.reads /= kRemedyPart;
   if (question.recipe.model != recipe::ModelKind::mlp) {
     for (auto fanout : plan::smaller_fanouts(question.recipe.fanout)) {
       if (planned_.store.meta().first_layer != graph::FirstLayer::none) {
@@ -158,7 +167,7 @@ std::vector<plan::Remedy> Planner::remedies(const plan::Question& question) {
       }
       recipe::Recipe recipe = question.recipe;
       recipe.fanout = fanout;
-      smaller.push_back({fanout, draw(recipe, affordable_reads() / kRemedyPart)});
+      smaller.push_back({fanout, draw(recipe, budget)});
     }
   }
   return plan::find_remedies(question, draws(question.recipe), smaller);

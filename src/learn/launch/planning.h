@@ -47,8 +47,8 @@ class Planner {
   const plan::Machine& machine() const { return machine_; }
 
  private:
-  plan::Draws draw(const recipe::Recipe& recipe, uint64_t reads);
-  uint64_t affordable_reads() const;
+  plan::Draws draw(const recipe::Recipe& recipe, const plan::DrawBudget& budget);
+  plan::DrawBudget draw_budget() const;
 
   const Planned planned_;
   const PlannerOptions options_;

@@ -19,10 +19,16 @@ constexpr uint64_t kFirstSeeds = 32;    // tell what one costs
 constexpr uint64_t kMostSeeds = 65536;  // where they cost nothing
 constexpr uint64_t kDrawKey = 0x70726f6265;
 
+sample::Topology open_topology(const graph::Store& store, bool in_memory, memory::Ledger& ledger) {
+  if (!in_memory) return {store, ledger};
+  return sample::load_topology(store, ledger, {}, 1, [](uint64_t) {});
+}
+
 class Drawer {
  public:
-  Drawer(const graph::Store& store, const recipe::Recipe& recipe, memory::Ledger& ledger)
-      : topology_(store, ledger),
+  Drawer(const graph::Store& store, const recipe::Recipe& recipe, bool in_memory,
+         memory::Ledger& ledger)
+      : topology_(open_topology(store, in_memory, ledger)),
         train_nodes_(io::load_array<uint32_t>(ledger, "plan", store.file("split.train.u32"),
                                               store.meta().split_sizes[0], 1,
                                               [](std::span<const uint32_t>) {})),
@@ -90,9 +96,9 @@ class Drawer {
 
 }  // namespace
 
-Draws draw(const graph::Store& store, const recipe::Recipe& recipe, uint64_t most_reads,
+Draws draw(const graph::Store& store, const recipe::Recipe& recipe, const DrawBudget& budget,
            memory::Ledger& ledger) {
-  Drawer drawer(store, recipe, ledger);
+  Drawer drawer(store, recipe, budget.in_memory, ledger);
   Draws none;
   none.hops.resize(drawer.hops());
   uint64_t seeds = std::min(drawer.train_nodes(), kFirstSeeds);
@@ -100,10 +106,12 @@ Draws draw(const graph::Store& store, const recipe::Recipe& recipe, uint64_t mos
   if (seeds == 0) return none;
   Draws draws = drawer.drawn();
   const auto affordable =
-      static_cast<double>(most_reads) / std::max(drawer.reads_a_seed(), 1.0 / kMostSeeds);
+      static_cast<double>(budget.reads) / std::max(drawer.reads_a_seed(), 1.0 / kMostSeeds);
   const uint64_t most = std::min(drawer.train_nodes(), kMostSeeds);
   const auto wanted = static_cast<uint64_t>(std::min(affordable, static_cast<double>(most)));
-  if (wanted > seeds && drawer.draw(wanted)) draws = drawer.drawn();
+  for (uint64_t count = wanted; count > seeds; count /= 2) {
+    if (drawer.draw(count)) return drawer.drawn();
+  }
   return draws;
 }
 

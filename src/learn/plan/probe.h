@@ -33,8 +33,13 @@ struct Draws {
   std::vector<Hop> hops;          // as many as layers, the seeds' first; none for mlp
 };
 
-// As many seeds as about `most_reads` reads and the ledger allow, in random order.
-Draws draw(const graph::Store& store, const recipe::Recipe& recipe, uint64_t most_reads,
+struct DrawBudget {
+  uint64_t reads = 0;
+  bool in_memory = false;  // loads the lists first, so that a read costs next to nothing
+};
+
+// As many seeds as about so many reads and the ledger allow, in random order.
+Draws draw(const graph::Store& store, const recipe::Recipe& recipe, const DrawBudget& budget,
            memory::Ledger& ledger);
 
 // What a batch is expected to hold: how many nodes and edges, and how far down the hot-first order

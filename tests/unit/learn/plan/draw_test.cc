@@ -36,7 +36,7 @@ class Draw : public testing::Test {
     store_ = graph::open(folder_ / "a.plim");
   }
   Draws draw(const recipe::Recipe& recipe, uint64_t most_reads) {
-    return plan::draw(store_, recipe, most_reads, ledger_);
+    return plan::draw(store_, recipe, {.reads = most_reads}, ledger_);
   }
 
   TempFolder folder_;
@@ -86,6 +86,11 @@ TEST_F(Draw, IsTheSameEveryTime) {
   EXPECT_EQ(draw({}, kManyReads).nodes, draw({}, kManyReads).nodes);
 }
 
+TEST_F(Draw, IsTheSameInMemory) {
+  const Draws draws = plan::draw(store_, {}, {.reads = 1000, .in_memory = true}, ledger_);
+  EXPECT_EQ(draws.nodes, draw({}, 1000).nodes);
+}
+
 TEST_F(Draw, IsItsSeedsForMlp) {
   const Draws draws = draw({.model = recipe::ModelKind::mlp}, 1000);
   EXPECT_EQ(draws.seeds, 500);
@@ -98,7 +103,7 @@ TEST_F(Draw, DrawsFewerSeedsOrNoneWhereMemoryIsShort) {
   for (const uint64_t kib : {100, 200, 400, 4000}) {
     memory::Ledger ledger(kib * kKiB);
     try {
-      const Draws draws = plan::draw(store_, {.fanout = {8, 8}}, kManyReads, ledger);
+      const Draws draws = plan::draw(store_, {.fanout = {8, 8}}, {.reads = kManyReads}, ledger);
       EXPECT_GE(draws.seeds, before);
       EXPECT_EQ(draws.hops.size(), 2);
       before = draws.seeds;

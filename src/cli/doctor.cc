@@ -1,4 +1,4 @@
-// plimsoll doctor: what this machine lets us guarantee, and what would let it guarantee more.
+// plimsoll doctor: shows what plimsoll can guarantee on this machine, and how to improve it.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -40,7 +40,7 @@ void doctor(const Options& options) {
 }
 
 constexpr const char* kFooter =
-    R"(✓ as good as it gets   ! works, with less of a promise   ✗ runs will fail of it
+    R"(✓ good   ! works, with a weaker guarantee   ✗ will make runs fail
 
 Examples:
   plimsoll doctor
@@ -51,9 +51,9 @@ Examples:
 
 void add_doctor(CLI::App& app) {
   CLI::App* command =
-      app.add_subcommand("doctor", "Say what this machine lets us guarantee, and how to get more");
+      app.add_subcommand("doctor", "Show what plimsoll can guarantee on this machine");
   auto options = std::make_shared<Options>();
-  command->add_option("--folder", options->folder, "whose disk to look at")
+  command->add_option("--folder", options->folder, "measure the disk of this folder")
       ->capture_default_str()
       ->type_name("FOLDER");
   add_json(*command, options->json);

@@ -1,4 +1,5 @@
-// plimsoll exec: runs any command as a tree of its own, and returns when nothing of it is alive.
+// plimsoll exec: runs any command as a separate process tree, and returns when none of its
+// processes is alive.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/host.h"
 #include "base/print.h"
 #include "base/units.h"
 #include "base/utf8.h"
@@ -30,7 +32,6 @@
 #include "experiment/supervised_child.h"
 #include "gate/gpu_use.h"
 #include "io/partial_file.h"
-#include "memory/host.h"
 #include "memory/limit.h"
 #include "process/level.h"
 #include "process/own_stream.h"
@@ -57,7 +58,7 @@ struct Options {
   std::optional<double> grace_seconds;
   std::optional<std::filesystem::path> log;
   std::optional<std::filesystem::path> result;
-  std::vector<std::string> environment;  // changes to ours, for the command alone
+  std::vector<std::string> environment;  // changes to ours, only for the command
   std::string level;
   gate::Options gpus;
   bool quiet = false;
@@ -70,7 +71,7 @@ void say(const std::string& text) {
   process::write_patiently(STDERR_FILENO, printable(line));
 }
 
-// The later one wins: what the gate chose.
+// In `later`, the gate's choice, a variable replaces the one in `changes`.
 std::vector<std::string> joined(std::vector<std::string> changes,
                                 const std::vector<std::string>& later) {
   const auto name_of = [](std::string_view entry) { return entry.substr(0, entry.find('=')); };
@@ -81,13 +82,13 @@ std::vector<std::string> joined(std::vector<std::string> changes,
   return changes;
 }
 
-// CUDA_VISIBLE_DEVICES of the command without us.
+// CUDA_VISIBLE_DEVICES as the command would see it without plimsoll.
 std::optional<std::string> visible_devices(const std::vector<std::string>& changes) {
   constexpr std::string_view kName = "CUDA_VISIBLE_DEVICES=";
   for (const std::string& change : changes) {
     if (change.starts_with(kName)) return change.substr(kName.size());
   }
-  return memory::Host::real().variable("CUDA_VISIBLE_DEVICES");
+  return Host::real().variable("CUDA_VISIBLE_DEVICES");
 }
 
 process::SuperviseOptions run_options(const Options& options, gate::GpuUse& gpus) {
@@ -103,20 +104,20 @@ process::SuperviseOptions run_options(const Options& options, gate::GpuUse& gpus
           .say = say};
 }
 
-// Waits a while for somebody to read, not for ever.
+// Waits for a reader for a limited time.
 void write_pipe(const std::filesystem::path& pipe, const std::string& text) {
   const auto deadline = std::chrono::steady_clock::now() + kPipePatience;
   for (;;) {
     const Fd opened(open(pipe.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
     if (opened && process::write_patiently(opened.get(), text, kPipePatience)) return;
     if (opened || errno != ENXIO || std::chrono::steady_clock::now() > deadline) {
-      fail(ErrorKind::io, "nobody reads {}", pipe.string());
+      fail(ErrorKind::io, "no process reads {}", pipe.string());
     }
     std::this_thread::sleep_for(kPipePause);
   }
 }
 
-// For `explain --last`, in place of the run before. May be lost.
+// Replaces the result of the previous run, for `explain --last`. It is not synced to disk.
 void write_last_run(const std::string& json) {
   const std::filesystem::path file = diagnosis::last_run_file();
   if (file.empty()) return;
@@ -124,13 +125,13 @@ void write_last_run(const std::string& json) {
   std::filesystem::create_directories(file.parent_path(), none);
   try {
     io::write_whole(file, json, io::Sync::no);
-  } catch (const Error&) {  // a home that cannot be written: explain --last says that there is none
+  } catch (const Error&) {  // the home is not writable: explain --last will report that
   }
 }
 
-// A batch keeps in its journal what an attempt's result says: that one may be lost, too.
+// The result of an attempt in a batch needs no sync, because the batch copies it to its journal.
 io::Sync sync_of(const std::filesystem::path& result) {
-  const auto batch = memory::Host::real().variable(experiment::kBatchVariable);
+  const auto batch = Host::real().variable(experiment::kBatchVariable);
   return batch && result.string().starts_with(*batch + "/") ? io::Sync::no : io::Sync::yes;
 }
 
@@ -150,8 +151,8 @@ void write_results(const Options& options, const nlohmann::ordered_json& json) {
   }
 }
 
-// What goes wrong before the command runs has one code, so that it is not taken for the command's;
-// the result says which of the two it was.
+// All errors before the command runs have one exit code, so that they cannot be confused with the
+// command's own. The cause in the result tells them apart: not_admitted or not_supervised.
 Evidence supervise(const Options& options) {
   Evidence evidence;
   Cause refusal = Cause::not_supervised;
@@ -184,7 +185,8 @@ nlohmann::ordered_json whole_result(const Evidence& evidence, const Verdict& ver
   return json;
 }
 
-// A good end is told to people alone: what a script collects stays as if the command ran bare.
+// Success is reported only on a terminal: the output that a script collects stays the same as
+// without plimsoll.
 void print_verdict(const Options& options, const Verdict& verdict) {
   const bool good = verdict.cause == Cause::success;
   if (options.quiet || (good && isatty(STDERR_FILENO) == 0)) return;
@@ -194,7 +196,7 @@ void print_verdict(const Options& options, const Verdict& verdict) {
 void exec(Options& options) {
   if (!options.stray_words.empty() || options.command.empty()) {
     const std::string word = options.stray_words.empty() ? "COMMAND" : options.stray_words.front();
-    fail(ErrorKind::usage, "the command stands behind --: plimsoll exec [OPTIONS] -- {} ...", word);
+    fail(ErrorKind::usage, "put the command after --: plimsoll exec [OPTIONS] -- {} ...", word);
   }
   if (options.result) check_writable("--result", *options.result, /*force=*/true);
   options.environment = experiment::take_command_environment();
@@ -202,14 +204,14 @@ void exec(Options& options) {
                      .dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
   const Evidence evidence = supervise(options);
   const Verdict verdict = diagnosis::judge(evidence);
-  write_results(options, whole_result(evidence, verdict));  // first: a message may find no reader
+  write_results(options, whole_result(evidence, verdict));  // first, because a message may block
   print_verdict(options, verdict);
   if (!options.quiet && verdict.cause == Cause::success && evidence.ending.leftovers_ended > 0 &&
       isatty(STDERR_FILENO) == 0) {
-    say(fmt::format("{} of its processes were still alive at its end, and have been ended",
+    say(fmt::format("{} of its processes were still alive at its end and were ended",
                     evidence.ending.leftovers_ended));
   }
-  // A shell that ran us in a loop ends it only for a child that died of Ctrl-C.
+  // A shell that runs us in a loop ends the loop only if its child dies of SIGINT.
   const auto* const killed = std::get_if<process::Signaled>(&evidence.ending.leader);
   if (evidence.ending.typed_interrupt && killed != nullptr && killed->number == SIGINT) {
     std::signal(SIGINT, SIG_DFL);
@@ -222,17 +224,17 @@ void add_gpu_options(CLI::App& command, Options& options) {
   constexpr const char* kGpus = "GPUs";
   command
       .add_option("--gpu", options.gpus.gpus,
-                  "the GPUs it gets, as 0,1 or all, or none; by default those it would see bare")
+                  "the GPUs for it: 0,1 or all or none; default: those it would see without exec")
       ->type_name("LIST")
       ->group(kGpus);
   add_bytes(command, "--gpu-free", options.gpus.free_bytes,
-            "start when each of them has this much memory free")
+            "start it when each of them has this much free memory")
       ->group(kGpus);
   command
       .add_option_function<std::string>(
           "--gpu-wait",
           [&options](const std::string& text) { options.gpus.wait_seconds = parse_seconds(text); },
-          "wait this long for it")
+          "wait this long for the free memory")
       ->type_name("TIME")
       ->group(kGpus);
 }
@@ -240,11 +242,10 @@ void add_gpu_options(CLI::App& command, Options& options) {
 }  // namespace
 
 void add_exec(CLI::App& app, const std::vector<std::string>& words) {
-  CLI::App* command =
-      app.add_subcommand("exec", "Run a command so that nothing of it is left afterwards");
+  CLI::App* command = app.add_subcommand("exec", "Run a command and end all its processes with it");
   auto options = std::make_shared<Options>();
   options->command = words;
-  command->add_option("COMMAND", options->stray_words, "behind --: the command and its arguments");
+  command->add_option("COMMAND", options->stray_words, "after --: the command and its arguments");
   add_bytes(*command, "--memory", options->memory_bytes, "end it when its processes use more")
       ->group(kResources);
   add_bytes(*command, "--memory-high", options->memory_high_bytes,
@@ -262,7 +263,7 @@ void add_exec(CLI::App& app, const std::vector<std::string>& words) {
   add_gpu_options(*command, *options);
   command
       ->add_option("--level", options->level,
-                   "how its processes are held together; the strongest that works here")
+                   "how its processes are held together; default: the strongest that works here")
       ->check(CLI::IsMember({"cgroup2", "freezer", "pidns", "sweep"}))
       ->group(kResources);
   command->add_option("--log", options->log, "append all output to this file, and show it")
@@ -271,12 +272,12 @@ void add_exec(CLI::App& app, const std::vector<std::string>& words) {
   command->add_option("--result", options->result, "write how it ended to this file, as JSON")
       ->type_name("FILE")
       ->group(kOutput);
-  command->add_flag("-q,--quiet", options->quiet, "do not say how it ended")->group(kOutput);
-  command->footer(R"(Exit code: the command's own, 128 + N where signal N ended it, or
+  command->add_flag("-q,--quiet", options->quiet, "do not print how it ended")->group(kOutput);
+  command->footer(R"(Exit code: the command's own, 128 + N if signal N ended it, or
   121  it hung (--idle-timeout)    124  --timeout
-  122  its --memory was too little 125  it could not be supervised, and was not started
+  122  its --memory was too small  125  it could not be supervised and was not started
   126  it cannot be executed       127  it was not found
-docs/supervision.md says what is guaranteed, and how.
+docs/supervision.md has the guarantees and how they work.
 
 Examples:
   plimsoll exec -- python train.py --epochs 10

@@ -1,4 +1,4 @@
-// plimsoll explain: what an exit code, a log or the last run means, and what to do.
+// plimsoll explain: explains an exit code, a log or the last run, and says what to do.
 #include "diagnosis/explain.h"
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
-constexpr uint64_t kMostLogBytes = 4 * kMiB;  // from its end: what ended a run is written last
+constexpr uint64_t kMostLogBytes = 4 * kMiB;  // from the end: the cause of an end is logged last
 
 struct Options {
   std::vector<std::string> words;
@@ -71,9 +71,9 @@ void explain_log(const Options& options) {
     if (options.json) {
       print_json({{"log", options.subject}, {"verdict", nullptr}, {"last_line", end}});
     } else {
-      print("{} holds no sign of a failure that we know.\nIts last line: {}\n", options.subject,
+      print("{} has no known sign of a failure.\nIts last line: {}\n", options.subject,
             end.empty() ? "(it is empty)" : end);
-      print("The exit code says more: plimsoll explain CODE\n");
+      print("Try its exit code: plimsoll explain CODE\n");
     }
     return;
   }
@@ -110,7 +110,8 @@ void explain_code(const diagnosis::Code& code, const Options& options) {
 void explain(const Options& options) {
   if (options.last != options.subject.empty()) {
     fail(ErrorKind::usage,
-         "give an exit code, a state of a Slurm job, a log or --last: plimsoll explain 137");
+         "give an exit code, the state of a Slurm job, a log or --last, as in: plimsoll explain "
+         "137");
   }
   if (options.last) return explain_last(options);
   std::error_code none;
@@ -125,7 +126,7 @@ void explain(const Options& options) {
 
 constexpr const char* kFooter = R"(Examples:
   plimsoll explain 137
-  plimsoll explain 0:125         as sacct writes it
+  plimsoll explain 0:125         as sacct prints it
   plimsoll explain OUT_OF_MEMORY the state of a Slurm job; also OOM, TIMEOUT, PD
   plimsoll explain run.log
   plimsoll explain --last        the last plimsoll exec)";
@@ -134,7 +135,7 @@ constexpr const char* kFooter = R"(Examples:
 
 void add_explain(CLI::App& app) {
   CLI::App* command =
-      app.add_subcommand("explain", "Say what an exit code or a log means here, and what to do");
+      app.add_subcommand("explain", "Explain an exit code or a log, and say what to do");
   auto options = std::make_shared<Options>();
   command->add_option("WHAT", options->words,
                       "an exit code, a signal's name, the state of a Slurm job, or a log");

@@ -1,8 +1,8 @@
 #include "cli/gpu_facts.h"
 
 #include "base/error.h"
+#include "base/host.h"
 #include "gate/policy.h"
-#include "memory/host.h"
 #include "meter/gpu.h"
 
 namespace plimsoll::cli {
@@ -20,7 +20,7 @@ std::string first_usable_gpu() {
     const meter::GpuAccess access = meter::open_gpus();
     if (!access.gpus) return {};
     return gate::choose_gpus("all", access.gpus->read_counters(),
-                             memory::Host::real().variable("CUDA_VISIBLE_DEVICES"))
+                             Host::real().variable("CUDA_VISIBLE_DEVICES"))
         .front()
         .name;
   } catch (const Error&) {

@@ -1,4 +1,5 @@
-// plimsoll orphans: what is left of runs whose plimsoll was killed, and ending exactly that.
+// plimsoll orphans: lists processes left over from runs whose plimsoll was killed, and ends exactly
+// these.
 #include "process/orphans.h"
 
 #include <fmt/format.h>
@@ -45,11 +46,11 @@ double age_seconds(const Orphan& orphan) {
   return std::max(std::chrono::duration<double>(now).count() - orphan.started, 0.0);
 }
 
-// By pid: memory that it holds on all GPUs together. Nothing for a process that has a GPU open and
-// that the driver does not list, as forked workers do.
+// By pid: the memory that the process holds on all GPUs together. Nothing for a process that has a
+// GPU open but is not listed by the driver, like a forked worker.
 using GpuMemory = std::map<pid_t, std::optional<uint64_t>>;
 
-// Empty where there is no driver, or where it fails: what is left is listed all the same.
+// Empty if there is no driver or it fails: the processes are listed anyway.
 GpuMemory gpu_memory() {
   GpuMemory held;
   try {
@@ -113,21 +114,21 @@ std::string command_of(const RunElsewhere& run) {
   return run.record ? shortened(fmt::format("{}", fmt::join(run.record->command, " "))) : "";
 }
 
-// What is left alone, and what a person can do about it.
+// Prints what is left alone, and what the user can do about it.
 void print_left_alone(const Leftovers& left) {
   for (const RunElsewhere& run : left.elsewhere) {
-    print("run {} is in another PID namespace, and left alone: {}\n", run.run, command_of(run));
+    print("run {} is in another PID namespace and is left alone: {}\n", run.run, command_of(run));
   }
   if (!left.elsewhere.empty()) {
     print(
-        "run plimsoll orphans inside that namespace; where it is gone, remove the record in "
-        "{}\n",
+        "run plimsoll orphans inside that namespace; if the namespace no longer exists, remove the "
+        "record in {}\n",
         (process::state_folder() / "runs").string());
   }
   for (const process::UnusableRecord& record : left.unusable) {
     print_to(stderr,
-             "plimsoll orphans: {} {}: it is left alone; look at it, end by hand what it names, "
-             "and remove it\n",
+             "plimsoll orphans: {} {}: it is left alone; look at it, end the processes that it "
+             "names yourself, and remove it\n",
              record.file.string(), record.why);
   }
 }
@@ -159,7 +160,8 @@ void list(const Options& options) {
     print_table(left.orphans, gpu_memory());
     print("plimsoll orphans --kill ends them\n");
   } else {
-    print("nothing is left of any run{}\n", left.elsewhere.empty() ? "" : " of this PID namespace");
+    print("no processes are left over from earlier runs{}\n",
+          left.elsewhere.empty() ? "" : " in this PID namespace");
   }
   print_left_alone(left);
 }
@@ -189,7 +191,7 @@ void kill(const Options& options) {
 
 void add_orphans(CLI::App& app) {
   CLI::App* command =
-      app.add_subcommand("orphans", "What is left of runs whose plimsoll was killed");
+      app.add_subcommand("orphans", "List or end processes left over from killed runs");
   auto options = std::make_shared<Options>();
   command->add_flag("--kill", options->kill, "end exactly these, and remove their control groups");
   add_duration(*command, "--grace", options->grace_seconds,

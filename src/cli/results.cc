@@ -1,4 +1,4 @@
-// plimsoll results: the table of one run or several, by the journals.
+// plimsoll results: the results of one or several runs, from their journals.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ struct Finished {
   experiment::ExperimentResult result;
 };
 
-// Of all runs, in their order. The numbers go on from one run to the next; ids stay.
+// The experiments of all runs, in order. They are numbered consecutively across runs; ids stay.
 struct Merged {
   experiment::Catalog catalog;
   std::vector<Finished> finished;
@@ -86,7 +86,8 @@ struct Spread {
       ++not_numbers[std::isnan(number) ? "nan" : fmt::format("{}", number)];
     }
   }
-  // "0.913 ± 1.2 %, nan 1 time": of the numbers; what is none is said.
+  // "0.913 ± 1.2 %, nan 1 time": mean and coefficient of variation of the finite values, and how
+  // often nan and inf occur.
   std::string text() const {
     if (numbers.empty() && not_numbers.empty()) return "-";
     std::string text = numbers.empty() ? "" : mean_and_variation();
@@ -112,15 +113,15 @@ struct Spread {
   }
 };
 
-constexpr double kWhole = 0.9995;  // coverage that reads as 100 %
+constexpr double kWhole = 0.9995;  // coverage that is printed as 100 %
 
-// Of one configuration's energy: the figures of what succeeded, and how far they can be trusted.
+// The energy of one configuration: figures of its successful runs, with coverage and quality.
 struct EnergySpread {
   std::map<std::string, Spread> figures;
   size_t shared = 0;
   double least_coverage = 1;
   std::set<std::string> missing;  // "CPU: there is no counter"
-  bool measured = false;          // of a failed one, too
+  bool measured = false;          // a figure exists, maybe only of a failed run
 
   void add(const experiment::AttemptResult& attempt, bool success) {
     if (!attempt.energy) return;
@@ -138,7 +139,7 @@ struct EnergySpread {
     }
     shared += is_shared ? 1 : 0;
   }
-  // `said_later`: what is missing in every configuration.
+  // `said_later`: reasons that apply to every configuration; they are printed once at the end.
   std::string text(const std::set<std::string>& said_later) const {
     std::string text = figures.empty() ? without_figures() : figures_text();
     std::string separator = figures.empty() && !measured ? ": " : "; unavailable: ";
@@ -156,7 +157,7 @@ struct EnergySpread {
     if (!figure.joules) missing.insert(fmt::format("{}: {}", what, figure.reason));
   }
   std::string without_figures() const {
-    if (measured) return "of no run that succeeded; experiment.json has that of the failed ones";
+    if (measured) return "no successful run; experiment.json has the energy of the failed ones";
     return missing.empty() ? "not measured" : "unavailable";
   }
   std::string figures_text() const {
@@ -165,7 +166,7 @@ struct EnergySpread {
       text += fmt::format("{}{} {}", text.empty() ? "" : "; ", name, spread.text());
     }
     if (least_coverage < kWhole) {
-      text += fmt::format("; least coverage {}", format_percent(least_coverage));
+      text += fmt::format("; lowest coverage {}", format_percent(least_coverage));
     }
     if (shared > 0) text += fmt::format("; {} shared with others", shared);
     return text;
@@ -175,13 +176,13 @@ struct EnergySpread {
 struct Configuration {
   size_t runs = 0;
   size_t succeeded = 0;
-  std::map<std::string_view, size_t> causes;  // of those that failed
+  std::map<std::string_view, size_t> causes;  // of failed runs
   Spread seconds;
   std::map<std::string, Spread> metrics;
   EnergySpread energy;
 };
 
-// " beside toy/busy (epochs 3)": another load is another configuration.
+// " beside toy/busy (epochs 3)". Runs with different background loads are different configurations.
 std::string beside(const experiment::Experiment& made) {
   if (!made.background) return "";
   const experiment::Load& load = *made.background;
@@ -223,7 +224,8 @@ std::string describe(const Configuration& one) {
   return text;
 }
 
-// A machine without counters is one for all configurations: said once.
+// Reasons that apply to all configurations, such as a machine without counters. They are printed
+// only once.
 std::set<std::string> missing_everywhere(const Configurations& all) {
   std::map<std::string, size_t> times;
   for (const auto& [name, one] : all) {
@@ -245,7 +247,7 @@ void print_configurations(const Merged& merged) {
   for (const std::string& reason : missing) print("energy unavailable, {}\n", reason);
 }
 
-// Each once, whatever it is called.
+// The folders of the runs, without duplicates.
 std::vector<std::filesystem::path> runs_of(const Options& options) {
   std::vector<std::filesystem::path> named = options.folders;
   if (named.empty()) named.push_back(experiment::newest_run());
@@ -260,7 +262,7 @@ std::vector<std::filesystem::path> runs_of(const Options& options) {
 
 void print_results(const Options& options) {
   if (options.csv && options.json) {
-    fail(ErrorKind::usage, "--csv and --json are two forms of the same; give one of them");
+    fail(ErrorKind::usage, "--csv and --json exclude each other; give one of them");
   }
   Merged merged;
   for (const auto& run : runs_of(options)) add_run(run, merged);
@@ -283,12 +285,13 @@ void print_results(const Options& options) {
 }  // namespace
 
 void add_results(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("results", "The results of batches");
+  CLI::App* command = app.add_subcommand("results", "Show the results of batches");
   auto options = std::make_shared<Options>();
-  command->add_option("RUN", options->folders, "folders of runs; the newest under ./results");
-  command->add_option("--merge", options->merge, "further runs, in the same table")
-      ->type_name("RUN");
-  command->add_flag("--csv", options->csv, "as a table, a line an experiment")->group(kOutput);
+  command->add_option("RUN", options->folders,
+                      "folders of runs; default: the newest under ./results");
+  command->add_option("--merge", options->merge, "more runs for the same table")->type_name("RUN");
+  command->add_flag("--csv", options->csv, "print a CSV table, one line per experiment")
+      ->group(kOutput);
   add_json(*command, options->json);
   command->footer(R"(Prints mean and coefficient of variation for each configuration.
 

@@ -1,4 +1,5 @@
-// plimsoll run: a batch of experiments, each under exec's guarantees, all of it in a journal.
+// plimsoll run: runs a batch of experiments, each with exec's guarantees, and records all of it in
+// a journal.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -83,7 +84,7 @@ std::string find_catalog(const Options& options) {
   for (const fs::path& place : places) {
     if (fs::exists(place)) return place.string();
   }
-  fail(ErrorKind::usage, "there is no models_config.json here; name the model config with -c FILE");
+  fail(ErrorKind::usage, "there is no models_config.json here; give the model config with -c FILE");
 }
 
 uint64_t new_seed() {
@@ -112,10 +113,10 @@ BatchTexts read_source(const Options& options) {
 void report(const Problems& problems) {
   for (const auto& problem : problems.in_order()) say(experiment::describe(problem));
   if (problems.notes() > 0)
-    say(fmt::format("notes in the files, which have no effect: {}", problems.notes()));
+    say(fmt::format("notes in the files (they have no effect): {}", problems.notes()));
 }
 
-// Everything that is wrong, at once; nothing has been started.
+// Plans the batch. Reports all problems together; throws Error{input} if one is an error.
 ExperimentBatch planned(const BatchTexts& source) {
   Problems problems(source.lenient);
   ExperimentBatch batch = experiment::read_batch(source, problems);
@@ -129,7 +130,7 @@ ExperimentBatch planned(const BatchTexts& source) {
   return batch;
 }
 
-// Where the run's folder is made: by the command line, else by the settings.
+// Where to make the run's folder: from the command line, otherwise from the settings.
 fs::path results_folder(const Options& options, const ExperimentBatch& batch) {
   return options.results.empty() ? batch.settings.results_folder : options.results;
 }
@@ -149,13 +150,14 @@ using experiment::RunLock;
                   (folder / "summary.csv").string()));
   const std::string resume = experiment::resume_command(folder);
   if (end.signal != 0) {
-    if (end.left > 0) say("stopped; go on with: " + resume);
+    if (end.left > 0) say("stopped; resume with: " + resume);
     throw ExitWith{128 + end.signal};
   }
   if (!end.paused.empty()) {
     say(
         fmt::format("{}\nremove the cause, then: {} --retry-failed\n"
-                    "without --retry-failed only what is left is run; --keep-going does not pause",
+                    "without --retry-failed only the remaining experiments run; --keep-going does "
+                    "not pause",
                     experiment::describe_pause(end.paused), resume));
     throw ExitWith{kPaused};
   }
@@ -213,7 +215,7 @@ void start(const Options& options) {
     return;
   }
   ExperimentBatch batch = planned(source);
-  // Before a folder is made, too: who is refused leaves nothing.
+  // Before the folder is made, so that a refused run leaves nothing behind.
   experiment::GpuClaim gpus =
       experiment::claim_gpus(source.gpus, {.wait = options.wait, .say = say});
   const fs::path folder = experiment::make_run_folder(results_folder(options, batch));
@@ -230,12 +232,12 @@ void start(const Options& options) {
                        .result = {}});
   }
   auto journal = experiment::Journal::create(folder, experiment::to_text(source), entries);
-  experiment::give_to_caller(folder);  // now, for whoever resumes it after a crash
+  experiment::give_to_caller(folder);  // already now, so that the user can resume it after a crash
   say("run folder: " + folder.string());
   drive(options, {.folder = folder, .gpus = std::move(gpus)}, source, batch, journal);
 }
 
-// All has finished: what is left to do is to look after the files. No GPU is waited for.
+// All experiments have finished: only repairs the files, and does not wait for a GPU.
 [[noreturn]] void finish_up(const fs::path& folder, const BatchTexts& source,
                             const ExperimentBatch& batch, experiment::Journal& journal) {
   say("nothing left to do: all experiments have finished");
@@ -251,19 +253,19 @@ void resume(const Options& options) {
       experiment::take_lock(experiment::lock_file(folder), folder.string(), waiting);
   auto journal = experiment::Journal::open(folder);
   if (const size_t ended = experiment::end_leftovers(folder); ended > 0) {
-    say(fmt::format("ended {} processes that the last driver left", ended));
+    say(fmt::format("ended {} processes left over from the last driver", ended));
   }
   if (options.retry_failed) {
     const size_t again = experiment::reopen_failed(journal);
     say(again == 0 ? "no experiment has failed"
-                   : fmt::format("run again, having failed: {}", again));
+                   : fmt::format("failed experiments that will run again: {}", again));
   }
   const BatchTexts source = experiment::source_of(journal.settings());
   Problems known(source.lenient);
   ExperimentBatch batch = experiment::read_batch(source, known);
   if (known.errors() > 0) {
     report(known);
-    fail(ErrorKind::input, "the files that {} was begun with cannot be used; begin a new run",
+    fail(ErrorKind::input, "the files that {} was started with cannot be used; start a new run",
          folder.string());
   }
   bool finished = true;
@@ -280,7 +282,7 @@ void resume(const Options& options) {
       source, batch, journal);
 }
 
-// Nothing on the command line is without effect.
+// Refuses options that would have no effect.
 void check_words(const Options& options) {
   const bool names_a_batch = !options.settings.empty() || !options.words.repository.empty();
   if (!options.settings.empty() && !options.words.repository.empty()) {
@@ -289,7 +291,8 @@ void check_words(const Options& options) {
   const bool names_parts =
       options.words.model != "default" || options.words.mutate != "all" || options.words.runs != 1;
   if (names_parts && options.words.repository.empty()) {
-    fail(ErrorKind::usage, "-m, -mt and -n go with -r REPO; with -ec the settings say it");
+    fail(ErrorKind::usage,
+         "-m, -mt and -n need -r REPO; with -ec these values are in the settings");
   }
   const bool decides = names_a_batch || !options.catalog.empty() || options.seed ||
                        options.max_retries || !options.governor.empty() ||
@@ -297,11 +300,11 @@ void check_words(const Options& options) {
                        options.list;
   if (!options.resume.empty() && decides) {
     fail(ErrorKind::usage,
-         "--resume goes on with what the run was begun with; beside it only --gpu, --gpu-wait, "
-         "--idle-baseline, --wait, --retry-failed and --keep-going can be given");
+         "--resume uses the settings that the run was started with; only --gpu, --gpu-wait, "
+         "--idle-baseline, --wait, --retry-failed and --keep-going can be given with it");
   }
   if (options.retry_failed && options.resume.empty()) {
-    fail(ErrorKind::usage, "--retry-failed goes with --resume FOLDER: it names the run");
+    fail(ErrorKind::usage, "--retry-failed needs --resume FOLDER, which names the run");
   }
 }
 
@@ -312,17 +315,20 @@ void run(const Options& options) {
   } else if (options.list) {
     list_catalog(options);
   } else if (options.settings.empty() && options.words.repository.empty()) {
-    fail(ErrorKind::usage, "name the settings with -ec FILE, or a training with -r REPO -m MODEL");
+    fail(ErrorKind::usage, "give the settings with -ec FILE, or a training with -r REPO -m MODEL");
   } else {
     start(options);
   }
 }
 
 void add_batch_options(CLI::App& command, Options& options) {
-  command.add_option("--experiment-config", options.settings, "the settings (-ec)")
+  command.add_option("--experiment-config", options.settings, "the settings file (-ec)")
       ->type_name("FILE")
       ->group(kBatch);
-  command.add_option("-c,--config", options.catalog, "the model config; models_config.json")
+  command
+      .add_option("-c,--config", options.catalog,
+                  "the model config; default: models_config.json here, in config/ or beside the "
+                  "settings")
       ->type_name("FILE")
       ->group(kBatch);
   command.add_option("-r,--repo", options.words.repository, "without settings: the repository")
@@ -330,20 +336,26 @@ void add_batch_options(CLI::App& command, Options& options) {
   command.add_option("-m,--model", options.words.model, "its model")
       ->default_str("default")
       ->group(kBatch);
-  command.add_option("--mutate", options.words.mutate, "what to vary, as a,b or all (-mt)")
+  command.add_option("--mutate", options.words.mutate, "parameters to vary, as a,b or all (-mt)")
       ->default_str("all")
       ->group(kBatch);
   command.add_option("-n,--runs", options.words.runs, "how many experiments")
       ->check(whole_number(1, 1'000'000))
       ->default_str("1")
       ->group(kBatch);
-  command.add_option("-s,--seed", options.seed, "of the draws; by default a new one, recorded")
+  command
+      .add_option("-s,--seed", options.seed,
+                  "seed of the random draws; by default a new one, which is recorded")
       ->check(whole_number(0, UINT64_MAX))
       ->group(kBatch);
-  command.add_option("--max-retries", options.max_retries, "of a failed experiment (-mr)")
+  command
+      .add_option("--max-retries", options.max_retries,
+                  "how often to repeat a failed experiment (-mr)")
       ->check(whole_number(0, 1000))
       ->group(kBatch);
-  command.add_option("-g,--governor", options.governor, "of the CPUs while the batch runs")
+  command
+      .add_option("-g,--governor", options.governor,
+                  "frequency governor of the CPUs while the batch runs")
       ->check(CLI::IsMember({"performance", "powersave", "ondemand", "conservative", "schedutil"}))
       ->group(kResources);
 }
@@ -351,7 +363,7 @@ void add_batch_options(CLI::App& command, Options& options) {
 }  // namespace
 
 void add_run(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("run", "Run a batch of experiments to its end");
+  CLI::App* command = app.add_subcommand("run", "Run a batch of experiments");
   auto options = std::make_shared<Options>();
   options->words.model = "default";
   add_batch_options(*command, *options);
@@ -359,31 +371,36 @@ void add_run(CLI::App& app) {
       ->group(kBatch);
   command->add_flag("--dry-run", options->dry_run, "show every draw and command, start nothing")
       ->group(kBatch);
-  command->add_flag("--lenient", options->lenient, "errors about keys are warnings")->group(kBatch);
-  command->add_option("--resume", options->resume, "go on with this run")
+  command->add_flag("--lenient", options->lenient, "treat errors about keys as warnings")
+      ->group(kBatch);
+  command->add_option("--resume", options->resume, "resume this run")
       ->type_name("FOLDER")
       ->group(kBatch);
-  command->add_flag("--wait", options->wait, "wait for a run that has the folder or the GPU")
+  command
+      ->add_flag("--wait", options->wait,
+                 "wait while another run uses the folder or the GPU, instead of failing")
       ->group(kBatch);
   command
       ->add_flag("--keep-going", options->keep_going,
-                 "do not pause after five failures in a row with one cause")
+                 "do not pause after five failures in a row with the same cause")
       ->group(kBatch);
   command
       ->add_flag("--retry-failed", options->retry_failed,
-                 "with --resume: what has failed is run again, with the same values")
+                 "with --resume: run failed experiments again, with the same values")
       ->group(kBatch);
-  command->add_option("--results", options->results, "where the run's folder is made; results")
+  command
+      ->add_option("--results", options->results,
+                   "make the run's folder in this one; default: results")
       ->type_name("FOLDER")
       ->group(kOutput);
-  command->add_option("--gpu", options->gpus, "the GPUs, as 0,1 or all, or none; all there are")
+  command->add_option("--gpu", options->gpus, "the GPUs to use: 0,1 or all or none; default: all")
       ->type_name("LIST")
       ->group(kResources);
   command
       ->add_option_function<std::string>(
           "--gpu-wait",
           [options](const std::string& text) { options->gpu_wait_seconds = parse_seconds(text); },
-          "wait this long for others on them")
+          "wait this long for other processes on the GPUs")
       ->type_name("TIME")
       ->default_str("10m")
       ->group(kResources);
@@ -393,13 +410,15 @@ void add_run(CLI::App& app) {
           [options](const std::string& text) {
             options->idle_baseline_seconds = parse_seconds(text);
           },
-          "first measure for this long what the machine takes when idle; net energy is less that")
+          "first measure the power of the idle machine for this long, for net energy figures")
       ->type_name("TIME")
       ->group(kResources);
-  command->footer(R"(Ctrl-C once ends the batch after the attempt, twice at once; --resume goes on.
-Exit code: 0 all succeeded, 11 some failed, 12 paused after five failures with one cause,
-  3 something in the files is wrong, 7 another run has the folder or the GPU, 130 Ctrl-C
-docs/experiments.md has the formats, and a worked example.
+  command->footer(
+      R"(Ctrl-C ends the batch after the current attempt, a second Ctrl-C at once.
+--resume continues it.
+Exit code: 0 all succeeded, 11 some failed, 12 paused after five failures with the same cause,
+  3 an error in the files, 7 another run uses the folder or the GPU, 130 Ctrl-C
+docs/experiments.md has the file formats and an example.
 
 Examples:
   plimsoll run -ec settings/mutation_2x.json -c models_config.json

@@ -1,4 +1,4 @@
-// plimsoll status: how far a batch is, from any terminal.
+// plimsoll status: shows the progress of a batch, from any terminal.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -27,7 +27,7 @@ struct Options {
 std::string state_of(const experiment::KnownRun& run, const experiment::BatchProgress& progress) {
   if (run.driven) return progress.running ? "running" : "running, between two experiments";
   if (progress.left == 0) return "finished";
-  return run.paused.empty() ? "nobody drives it" : experiment::describe_pause(run.paused);
+  return run.paused.empty() ? "not running" : experiment::describe_pause(run.paused);
 }
 
 double seconds_since(double since_epoch) {
@@ -35,7 +35,7 @@ double seconds_since(double since_epoch) {
   return std::chrono::duration<double>(now).count() - since_epoch;
 }
 
-// The attempt that has begun and not ended: what runs, or what a driver that was killed left.
+// The attempt that has started but not ended: it is running now, or its driver was killed.
 std::optional<experiment::RunningNow> unfinished(const experiment::KnownRun& run,
                                                  const experiment::ExpectedTimes& expected) {
   for (const auto& attempt : run.attempts) {
@@ -99,16 +99,17 @@ void print_status(const Options& options) {
   print("  {}\n", describe_counts(progress));
   if (last) print("  interrupted: {}, attempt {}\n", last->experiment, last->attempt);
   const std::string resume = experiment::resume_command(run.folder);
-  if (progress.left > 0) print("  go on with: {}\n", resume);
+  if (progress.left > 0) print("  resume with: {}\n", resume);
   if (progress.failed > 0) print("  run the failed ones again: {} --retry-failed\n", resume);
 }
 
 }  // namespace
 
 void add_status(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("status", "How far a batch is");
+  CLI::App* command = app.add_subcommand("status", "Show the progress of a batch");
   auto options = std::make_shared<Options>();
-  command->add_option("RUN", options->folder, "folder of the run; the newest under ./results");
+  command->add_option("RUN", options->folder,
+                      "folder of the run; default: the newest under ./results");
   command->footer("Examples:\n  plimsoll status\n  plimsoll status results/run_20261115_081500");
   command->callback([options] { print_status(*options); });
 }

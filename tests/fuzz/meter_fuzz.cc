@@ -46,7 +46,7 @@ class MadeUpMachine {
     fs::remove_all(host_.root, ignored);
   }
 
-  const memory::Host& says(std::string_view text) const {
+  const Host& says(std::string_view text) const {
     std::ofstream(host_.root / kSaid, std::ios::binary) << text;
     return host_;
   }
@@ -66,7 +66,7 @@ class MadeUpMachine {
       "proc/self/mountinfo",
       "proc/7/stat",
       "proc/7/cmdline"};
-  memory::Host host_;
+  Host host_;
 };
 
 }  // namespace
@@ -75,12 +75,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const MadeUpMachine machine;
   const std::string_view text = text_of_input(data, size);
   only_errors([&] {
-    const memory::Host& host = machine.says(text);
+    const Host& host = machine.says(text);
     meter::energy_zones(host);
     meter::power_events(host);
     auto counters = energy::CpuCounters::open(host, [](const auto&) { return Fd(); });
     counters.read(0);
-    energy::host_busy_seconds(host.root / "proc");
+    busy_cpu_seconds(host.root / "proc");
     meter::process_info(host.root / "proc", 7);
     process::parse_stat(text);
     process::supervisor_of(text);

@@ -49,7 +49,7 @@ spoil; printf '0,1,0.5\n1,2,1\n' >good/edges.csv; refuse 3 "edges.csv, line 1 ha
 spoil; sed -i '1i node_id,a' good/features.csv; refuse 3 "features.csv, line 1" "node_id"
 spoil; sed -i '1i a,1' good/features.csv; refuse 3 "features.csv, line 1, field 1" "looks like a header"
 spoil; printf '4\n' >good/split/valid.csv; refuse 3 "valid.csv" "line 1"
-spoil; printf '0\n' >good/split/valid.csv; refuse 3 "valid.csv" "node 0" "train split too"
+spoil; printf '0\n' >good/split/valid.csv; refuse 3 "valid.csv" "node 0" "also in the train split"
 spoil; printf '2\n' >good/split/valid.csv; refuse 3 "node 2" "no label"
 spoil; rm good/features.csv; refuse 6 "features.csv"
 spoil; gzip -c good/edges.csv | head -c 20 >good/short; mv good/short good/edges.csv; refuse 3 "edges.csv"

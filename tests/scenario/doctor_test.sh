@@ -23,7 +23,7 @@ if [ -f "$fake" ]; then
   run env PLIMSOLL_NVML="$fake" FAKE_NVML_STATE="$WORK/state" "$PLIMSOLL" doctor
   kill "$holder"
   expect 0 "GPU 0" "NVIDIA Fake, driver 550.1, 60.0 GiB of 80.0 GiB free, 40 °C" \
-    "held by sleep 30 (pid $holder" "10.0 GiB by nobody listed" "counted by the device"
+    "held by sleep 30 (pid $holder" "10.0 GiB by unlisted processes" "counted by the device"
   echo 'fail nvmlInit_v2 9' >state
   run env PLIMSOLL_NVML="$fake" FAKE_NVML_STATE="$WORK/state" "$PLIMSOLL" doctor
   expect 0 "the NVIDIA driver does not answer: Driver Not Loaded"

@@ -15,7 +15,7 @@ expect 127
 run plimsoll exec -- /etc/passwd
 expect 126
 run plimsoll exec
-expect 2 "behind --"
+expect 2 "after --"
 run plimsoll exec sleep 1
 expect 2 "-- sleep"
 run plimsoll exec --timeout soon -- true

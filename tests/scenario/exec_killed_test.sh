@@ -78,6 +78,6 @@ for level in $(levels); do
   nothing_alive "$level, orphans ended"
   nothing_left "$level, orphans ended"
   run plimsoll orphans
-  expect 0 "nothing is left"
+  expect 0 "no processes are left over"
   echo "level $level: $kills kills of plimsoll, one of its keeper, one of both"
 done

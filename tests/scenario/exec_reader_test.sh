@@ -35,7 +35,7 @@ cmp -s late late.log || fail "a late reader missed something"
 
 mkfifo log_pipe
 run timeout 60 "$PLIMSOLL" exec --log log_pipe -- touch ran
-expect 125 "log_pipe is no plain file"
+expect 125 "log_pipe is not a regular file"
 [ ! -e ran ] || fail "the command ran without its log"
 mkfifo result_pipe
 run timeout 60 "$PLIMSOLL" exec --result result_pipe -- sh -c 'exit 4'

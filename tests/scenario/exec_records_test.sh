@@ -27,7 +27,7 @@ forged() {
 # named WORDS: the record is named and left alone.
 named() {
   run plimsoll orphans
-  expect 0 "nothing is left" "$@" "remove it"
+  expect 0 "no processes are left over" "$@" "remove it"
   run plimsoll orphans --kill --grace 0.1s
   expect 0 "ended 0 processes" "$@"
   [ -n "$(ls $runs)" ] || fail "the record is gone: $*"
@@ -41,14 +41,14 @@ forged "$name.json" "\"run\":\"$name\"" "\"run\":\"../../../victim\""
 named "is about another run"
 [ -e victim.json ] || fail "a forged record removed another file"
 forged "$name.json" '"groups":\[[^]]*\]' "\"groups\":[\"$WORK/victim\"]"
-named "is no control group of this run"
+named "is not a control group of this run"
 [ -d victim/inside ] || fail "a forged record removed another folder"
 forged "$name.json" '.*' '{'
 named "is damaged"
 forged "$name.json" '.*' ''
 named "is damaged"
 forged other.json '"host"' '"hosts"'
-named "has not the name of a run"
+named "is not named after a run"
 rm -f $runs/*
 ln -s "$WORK/record" "$runs/$name.json"
 named "is a symbolic link"
@@ -75,7 +75,7 @@ if [ -n "$base" ] && mkdir "$base/plimsoll-$name" 2>/dev/null; then
   echo $stranger >"$base/plimsoll-$name/cgroup.procs"
   rm -f $runs/*
   cp record "$runs/$name.json"
-  named "of somebody else"
+  named "of another program"
   kill -0 $stranger || fail "a stranger in a group of the right name was ended"
   kill $stranger
   wait $stranger 2>/dev/null || true
@@ -103,7 +103,7 @@ if mkdir full && mount -t tmpfs -o size=64k none full 2>/dev/null; then
   grep -q "No space left on device" output.full || fail "a full disk is not named: $(cat output.full)"
   [ ! -e ran ] || fail "the command ran without a record on a full disk"
   [ -z "$left" ] || fail "a full disk left $left"
-  expect 9 "no record of this run is kept" "XDG_STATE_HOME"
+  expect 9 "cannot keep a record of this run" "XDG_STATE_HOME"
 else
   echo "nothing can be mounted here: a full disk is not tested"
 fi

@@ -22,12 +22,12 @@ wait_until_alive() {
 for level in $(levels | grep -v pidns); do # from inside a namespace a command cannot see its keeper
   run timeout 60 "$PLIMSOLL" exec --level "$level" --timeout 0.5s --grace 0.2s --result result.json -- \
     sh -c 'kill -STOP $PPID; sleep 50'
-  expect 124 "its keeper was stopped"
+  expect 124 "its keeper process was stopped"
   nothing_alive "$level, keeper stopped"
   grep -q '"cause": "timed_out"' result.json || fail "no verdict in $(cat result.json)"
   run timeout 60 "$PLIMSOLL" exec --level "$level" --grace 0.2s -- \
     sh -c 'trap "" TERM; setsid sleep 50 & while kill -STOP $PPID; do :; done; wait'
-  expect 137 "keeper was stopped again and again"
+  expect 137 "keeper process was stopped repeatedly"
   nothing_alive "$level, keeper stopped again and again"
   run timeout 60 "$PLIMSOLL" exec --level "$level" -- sh -c 'kill -STOP $PPID; exit 6'
   expect 6
@@ -63,7 +63,7 @@ for level in $(levels | grep -v pidns); do # from inside a namespace a command c
   kill -KILL "$(keeper_of $pid)"
   code=0
   wait $pid || code=$?
-  grep -q "its keeper was killed" output || fail "nothing says that the keeper was killed"
+  grep -q "its keeper process was killed" output || fail "nothing says that the keeper was killed"
   [ "$code" -ge 128 ] || fail "exit code $code after the keeper was killed"
   left=$(for process in $(alive); do cat /proc/"$process"/comm; done | sort | tr '\n' ' ')
   [ "$left" = "server server " ] || fail "$level: of two servers and a tree this is left: $left"

@@ -9,11 +9,11 @@ for number in 0 1 2 124 126 127 134 139 141 143; do
   expect 0 "$number" "1. "
 done
 run plimsoll explain 4
-expect 0 "plimsoll itself: --memory is too little"
+expect 0 "plimsoll itself: --memory is too small"
 run plimsoll explain 0:9
 expect 0 "0:9: the command was ended by SIGKILL"
 run plimsoll explain 0:125
-expect 0 "Slurm's mark for a job that ran out of memory"
+expect 0 "Slurm's code for a job that ran out of memory"
 run plimsoll explain OUT_OF_MEMORY
 expect 0 "OUT_OF_MEMORY: the job ran out of memory" "1. " "--mem" "try: "
 for state in BOOT_FAIL CANCELLED COMPLETED DEADLINE FAILED NODE_FAIL OUT_OF_MEMORY PENDING PREEMPTED RUNNING REQUEUED \
@@ -44,13 +44,13 @@ Traceback (most recent call last):
 torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 10.00 GiB of which 0.50 GiB is free. Including non-PyTorch memory, this process has 9.20 GiB memory in use.
 LOG
 run plimsoll explain run.log
-expect 0 "✗ GPU out of memory by its own size" "it wanted 2.0 GiB more and held 9.2 GiB of 10.0 GiB" "try: --batch-size"
+expect 0 "✗ GPU out of memory: the command alone needs too much" "it wanted 2.0 GiB more and held 9.2 GiB of 10.0 GiB" "try: --batch-size"
 echo "OSError: [Errno 28] No space left on device" >full.log
 run plimsoll explain full.log
 expect 0 "✗ disk full" "here, now: the disk of this folder has"
 echo "epoch 10 accuracy 0.8" >good.log
 run plimsoll explain good.log
-expect 0 "no sign of a failure" "epoch 10 accuracy 0.8"
+expect 0 "no known sign of a failure" "epoch 10 accuracy 0.8"
 : >empty.log
 run plimsoll explain empty.log
 expect 0 "it is empty"
@@ -65,10 +65,10 @@ run plimsoll explain --last
 expect 0 "python x.py" "✗ disk full after 3 s" "try: df -h" "here, now: the disk"
 echo '{}' >state/plimsoll/last.json
 run plimsoll explain --last
-expect 3 "is no result of plimsoll exec"
+expect 3 "is not a result of plimsoll exec"
 
 run plimsoll explain
-expect 2 "give an exit code, a state of a Slurm job, a log or --last"
+expect 2 "give an exit code, the state of a Slurm job, a log or --last"
 run plimsoll explain nonsense
 expect 2 "neither a file nor an exit code"
 run plimsoll explain 300

@@ -25,7 +25,7 @@ expect 8 "deep.plim/meta.json nests lists and objects 400000 deep"
 mkdir -p state/plimsoll
 brackets 400000 >state/plimsoll/last.json
 run env XDG_STATE_HOME="$WORK/state" "$PLIMSOLL" explain --last
-expect 3 "last.json is no result of plimsoll exec: it nests lists and objects 400000 deep"
+expect 3 "last.json is not a result of plimsoll exec: it nests lists and objects 400000 deep"
 head -c 17000000 /dev/zero | tr '\0' ' ' >settings.json
 run plimsoll run -ec settings.json
 expect 3 "settings.json has 17000000 bytes" "16777216 is the most"

@@ -18,9 +18,9 @@ started() {
 
 started "$PLIMSOLL" run -ec settings.json
 run plimsoll run --resume "$(newest)"
-expect 7 "another plimsoll run has" "--wait waits for it"
+expect 7 "another plimsoll run is using" "--wait waits for it"
 run plimsoll run --resume "$(newest)" --wait
-expect 0 "waiting: another plimsoll run has" "1 succeeded"
+expect 0 "waiting: another plimsoll run is using" "1 succeeded"
 wait $driver || fail "the first driver failed"
 [ "$(find "$(newest)" -name 'attempt_*' -type d | wc -l)" = 1 ] || fail "the second driver repeated it"
 
@@ -29,14 +29,14 @@ printf 'gpu GPU-scenario-%s 10000 0 util=0\ngpu GPU-other-%s 10000 0 util=0\n' $
 export PLIMSOLL_NVML="$FAKE" FAKE_NVML_STATE="$PWD/nvml"
 started "$PLIMSOLL" run -ec settings.json --gpu 0
 run plimsoll run -ec settings.json --results elsewhere --gpu 0
-expect 7 "another plimsoll run has GPU 0; --wait waits for it"
+expect 7 "another plimsoll run is using GPU 0; --wait waits for it"
 [ ! -d elsewhere ] || fail "who was refused has left a folder"
 run env XDG_STATE_HOME="$PWD/another" HOME=/nonexistent "$PLIMSOLL" run -ec settings.json --results elsewhere
-expect 7 "another plimsoll run has GPU 0"
+expect 7 "another plimsoll run is using GPU 0"
 run plimsoll run -r toy -m good -mt epochs --results elsewhere --gpu 1
 expect 0 "1 succeeded"
 run plimsoll run -r toy -m good -mt epochs --results elsewhere --gpu 0 --wait
-expect 0 "waiting: another plimsoll run has GPU 0" "1 succeeded"
+expect 0 "waiting: another plimsoll run is using GPU 0" "1 succeeded"
 wait $driver || fail "the first driver failed"
 # Killed, it holds nothing any more.
 started "$PLIMSOLL" run -ec settings.json --gpu 0

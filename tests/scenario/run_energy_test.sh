@@ -38,7 +38,7 @@ until [ -s powercap/intel-rapl:0:1/energy_uj ]; do sleep 0.05; done
 # Two GPUs: columns, not a broken file; every figure right, with its source; gross and net.
 write_settings '{"repo": "toy", "model": "slow", "mode": "default", "runs_per_config": 2}'
 run plimsoll run -ec settings.json --idle-baseline 1s
-expect 0 "energy: CPU by powercap; GPU 0, 1 by NVML" "measuring what the machine takes when idle, for 1.0 s" "GPU-b " "2 succeeded"
+expect 0 "energy: CPU by powercap; GPU 0, 1 by NVML" "measuring the power of the idle machine for 1.0 s" "GPU-b " "2 succeeded"
 cat >check.py <<'END'
 import csv, glob, json, sys
 folder = sys.argv[1]
@@ -138,8 +138,8 @@ column energy_note | grep -q "there is no NVIDIA driver" || fail "note: $(column
 if [ "$(column energy_cpu_source)" != perf ]; then
   [ -z "$(column energy_cpu_total_joules)" ] || fail "CPU energy out of nothing"
   column energy_note | grep -q "there is no $WORK/nowhere/intel-rapl:0" || fail "note: $(column energy_note)"
-  grep -q "idle-baseline: there is nothing to measure with" output || fail "a baseline out of nothing"
-  ! grep -q "measuring what" output || fail "nothing was measured, for a while"
+  grep -q "idle-baseline: no energy counter is available" output || fail "a baseline out of nothing"
+  ! grep -q "measuring the power" output || fail "nothing was measured, for a while"
   [ ! -e "$(newest)/idle_baseline.json" ] || fail "a baseline without figures is written down"
   python3 - "$(newest)/toy_slow_001/experiment.json" <<'END' || fail "CPU time that nobody looked at"
 import json, sys

@@ -124,7 +124,7 @@ printf 'experiment_id,repository,model,hyperparam_epochs\na,toy,good,1.000000\nb
 sed 's/\[1, 500\]/[1, 3]/' models_config.json >few.json
 write_settings '{"repo": "toy", "model": "good", "mutate": ["epochs"]}' '"use_deduplication": true, "historical_csvs": ["past.csv"]'
 run plimsoll run -ec settings.json -c few.json
-expect 3 "asks for 1 combinations, 0 distinct values are left"
+expect 3 "asks for 1 combinations, but its ranges have only 0 left"
 
 # 11: a timeout; a missing module is not tried again; Ctrl-C has its exit code.
 write_settings '{"repo": "toy", "model": "long", "mode": "default", "timeout": 0.5}, {"repo": "toy", "model": "missing", "mode": "default"}'
@@ -142,9 +142,9 @@ run plimsoll results
 expect 0 "loss nan"
 write_settings '{"repo": "toy", "model": "missing", "mode": "default", "runs_per_config": 9}'
 run plimsoll run -ec settings.json
-expect 12 "paused: five failures in a row with one cause" "4 left" "--retry-failed" "--keep-going"
+expect 12 "paused: five failures in a row with the same cause" "4 left" "--retry-failed" "--keep-going"
 run plimsoll status "$(newest)"
-expect 0 "paused: five failures in a row with one cause: missing_dependency" "--retry-failed"
+expect 0 "paused: five failures in a row with the same cause: missing_dependency" "--retry-failed"
 run plimsoll run --resume "$(newest)" --keep-going
 expect 11 "0 succeeded, 9 failed, 0 left"
 run plimsoll status "$(newest)"
@@ -154,7 +154,7 @@ run plimsoll run -ec settings.json --keep-going
 expect 11 "0 succeeded, 9 failed, 0 left" "--retry-failed"
 # The cause is gone: what failed runs again, with its values and ids, also where the driver is killed right after the reopening.
 run plimsoll run -ec settings.json --retry-failed
-expect 2 "--retry-failed goes with --resume"
+expect 2 "--retry-failed needs --resume"
 write_settings '{"repo": "toy", "model": "good", "mode": "default", "runs_per_config": 2}, {"repo": "toy", "model": "cured", "mutate": ["epochs"], "runs_per_config": 7}'
 run plimsoll run -ec settings.json
 expect 12 "2 succeeded, 5 failed, 2 left"
@@ -207,7 +207,7 @@ sleep 0.6
 kill -INT $driver
 code=0
 wait $driver || code=$?
-expect 130 "go on with"
+expect 130 "resume with"
 # 12: resume.
 run plimsoll run --resume "$(newest)"
 expect 0 "5 succeeded"
@@ -219,7 +219,7 @@ sleep 0.6
 kill -INT $driver
 sleep 0.2
 run plimsoll run --resume "$(newest)"
-expect 7 "another plimsoll run has"
+expect 7 "another plimsoll run is using"
 run plimsoll results
 expect 0 "nothing has finished yet; experiments left: 1"
 run plimsoll status "$(newest)"

@@ -44,14 +44,14 @@ for command in "run --resume" status results; do
 done
 : >"$one"
 run plimsoll status "$folder"
-expect 0 "$one was missing or damaged; made again from the journal"
+expect 0 "$one was missing or damaged; restored from the journal"
 
 # Somebody else's run is not written to, root's right or not.
 if [ "$(id -u)" = 0 ]; then
   : >"$one"
   chown 65534 "$folder"
   run plimsoll status "$folder"
-  expect 0 "$one was missing or damaged; its owner's plimsoll run --resume"
+  expect 0 "$one was missing or damaged; its owner can restore it: plimsoll run --resume"
   [ ! -s "$one" ] || fail "written for somebody else"
 fi
 

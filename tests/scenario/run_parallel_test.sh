@@ -61,7 +61,7 @@ fi
 # Ended by its own time limit it is started again, no more often than allowed.
 beside busy '"timeout": 0.3' '"background_max_runs": 2'
 run plimsoll run -ec settings.json
-expect 0 "the background load has had its 2 runs; the experiment goes on alone"
+expect 0 "the background load has had its 2 runs; the experiment continues alone"
 [ "$(background_of)" = 2 ] || fail "the load was started $(background_of) times"
 for n in 1 2; do
   [ -f "$(newest)/toy_seconds_001_parallel/attempt_1/background/run_$n/training.log" ] || fail "no log of the load's run $n"

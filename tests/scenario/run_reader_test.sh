@@ -42,7 +42,7 @@ kill -KILL $driver
 wait $driver 2>/dev/null || true
 nothing_alive "a crash" 80
 [ -f "$(newest)/journal.sqlite-wal" ] || fail "the crash left no log: nothing is tested here"
-look "nobody drives it" "interrupted: toy_long_002"
+look "not running" "interrupted: toy_long_002"
 untouched "after a crash"
 run as_reader run --resume "$(newest)"
 expect 6 "check its owner and permissions"
@@ -51,7 +51,7 @@ expect 6 "check its owner and permissions"
 if unshare --mount true 2>/dev/null; then
   run unshare --mount sh -c 'mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" && ! touch "$1/x" 2>/dev/null && "$2" status "$1" && "$2" results "$1"' \
     - "$(newest)" "$PLIMSOLL"
-  expect 0 "nobody drives it" "1 of 1 succeeded"
+  expect 0 "not running" "1 of 1 succeeded"
 fi
 write_settings '{"repo": "toy", "model": "good", "mode": "default"}'
 run plimsoll run -ec settings.json

@@ -15,7 +15,7 @@ run plimsoll run -ec settings.json --gpu-wait 0.2s
 expect 11 "not_admitted: the same values again" "not_admitted: no retry left of 2"
 [ "$(column cause)" = not_admitted ] || fail "cause $(column cause)"
 [ "$(column retries)" = 2 ] || fail "retries $(column retries)"
-grep -q '"evidence": "its GPUs did not have the room in time"' "$(newest)/toy_good_001/experiment.json" || fail "no evidence"
+grep -q '"evidence": "its GPUs did not have enough free memory in time"' "$(newest)/toy_good_001/experiment.json" || fail "no evidence"
 
 # The folder of the training goes away while the batch runs: exec cannot be started there.
 cp -r repos/toy repos/gone
@@ -34,7 +34,7 @@ run plimsoll run -ec settings.json -c two.json
 expect 11 "not_supervised: it would end the same way again" "cannot enter"
 [ "$(column cause | tail -n 1)" = not_supervised ] || fail "cause $(column cause)"
 [ "$(column retries | tail -n 1)" = 0 ] || fail "it was tried again"
-grep -q '"next_step": "remove what' "$(newest)/gone_good_002/experiment.json" || fail "it is not explained"
+grep -q '"next_step": "fix what' "$(newest)/gone_good_002/experiment.json" || fail "it is not explained"
 
 # The driver of the GPU fails while the batch runs: exec refuses, and that is no lack of room.
 printf '#!/bin/sh\nrm "$FAKE_NVML_STATE"\necho "loss: 1"\n' >repos/toy/mover.sh

@@ -83,7 +83,7 @@ expect 3 "one/no_labels.plim has no labels"
 mkdir -p models
 touch models/last.pth
 run plimsoll train a.plim
-expect 7 "models holds a run already" "--resume models" "--force"
+expect 7 "models already holds a run" "--resume models" "--force"
 run plimsoll train a.plim --resume elsewhere
 expect 6 "--resume elsewhere: there is no last.pth"
 run plimsoll train a.plim --resume models/last.pth

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "memory/host.h"
+#include "base/host.h"
 
 namespace plimsoll::memory {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "memory/host.h"
+#include "base/host.h"
 
 namespace plimsoll::memory {
 

@@ -12,10 +12,10 @@
 #include <optional>
 #include <vector>
 
+#include "base/host.h"
 #include "base/ticker.h"
 #include "base/units.h"
 #include "memory/cgroup.h"
-#include "memory/host.h"
 
 namespace plimsoll::memory {
 

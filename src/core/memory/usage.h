@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/host.h"
 #include "memory/cgroup.h"
-#include "memory/host.h"
 
 namespace plimsoll::memory {
 

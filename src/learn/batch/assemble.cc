@@ -5,8 +5,8 @@
 
 namespace plimsoll::batch {
 
-// A counting sort. next[s] is where the next edge of s goes; it ends as where s + 1 begins, which
-// is why it stands one place to the right.
+// A counting sort. next[s] is the position of the next edge of s. At the end it is the beginning of
+// s + 1, so `next` is source_offsets shifted by one.
 void sort_by_source(const Block& block, const EdgesBySource& out) {
   const auto next = out.source_offsets.subspan(1);
   std::fill(out.source_offsets.begin(), out.source_offsets.end(), 0);
@@ -89,8 +89,8 @@ void Assembler::weigh(Weighting weighting, size_t hop) {
   }
 }
 
-// The full sum of destination i is (its neighbours' part) x root(d_i + 1) x root(d_j + 1); of d_i
-// neighbours k_i were drawn, so each stands for d_i / k_i of them.
+// In the full sum of destination i, neighbour j has the weight 1 / (root(d_i + 1) * root(d_j + 1)).
+// Of the d_i neighbours only k_i were sampled, so each of them counts d_i / k_i times.
 void Assembler::weigh_by_graph(size_t hop) {
   const sample::Hop& block = neighborhood_.hops[hop];
   Arrays& arrays = arrays_[hop];
@@ -106,8 +106,8 @@ void Assembler::weigh_by_graph(size_t hop) {
   }
 }
 
-// Degrees as PyTorch Geometric counts them in a sampled subgraph: the edges drawn for a node, one
-// for itself; the outermost nodes have only that.
+// Counts degrees like PyTorch Geometric in a sampled subgraph: the sampled edges of a node plus one
+// for itself. The outermost nodes have only the latter.
 void Assembler::weigh_by_sample(size_t hop) {
   const sample::Hop& block = neighborhood_.hops[hop];
   const bool outermost = hop + 1 == neighborhood_.hops.size();

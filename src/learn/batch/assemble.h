@@ -1,5 +1,5 @@
-// A sampled neighbourhood with its rows becomes a Batch: sums of the first layer, blocks of the
-// others.
+// Turns a sampled neighbourhood into a Batch: the input of the first layer, and the blocks of the
+// other layers with their weights and, for gradients, their edges sorted by source.
 #pragma once
 
 #include <cstdint>
@@ -12,58 +12,57 @@
 
 namespace plimsoll::batch {
 
-// A block's edges sorted by their source, which gradients flow along.
-
+// A block's edges sorted by source; gradients flow from destinations to sources along them.
 struct EdgesBySource {
-  std::span<uint32_t> source_offsets;  // sources + 2; the last one is for the sorting alone
-  std::span<uint32_t> by_source;       // as many as edges
-  std::span<uint32_t> source_edges;
+  std::span<uint32_t> source_offsets;  // sources + 2 values; the last is only for sorting
+  std::span<uint32_t> by_source;       // one value per edge: the destination
+  std::span<uint32_t> source_edges;    // one value per edge: its index in Block::indices
 };
 
-// Fills `out` from the block's offsets and indices; within a source, edges stay in order.
+// Fills `out` from the block's offsets and indices. Edges of the same source stay in order.
 void sort_by_source(const Block& block, const EdgesBySource& out);
-
-// Turns a drawn neighbourhood into a Batch: weights, the edges by source, and the gathered input.
 
 struct Assembly {
   Input input = Input::rows;
   Weighting weighting = Weighting::none;
-  bool gradients = false;  // whether blocks need their edges by source
-  // Whether rows hold the sums, and the own row behind them; see graph::FirstLayer. The last hop
-  // draws nobody then.
+  bool gradients = false;  // whether blocks need their edges sorted by source
+  // Whether the store's rows already hold the sums (graph::FirstLayer). The last hop then samples
+  // no neighbours.
   bool precomputed = false;
 
   bool needs_all_degrees() const { return weighting == Weighting::gcn_full; }
 };
 
-// One batch's memory, used again for the next. For one thread at a time.
+// Owns the memory of one batch and reuses it for the next. For one thread at a time.
 class Assembler {
  public:
   Assembler(memory::Ledger& ledger, size_t hops, memory::PageSource* source);
-  // What a batch of that size takes, of rows with so many columns, some of them perhaps on disk.
+  // The memory for a batch of that size with rows of `columns` values. `reads_disk`: some rows may
+  // be on disk.
   static uint64_t bytes_needed(const sample::BatchSize& size, const Assembly& assembly,
                                uint64_t columns, bool reads_disk);
 
   sample::Neighborhood& neighborhood() { return neighborhood_; }
   memory::Growing<int32_t>& labels() { return labels_; }
-  // Where each node's row is; for who fills the input.
+  // Where each node's row is (feature/row_reader.h); set by the code that calls fill().
   memory::Growing<uint32_t>& places() { return places_; }
 
-  // Fills batch() from the neighbourhood, but for the values of its input; leases all they need.
+  // Fills batch() from the neighbourhood, except the values of the input, and leases memory for
+  // them.
   void prepare(const Assembly& assembly, uint32_t columns);
   Batch& batch() { return batch_; }
   const Assembly& assembly() const { return assembly_; }
   // The hop whose sums are the input, unless they are precomputed.
   const sample::Hop& summed_hop() const { return neighborhood_.hops.back(); }
 
-  // The values of the input from rows, where `places` says for every node of the neighbourhood;
-  // as a whole, or ...
+  // Fills in all values of the input. `places` has the place of every node of the neighbourhood in
+  // `rows`.
   void fill(const kernel::Rows& rows, const uint32_t* places);
-  // ... some of it: gathered rows, sums, own rows.
+  // A range of the input's rows. The edges are for sums: see kernel::Aggregate.
   struct Part {
     uint64_t first = 0;
     uint64_t last = 0;
-    uint64_t from_edge = 0;  // of sums, see kernel::Aggregate
+    uint64_t from_edge = 0;
     uint64_t to_edge = UINT64_MAX;
   };
   void fill_rows(const kernel::Rows& rows, const uint32_t* places, const Part& part);
@@ -86,7 +85,7 @@ class Assembler {
   void add_edges_by_source(size_t hop, Block& block);
 
   sample::Neighborhood neighborhood_;
-  std::vector<Arrays> arrays_;  // one a hop
+  std::vector<Arrays> arrays_;  // one per hop
   memory::Growing<int32_t> labels_;
   memory::Growing<uint32_t> places_;
   memory::Growing<float> input_;

@@ -1,5 +1,5 @@
-// A batch as the trainer sees it: everything a model needs to compute its seeds, gathered and
-// ready. The trainer knows nothing of stores, samplers or where rows came from.
+// A batch as the trainer sees it: everything that a model needs to compute the seeds, already
+// collected in memory. The trainer does not know about stores, samplers or where rows came from.
 #pragma once
 
 #include <cstdint>
@@ -11,22 +11,22 @@
 
 namespace plimsoll::batch {
 
-// What a model's first layer is given.
+// The input of a model's first layer.
 enum class Input {
-  rows,               // the rows of all nodes (gat) or, without hops, of the seeds (mlp)
-  aggregated,         // the first hop's weighted sums, own row included (gcn)
-  aggregated_and_own  // the sums, and the destinations' own rows beside them (sage)
+  rows,               // the rows of all nodes (gat); without hops, of the seeds (mlp)
+  aggregated,         // weighted sums over the outermost hop, including the own row (gcn)
+  aggregated_and_own  // the sums, and separately the destinations' own rows (sage)
 };
 
-// How a sum along a list is weighted.
+// How the sum over a neighbour list is weighted.
 enum class Weighting {
   none,         // no sums are made before the model
   mean,         // 1 / length of the list
-  gcn_sampled,  // GCN's, by the degrees that the neighbourhood has
-  gcn_full,     // GCN's, by the degrees that the graph has, as an estimate of the full sum
+  gcn_sampled,  // as in GCN, with the degrees in the sampled neighbourhood
+  gcn_full,     // as in GCN, with the degrees in the graph: an estimate of the full sum
 };
 
-// One layer's bipartite graph; see nn/block_tensors.h for the meaning of every array.
+// One layer's bipartite graph. nn/block_tensors.h explains the arrays.
 struct Block {
   uint32_t destinations = 0;
   uint32_t sources = 0;
@@ -46,20 +46,21 @@ struct Matrix {
   uint64_t columns = 0;
 };
 
-// Views into memory of the pipeline, valid until the batch is given back.
+// Views into memory of the pipeline, valid until the batch is given back. If a batch does not fit
+// into memory, the pipeline makes it in several parts; this is then one part.
 struct Batch {
-  uint64_t index = 0;               // in its pass
-  uint64_t first_seed = 0;          // in its pass
-  uint32_t before = 0;              // seeds of earlier parts, where the batch comes in several
-  uint32_t whole = 0;               // seeds of all its parts
-  std::span<const uint32_t> nodes;  // positions in the store: the seeds, then what they reach
+  uint64_t index = 0;               // of the batch in its pass
+  uint64_t first_seed = 0;          // index of the first seed in the pass
+  uint32_t before = 0;              // seeds in earlier parts of the batch
+  uint32_t whole = 0;               // seeds in all parts of the batch
+  std::span<const uint32_t> nodes;  // positions in the store: the seeds, then the sampled nodes
   uint32_t seeds = 0;
-  std::span<const int32_t> labels;  // of the seeds; empty where the pass has none
-  // In the order in which layers compute, so that the last one ends at the seeds. Where the input
-  // is aggregated, the first hop is done and has no block here.
+  std::span<const int32_t> labels;  // of the seeds; empty if the pass has no labels
+  // One block per layer in the order of computation; the last ends at the seeds. If the input is
+  // aggregated, the first layer's sums are already made, and it has no block here.
   std::vector<Block> blocks;
   Matrix input;
-  Matrix own;  // Input::aggregated_and_own
+  Matrix own;  // only with Input::aggregated_and_own
 
   bool first_part() const { return before == 0; }
   bool last_part() const { return before + seeds == whole; }

@@ -1,5 +1,5 @@
-// How the first layer gets its sums: added up along the last hop of every batch, or from a store of
-// precomputed ones.
+// How the first layer gets its sums over neighbours: computed for every batch along its last hop,
+// or read from a store with precomputed sums.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,19 @@
 
 namespace plimsoll::batch {
 
-// The model whose sums a store holds.
+// The model whose first layer's sums a store holds.
 recipe::ModelKind model_of(graph::FirstLayer first_layer);
 
-// How batches are made for a model from features, and from a store's rows.
+// How batches are assembled: the first form from plain features, the second from a store's rows,
+// which may be precomputed.
 Assembly assembly_for(recipe::ModelKind kind, recipe::Norm norm);
 Assembly assembly_for(const recipe::Recipe& recipe, graph::FirstLayer first_layer);
 
-// How many neighbours are drawn at every hop, the seeds' first: those of the recipe, but nobody
-// where their sums are in the store; no hops for mlp.
+// The fan-out to sample, the seeds' hop first: that of the recipe, but 0 for the last hop if the
+// store holds its sums; no hops for mlp.
 std::vector<uint32_t> drawn_fanout(const recipe::Recipe& recipe, graph::FirstLayer first_layer);
 
-// Throws Error{usage} where this store's rows are not what the recipe's first layer is given.
+// Throws Error{usage} if the store's rows do not suit the recipe's first layer.
 void check_first_layer(const graph::Store& store, const recipe::Recipe& recipe);
 
 }  // namespace plimsoll::batch

@@ -5,7 +5,8 @@
 namespace plimsoll::batch {
 namespace {
 
-// Marks of places that are no places: not resident; not resident and asked for in this round.
+// Special values of places: the row is not resident; it is not resident but requested in this
+// round.
 constexpr uint32_t kOnDisk = UINT32_MAX;
 constexpr uint32_t kAskedFor = UINT32_MAX - 1;
 
@@ -114,7 +115,7 @@ void Gatherer::want_rows(Assembler& assembler) {
   }
 }
 
-// With rows from where they are packed, or read one by one and then packed.
+// Reads the packed rows if there are any; else reads the rows one by one and packs them.
 Gatherer::Filled Gatherer::fill_packed(std::optional<Access>& access, Assembler& assembler,
                                        const PackedRows::Want& want) {
   uint32_t* places = assembler.places().data();
@@ -138,7 +139,7 @@ Gatherer::Filled Gatherer::fill_packed(std::optional<Access>& access, Assembler&
   assembler.fill(access->rows(), places);
   if (stretch) return Filled::yes;
   const kernel::Rows rows = access->rows();
-  access.reset();  // the rows read are not the line's: nobody need wait for a slow disk
+  access.reset();  // the rows to pack are in the area, so the line may move during a slow write
   packed_->put(
       want,
       [&](uint64_t i) {
@@ -193,8 +194,8 @@ bool Gatherer::fill_rows_in_rounds(std::optional<Access>& access, Assembler& ass
   return true;
 }
 
-// Goes through the lists edge by edge, asking for rows until the room is full: then what has been
-// asked for is read and added up, and the walk goes on, in the middle of a list if it must.
+// Walks through the lists edge by edge and requests rows until the area is full. Then it reads the
+// requested rows, adds them up and continues, if necessary in the middle of a list.
 bool Gatherer::fill_sums_in_rounds(std::optional<Access>& access, Assembler& assembler) {
   const auto nodes = assembler.batch().nodes;
   uint32_t* places = assembler.places().data();
@@ -202,7 +203,7 @@ bool Gatherer::fill_sums_in_rounds(std::optional<Access>& access, Assembler& ass
   const bool own_row = assembler.assembly().weighting != Weighting::mean;
   Assembler::Part part;
   uint64_t asked = 0;
-  // False where there is no room for one more.
+  // False if the area has no room for one more row.
   const auto ask = [&](uint32_t i) {
     if (places[i] != kOnDisk) return true;
     if (asked == reader_.room_rows()) return false;
@@ -220,7 +221,7 @@ bool Gatherer::fill_sums_in_rounds(std::optional<Access>& access, Assembler& ass
     asked = 0;
     return true;
   };
-  // Adds up all destinations before i, and i as far as `edge`; goes on from there.
+  // Adds up all destinations before i, and the edges of i before `edge`; continues from there.
   const auto break_at = [&](uint32_t i, uint64_t edge) {
     const bool begun = edge > hop.offsets[i];
     if (!add_up(begun ? i + 1 : i, begun ? edge : UINT64_MAX)) return false;

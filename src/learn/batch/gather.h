@@ -1,11 +1,12 @@
-// Fills the inputs of prepared batches with rows, wherever those are.
+// Fills the inputs of prepared batches with rows from memory or disk.
 //
-// Rows that several batches of a window need are read once. Where the batches need more rows from
-// disk than there is room for, they are filled one by one, and one that is still too large in
-// rounds: slower, with the same bits, whatever the room.
+// A worker gathers a window of batches together: rows that several of them need are read once. If a
+// window needs more rows from disk than fit into the area, its batches are filled one by one; a
+// batch that is still too large is filled in rounds. This is slower, but gives the same bits.
 //
-// While the disk reads, nothing keeps the line from going down: who needs memory need not wait for
-// a slow disk. What was counted on above the line may be gone then, and the gathering begins again.
+// While the disk reads, the line of the file may go down, so that code that needs memory does not
+// wait for a slow disk. If rows that were resident are gone after a read, the gathering starts
+// again.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,7 @@ namespace plimsoll::batch {
 // For one thread.
 class Gatherer {
  public:
-  // `queue` is asked for when something must be read.
+  // `queue` is called when something must be read.
   Gatherer(const feature::RowSource& source, std::function<io::ReadQueue&()> queue,
            memory::Ledger& ledger)
       : reader_(source, ledger),
@@ -33,26 +34,26 @@ class Gatherer {
         ledger_(ledger),
         asked_(ledger, "reading") {}
 
-  // What it holds to fill `nodes` rows of `row_bytes` from disk through an area of `area_bytes`.
+  // The memory it takes to gather `nodes` rows of `row_bytes` through an area of `area_bytes`.
   static uint64_t bytes_needed(uint64_t nodes, uint64_t row_bytes, uint64_t area_bytes,
                                bool packing);
 
-  // `packed` is where whole batches put the rows that they read, and find those of an earlier pass;
-  // null: nowhere.
+  // With `packed`, the rows read for a whole batch are stored there, and rows stored in an earlier
+  // pass are read from there.
   void gather(std::span<Assembler* const> window, PackedRows* packed = nullptr);
 
-  // Gives back the memory that it keeps for the next batch.
+  // Releases the memory that it keeps for the next batch.
   void release() {
     reader_.release();
     asked_.release();
     stage_ = {};
   }
 
-  // Rows that were needed, and those of them that were not resident, since the start.
+  // Totals since the start.
   struct Counts {
-    uint64_t rows = 0;
-    uint64_t from_disk = 0;
-    uint64_t packed = 0;  // of those from disk
+    uint64_t rows = 0;       // rows that batches needed
+    uint64_t from_disk = 0;  // of these, read from disk
+    uint64_t packed = 0;     // of those from disk, read from PackedRows
   };
   const Counts& counts() const { return counts_; }
 
@@ -66,8 +67,8 @@ class Gatherer {
   Filled fill_packed(std::optional<Access>& access, Assembler& assembler,
                      const PackedRows::Want& want);
   void lease_for(std::span<Assembler* const> window);
-  // Reads what is wanted, without the access meanwhile. These return false where the line went
-  // down.
+  // Reads the requested rows; gives up `access` meanwhile. This and the following functions return
+  // false if the line went down.
   bool read(std::optional<Access>& access);
   bool fill_in_rounds(std::optional<Access>& access, Assembler& assembler);
   bool fill_rows_in_rounds(std::optional<Access>& access, Assembler& assembler,
@@ -79,8 +80,8 @@ class Gatherer {
   std::function<io::ReadQueue&()> queue_;
   memory::Ledger& ledger_;
   PackedRows* packed_ = nullptr;
-  memory::Buffer<std::byte> stage_;  // of what is packed
-  memory::Growing<uint32_t> asked_;  // in a round, by their number in the batch
+  memory::Buffer<std::byte> stage_;  // for writing to PackedRows
+  memory::Growing<uint32_t> asked_;  // the rows requested in a round, as indices in the batch
   Counts counts_;
 };
 

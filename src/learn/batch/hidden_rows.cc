@@ -11,7 +11,7 @@
 namespace plimsoll::batch {
 namespace {
 
-constexpr uint64_t kSparePart = 4;  // of what there is, for more batches than the least
+constexpr uint64_t kSparePart = 4;  // leave at least 1/4 of the available memory for batches
 constexpr uint64_t kBlock = 4 * kMiB;
 
 }  // namespace
@@ -42,7 +42,7 @@ HiddenRows::HiddenRows(const feature::NodeSet& set, const Options& options, memo
   block_ = memory::Buffer<std::byte>(ledger, "hidden rows", kBlock);
 }
 
-// What rows may take of the room that is left, and keep.
+// How much of the available memory rows may take.
 uint64_t HiddenRows::spare_bytes() const {
   const uint64_t available = ledger_.available_bytes();
   return available - std::min(available, std::max(batches_bytes_, available / kSparePart));

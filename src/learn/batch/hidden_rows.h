@@ -1,5 +1,5 @@
-// What one layer made of some nodes, for the next layer to read: in memory where the ledger has the
-// room to spare, else in a nameless file with a line across it.
+// The output of one layer for some nodes, for the next layer to read. It is kept in memory if the
+// ledger has enough to spare, else in a temporary file with a line (io/lined_file.h).
 #pragma once
 
 #include <cstdint>
@@ -20,22 +20,22 @@ class HiddenRows {
   struct Options {
     uint32_t columns = 0;
     std::filesystem::path folder;
-    uint64_t spare_bytes = 0;  // left to the batches that are made and read from these rows
+    uint64_t spare_bytes = 0;  // memory to leave for batches
   };
   // Rows of floats for the nodes of `set`, which must outlive this.
   HiddenRows(const feature::NodeSet& set, const Options& options, memory::Ledger& ledger);
 
-  // What it cannot do without.
+  // The least memory it needs.
   static uint64_t least_bytes();
 
-  // The next rows, in the order of their nodes.
+  // Adds the next rows, in the order of their nodes.
   void append(const float* rows, uint64_t count);
-  // Who reads them: so many threads, each through an area of its own where they are in a file.
+  // The threads that will read the rows. Each needs its own area if the rows are in a file.
   struct Readers {
     unsigned count = 1;
     uint64_t area_bytes = 0;
   };
-  // All of them are there. Valid as long as this lives.
+  // Call when all rows are appended. The result is valid as long as this lives.
   const feature::RowSource& finish(const Readers& readers);
 
  private:
@@ -50,10 +50,10 @@ class HiddenRows {
   memory::Buffer<std::byte> resident_;
   std::optional<io::TempFile> file_;
   memory::Buffer<std::byte> block_;
-  uint64_t filled_bytes_ = 0;   // of the block, or of what is resident
+  uint64_t filled_bytes_ = 0;   // of block_ or resident_
   uint64_t written_bytes_ = 0;  // of the file
   std::optional<feature::RowSource> source_;
-  memory::Ledger::Reclaimer reclaimer_;  // of what is above the line
+  memory::Ledger::Reclaimer reclaimer_;  // lowers the line when memory is short
 };
 
 }  // namespace plimsoll::batch

@@ -12,7 +12,7 @@ constexpr uint64_t kNodesAtOnce = 8192;
 constexpr uint64_t kPlacesAtOnce = 1 << 18;
 constexpr const char* kTag = "node sets";
 
-// Adds in-neighbours to sets, through arrays that it keeps.
+// Adds in-neighbours to sets. Reuses its arrays.
 class Marker {
  public:
   Marker(const sample::Topology& topology, memory::Ledger& ledger)
@@ -31,7 +31,7 @@ class Marker {
            (reads_disk ? io::ScatteredReader::bytes_needed({}, std::max(places, kNodesAtOnce)) : 0);
   }
 
-  // The seeds themselves, too.
+  // Adds the seeds and their in-neighbours.
   void add(const Seeds& seeds, feature::NodeSet& set) {
     for (uint64_t first = 0; first < seeds.size(); first += kNodesAtOnce) {
       const uint64_t count = std::min(kNodesAtOnce, seeds.size() - first);

@@ -1,5 +1,5 @@
-// Evaluating with all neighbours goes layer by layer, so that no node's value is computed twice.
-// This finds whose values each layer must have for the next one.
+// Evaluation with all neighbours goes layer by layer, so that no node's value is computed twice.
+// This finds the nodes whose values each layer must compute for the next layer.
 #pragma once
 
 #include <cstddef>
@@ -14,15 +14,15 @@
 
 namespace plimsoll::batch {
 
-constexpr uint64_t kFullBatchNodes = 2048;  // of one batch with all neighbours
+constexpr uint64_t kFullBatchNodes = 2048;  // seeds of one batch with all neighbours
 
-// For `layers` layers, the first one first: the last of these has the asked nodes and their
-// in-neighbours, each other those of the next and theirs.
+// One set for each of `layers` layers, the first layer first. The last set has the asked nodes and
+// their in-neighbours; each other set has the nodes of the next set and their in-neighbours.
 std::vector<feature::NodeSet> needed_nodes(std::span<const Seeds> asked, size_t layers,
                                            const sample::Topology& topology,
                                            memory::Ledger& ledger);
 
-// What the sets take, and what it takes beside them while it looks for the nodes.
+// The memory of the sets, and what needed_nodes() takes in addition while it runs.
 uint64_t node_sets_bytes(uint64_t nodes, size_t layers);
 uint64_t marking_bytes(uint64_t edges, bool reads_disk);
 

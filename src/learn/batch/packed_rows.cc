@@ -74,7 +74,7 @@ void PackedRows::put(const Want& want, const std::function<const std::byte*(uint
     }
     if (filled > 0) flush();
   } catch (const Error&) {
-    // The rows are where they always were: only slower to read.
+    // Not an error: the rows can still be read from the store, only slower.
     const std::lock_guard lock(mutex_);
     broken_ = true;
     return;

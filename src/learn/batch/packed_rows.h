@@ -1,6 +1,6 @@
-// Rows from disk, put aside batch by batch in the order in which the batch wants them: where the
-// same batches are drawn again, one long read brings what took a read for every row. A file without
-// a name, which goes with its owner.
+// A cache on disk for rows: stores the rows of each batch one after the other. If the same batches
+// are used again in a later epoch, one long read replaces one read per row. The file has no name
+// and disappears with its owner.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@
 
 namespace plimsoll::batch {
 
-constexpr uint64_t kPackingBytes = uint64_t{256} << 10;  // for a thread that puts rows aside
+constexpr uint64_t kPackingBytes = uint64_t{256} << 10;  // memory of a thread that stores rows
 
-// Several threads may use it at once, for different batches.
+// Several threads may use it at the same time, for different batches.
 class PackedRows {
  public:
   struct Options {
@@ -25,38 +25,40 @@ class PackedRows {
     uint64_t batches = 0;
     uint64_t row_bytes = 0;
   };
-  // Takes at most half of what is free on the disk; batches beyond that are not put aside.
+  // Uses at most half of the disk's free space; batches beyond that are not stored.
   PackedRows(const Options& options, memory::Ledger& ledger);
 
-  // Batches of this drawing come next; what belongs to another one is gone.
+  // A drawing is one sampling of all batches. Call before a pass; forgets the rows of any other
+  // drawing.
   void begin(uint64_t drawing);
 
-  // Rows are found only by who wants as many as were put, below the same line.
+  // Names the rows of a batch that are not resident. Stored rows are found only if as many rows are
+  // wanted and as many are resident as when they were stored.
   struct Want {
     uint64_t batch = 0;
     uint64_t rows = 0;
     uint64_t resident_rows = 0;
   };
   bool has(const Want& want) const;
-  // What they take, in memory as well as on disk.
+  // The size of the rows, in memory and on disk.
   uint64_t bytes_of(const Want& want) const;
-  // Into whole blocks (io::kBlockBytes) of memory.
+  // `to` is block-aligned memory (io::kBlockBytes).
   void read(const Want& want, std::span<std::byte> to) const;
-  // Writes through `stage`, whole blocks of memory, too. What a disk does not take is not put
-  // aside.
+  // Writes through `stage`, which is block-aligned memory, too. If the disk refuses a write, the
+  // rows are not stored.
   void put(const Want& want, const std::function<const std::byte*(uint64_t i)>& row,
            std::span<std::byte> stage);
 
-  // Memory that it takes for its table.
+  // The memory for its table.
   static uint64_t table_bytes(uint64_t batches) { return batches * sizeof(Block); }
 
  private:
   struct Block {
     uint64_t offset;
-    uint64_t rows;  // 0: none
+    uint64_t rows;  // 0: not stored
     uint64_t resident_rows;
   };
-  // False where there is no room.
+  // False if there is no space.
   bool reserve(uint64_t bytes, uint64_t& offset);
 
   const uint64_t row_bytes_;

@@ -101,8 +101,9 @@ void Pipeline::work(const std::stop_token& stopping, Worker& worker) {
   worker.stage = Stage::idle;
 }
 
-// Takes slots and what to make in them: something to be made again, or the next window of batches.
-// False at the end of the pass: what is ready may yet have to be made again.
+// Takes slots and chooses what to make in them: a batch to be made again, or the next window. Waits
+// even if all batches are made, because one may have to be made again; false if the pipeline stops
+// or a worker failed.
 bool Pipeline::claim(const std::stop_token& stopping, Worker& worker) {
   std::unique_lock lock(mutex_);
   worker.stage = alone() ? Stage::waiting_for_memory : Stage::waiting_for_slots;
@@ -192,13 +193,13 @@ void Pipeline::draw(Worker& worker, Slot& slot) {
   batch.labels = assembler.labels().first(pass.labels.empty() ? 0 : count);
 }
 
-// Gives all of a slot's memory back.
+// Releases all memory of a slot.
 void Pipeline::empty(Slot& slot) {
   slot.assembler = Assembler(ledger_, options_.fanout.size(), options_.pages);
 }
 
-// Gives back what is ready and what is kept for later; call with the mutex held while nothing is
-// being made.
+// Drops the batches that are ready (they will be made again) and releases all memory kept for
+// later. Call with the mutex held while nothing is being made.
 void Pipeline::give_back_all() {
   for (const auto& [range, slot] : ready_) {
     again_.insert(range);
@@ -212,13 +213,13 @@ void Pipeline::give_back_all() {
   }
 }
 
-// Whether memory may come back by itself: from what is being made, what is taken next or has been.
-// A trainer that waits gives nothing back.
+// Whether other batches may still release memory: one that is being made, the next to be taken, or
+// one with the trainer. A trainer that waits in take() gives nothing back.
 bool Pipeline::others_hold() {
   return making_ > 0 || find_next() != ready_.end() || (!taken_.empty() && !taking_);
 }
 
-// Whether the next batch may only be made when nothing else is in memory. Call with the mutex held.
+// Whether the next batch must be made alone in memory. Call with the mutex held.
 bool Pipeline::alone() const { return crowded_ || lone_batch_; }
 
 bool Pipeline::one_at_a_time() const {
@@ -237,7 +238,7 @@ bool Pipeline::make_again(const Batch* batch, bool from_its_start) {
   if (was_alone && seeds == 1) return false;
   paused_ = true;
   changed_.wait(lock, [&] { return making_ == 0 || failure_; });
-  if (failure_) return true;  // the next take() throws it
+  if (failure_) return true;  // the next take() rethrows it
   give_back_all();
   next_to_take_ = {.index = tried.index, .first = from_its_start ? 0 : tried.first};
   again_ = {{tried.index, next_to_take_.first, whole(tried.index).last}};
@@ -254,9 +255,10 @@ void Pipeline::release() {
   give_back_all();
 }
 
-// After a refused lease: gives up what the worker made, to be made again with more room. A window
-// comes batch by batch, a batch alone, and what does not fit alone in halves, from then on. False
-// where there is nothing smaller than that. Call with the mutex held.
+// After a refused lease: drops what the worker made, to be made again with more memory. The batches
+// of a window are then made one by one; a batch that does not fit is made alone; if it does not fit
+// alone, parts have half as many seeds from then on. Returns false if a single seed does not fit.
+// Call with the mutex held.
 bool Pipeline::make_smaller(Worker& worker) {
   for (Slot* slot : worker.window) {
     again_.insert(slot->range);
@@ -272,7 +274,7 @@ bool Pipeline::make_smaller(Worker& worker) {
   return true;
 }
 
-// The one range that begins where the last one taken ended, however long it is.
+// The ready range that begins where the last one taken ended, of any length.
 std::map<Pipeline::Range, Pipeline::Slot*>::iterator Pipeline::find_next() {
   const auto found = ready_.lower_bound({next_to_take_.index, next_to_take_.first, 0});
   const bool is_it = found != ready_.end() && found->first.index == next_to_take_.index &&
@@ -315,13 +317,13 @@ void Pipeline::give_back(const Batch* batch) {
   changed_.notify_all();
 }
 
-// "batch 17 is not ready; worker 1 reads or sums rows, ...": call with the mutex held.
+// For on_stall: "batch 17 is not ready: ...; worker 1 gathers rows; ...". Call with the mutex held.
 std::string Pipeline::describe() const {
   std::string text =
-      fmt::format("batch {} is not ready: {} of {} places for batches are free, {} ready",
+      fmt::format("batch {} is not ready: {} of {} slots for batches are free, {} ready",
                   next_to_take_.index + 1, free_.size(), slots_.size(), ready_.size());
   for (size_t i = 0; i < makers_.size(); ++i) {
-    constexpr std::array kWords = {"has ended", "waits for a free place", "draws neighbours",
+    constexpr std::array kWords = {"has ended", "waits for a free slot", "samples neighbours",
                                    "gathers rows", "waits for memory"};
     text += fmt::format("; worker {} {}", i + 1,
                         kWords.at(static_cast<size_t>(makers_[i]->stage.load())));

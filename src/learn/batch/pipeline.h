@@ -1,12 +1,13 @@
-// The bounded pipeline: threads that draw, gather and assemble batches ahead of the trainer.
+// A bounded pipeline: worker threads sample, gather and assemble batches ahead of the trainer.
 //
-// At most `slots` batches exist at any time: being made, waiting, or with the trainer. A batch's
-// memory is the ledger's "batches"; it grows to the largest batch met and is then used again. What
-// a batch holds depends on its pass and index alone, and batches come out in order: threads change
-// nothing but the time.
+// A slot is the memory of one batch. At most `slots` batches exist at any time: being made, ready,
+// or with the trainer. The ledger counts them as "batches"; a slot grows to the largest batch it
+// has held and is then reused. The content of a batch depends only on its pass and index, and
+// batches are taken in order, so the number of threads changes only the time.
 //
-// A batch that the ledger has no room for is made again when it is the next to be taken and nothing
-// else is in memory; one that does not fit even then comes out in parts, in order; see Batch.
+// If the ledger refuses memory for a batch, the batch is made again later, when it is the next to
+// be taken and nothing else is in memory. If it does not fit even then, it is made in parts (see
+// Batch).
 #pragma once
 
 #include <atomic>
@@ -39,15 +40,15 @@
 namespace plimsoll::batch {
 
 struct PipelineOptions {
-  std::vector<uint32_t> fanout;  // one hop each, the seeds' first
+  std::vector<uint32_t> fanout;  // one entry per hop, the seeds' first
   recipe::Draw draw = recipe::Draw::uniform;
   Assembly assembly;
   unsigned workers = 1;
-  unsigned slots = 3;   // a window, and one for each batch that the trainer holds when it takes one
-  unsigned window = 1;  // batches that a worker makes at once, reading shared rows once
+  unsigned slots = 3;   // at least a window, plus the batches that the trainer holds in take()
+  unsigned window = 1;  // batches that a worker makes together, reading shared rows once
   io::ReadOptions reading;
-  memory::PageSource* pages = nullptr;  // for what the trainer will copy elsewhere
-  // Told what everybody waits for, when the trainer has waited for long.
+  memory::PageSource* pages = nullptr;  // the memory of batches, for example pinned for a GPU
+  // Called with a description of what everyone waits for, when take() has waited for `patience`.
   std::function<void(const std::string& what)> on_stall;
   std::chrono::milliseconds patience = std::chrono::seconds(30);
 };
@@ -55,30 +56,30 @@ struct PipelineOptions {
 // One pass over some nodes.
 struct Pass {
   Seeds seeds;
-  std::span<const int32_t> labels;  // by place in the list; may be empty
+  std::span<const int32_t> labels;  // by Seeds::place(); may be empty
   uint64_t batch_size = 1;
   uint64_t first_batch = 0;
-  uint64_t key = 0;  // chooses the draws, together with the batch's index
+  uint64_t key = 0;  // together with the batch's index, the seed of the sampling
   bool gradients = false;
-  PackedRows* packed = nullptr;  // rows of an earlier pass of the same batches; must outlive it
+  PackedRows* packed = nullptr;  // rows of an earlier pass with the same batches; must outlive it
 };
 
-// Seconds of threads' time.
+// Seconds, summed over threads.
 struct StageTimes {
   double sample = 0;
   double gather = 0;
-  double waiting = 0;  // of the consumer, for a batch
+  double waiting = 0;  // of the trainer for batches
 };
 
-// What was read since the start.
+// Totals since the start.
 struct ReadCounts {
-  std::string method;  // empty where nothing was
+  std::string method;  // how it was read; empty if nothing was read
   uint64_t reads = 0;
   uint64_t bytes = 0;
-  double seconds = 0;         // of threads
-  uint64_t rows = 0;          // that batches needed
-  uint64_t rows_on_disk = 0;  // those of them that were not resident
-  uint64_t rows_packed = 0;   // those of them that came in one piece: see PackedRows
+  double seconds = 0;         // summed over threads
+  uint64_t rows = 0;          // rows that batches needed
+  uint64_t rows_on_disk = 0;  // of these, read from disk
+  uint64_t rows_packed = 0;   // of those from disk, read from PackedRows
 };
 
 class Pipeline {
@@ -90,22 +91,23 @@ class Pipeline {
   Pipeline& operator=(const Pipeline&) = delete;
   ~Pipeline() { stop(); }
 
-  // Begins a pass; one that is under way is dropped. All batches must have been given back.
+  // Begins a pass and drops the current one, if any. All batches must have been given back.
   void start(const Pass& pass);
   void stop();
 
-  // The next batch, or part of one, in order; null after the last one; not between stop and start.
-  // Give every one back. Rethrows what a worker threw.
+  // Waits for the next batch or part of a batch, in order; null after the last one. Do not call it
+  // between stop() and start(). Every batch must be given back. Rethrows what a worker threw.
   const Batch* take();
   void give_back(const Batch* batch);
-  // For a consumer that had no room to compute `batch`, the last one out: gives it back and drops
-  // all others, so that the next take() has the same seeds again, or with `from_its_start` all of
-  // its batch's. Until that batch is done, batches are made and computed one at a time; where that
-  // was so already, in parts of half as many seeds. False where a single seed was alone already.
+  // For a trainer that had too little memory to compute `batch`, the last one taken. Gives it back
+  // and drops all other batches; the next take() starts with the same seeds again, or with
+  // `from_its_start` with all seeds of the batch. Until that batch is done, batches are made and
+  // computed one at a time; if that was the case already, in parts with half as many seeds. Returns
+  // false if the batch was already alone and had a single seed.
   bool make_again(const Batch* batch, bool from_its_start);
-  // Whether batches are made and computed one at a time now.
+  // Whether batches are now made and computed one at a time.
   bool one_at_a_time() const;
-  // Ends the pass and gives everything back. All batches must have been given back.
+  // Ends the pass and releases all memory. All batches must have been given back.
   void release();
 
   StageTimes times() const;
@@ -113,7 +115,7 @@ class Pipeline {
 
  private:
   enum class Stage { idle, waiting_for_slots, sampling, gathering, waiting_for_memory };
-  // Seeds first <= i < last of a batch; ordered as they come out.
+  // Seeds first <= i < last of a batch; sorted in the order of take().
   struct Range {
     uint64_t index = 0;
     uint64_t first = 0;
@@ -135,7 +137,7 @@ class Pipeline {
     Gatherer gatherer;
     std::vector<uint32_t> seeds;
     std::vector<Slot*> window;
-    bool alone = false;  // with its window: nothing else is in memory
+    bool alone = false;  // nothing but its window is in memory
     std::atomic<Stage> stage = Stage::idle;
   };
 
@@ -163,22 +165,22 @@ class Pipeline {
   std::optional<Pass> pass_;
   uint64_t batch_count_ = 0;
   uint64_t next_to_make_ = 0;
-  Range next_to_take_;  // its last does not matter
+  Range next_to_take_;  // `last` is not used
   std::vector<Slot*> free_;
-  std::set<Range> again_;  // to be made before any new batch
+  std::set<Range> again_;  // must be made before any new batch
   std::map<Range, Slot*> ready_;
   std::map<const Batch*, Slot*> taken_;
-  uint64_t making_ = 0;               // windows
-  uint64_t most_seeds_ = UINT64_MAX;  // of a part, as far as this pass has found out what fits
-  bool taking_ = false;               // the trainer waits
-  bool paused_ = false;               // by make_again, until the next take
-  bool crowded_ = false;  // a batch did not fit beside others: the next one is made alone
-  std::optional<uint64_t> lone_batch_;  // did not fit beside others when it was computed
+  uint64_t making_ = 0;               // how many windows are being made
+  uint64_t most_seeds_ = UINT64_MAX;  // per part; lowered when a part does not fit
+  bool taking_ = false;               // the trainer waits in take()
+  bool paused_ = false;               // set by make_again(), until the next take()
+  bool crowded_ = false;              // a batch did not fit beside others: make the next one alone
+  std::optional<uint64_t> lone_batch_;  // index of the batch that make_again() asked for
   std::exception_ptr failure_;
   StageTimes times_;
   ReadCounts reads_;
 
-  std::vector<std::jthread> threads_;  // last: they use all of the above
+  std::vector<std::jthread> threads_;  // declared last: they use all of the above
 };
 
 }  // namespace plimsoll::batch

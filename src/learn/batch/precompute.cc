@@ -23,7 +23,7 @@ using graph::FirstLayer;
 using recipe::ModelKind;
 
 constexpr uint64_t kBatch = 2048;  // nodes
-// Of each worker: for rows from disk, and left for what it makes.
+// Memory per worker: for rows read from disk, and for the batches it makes.
 constexpr uint64_t kLeastAreaBytes = kMiB;
 constexpr uint64_t kMostAreaBytes = 16 * kMiB;
 constexpr uint64_t kLeastBatchesBytes = 4 * kMiB;
@@ -42,12 +42,12 @@ void check_memory(const memory::Ledger& ledger, unsigned workers) {
   const uint64_t needed = 2 * workers * (kLeastAreaBytes + kLeastBatchesBytes);
   const uint64_t free_bytes = ledger.available_bytes();
   if (free_bytes >= needed) return;
-  fail(
-      ErrorKind::memory,
-      "with {} thread{} the sums need {} beside what is kept free, and {} are left; raise --memory "
-      "by {}, or lower --threads",
-      workers, workers == 1 ? "" : "s", format_bytes_up(needed), format_bytes(free_bytes),
-      format_bytes_up(needed - free_bytes));
+  fail(ErrorKind::memory,
+       "with {} thread{} the sums need {} of memory, and {} are left; raise --memory by {}, or "
+       "lower "
+       "--threads",
+       workers, workers == 1 ? "" : "s", format_bytes_up(needed), format_bytes(free_bytes),
+       format_bytes_up(needed - free_bytes));
 }
 
 // The id that the node at `position` has in the source.
@@ -135,7 +135,7 @@ void check_room(const graph::Meta& meta, const std::filesystem::path& out) {
 
 void write_sums(const graph::Store& store, const PrecomputeOptions& options, RowWriter& rows,
                 memory::Ledger& ledger, Progress& progress) {
-  // Lists are read in order, so a line would save nothing: the memory is the rows'.
+  // Lists are read in order, so keeping them in memory would save nothing; rows get the memory.
   const sample::Topology topology =
       sample::load_topology(store, ledger, {0, 0}, options.threads, [](uint64_t) {});
   const unsigned workers = options.threads;
@@ -167,12 +167,12 @@ void write_sums(const graph::Store& store, const PrecomputeOptions& options, Row
 graph::Meta precompute(const graph::Store& store, const PrecomputeOptions& options,
                        memory::Ledger& ledger, Progress& progress) {
   if (store.meta().first_layer != FirstLayer::none) {
-    fail(ErrorKind::usage, "{} holds a first layer's sums already; name the store it was made from",
+    fail(ErrorKind::usage, "{} already holds a first layer's sums; give the store it was made from",
          store.folder().string());
   }
   std::error_code none;
   if (std::filesystem::equivalent(store.folder(), options.out, none)) {
-    fail(ErrorKind::usage, "--out {} is the store itself; the sums need a folder of their own",
+    fail(ErrorKind::usage, "--out {} is the store itself; choose another folder for the sums",
          options.out.string());
   }
   check_memory(ledger, options.threads);

@@ -1,5 +1,5 @@
-// The first layer's sums of all nodes, with all their neighbours, written once to a store of their
-// own.
+// Computes the first layer's sums over all neighbours once for all nodes, and writes them as a new
+// store.
 #pragma once
 
 #include <filesystem>
@@ -13,15 +13,15 @@ namespace plimsoll::batch {
 
 struct PrecomputeOptions {
   graph::FirstLayer model = graph::FirstLayer::sage;
-  std::optional<graph::FeatureType> type;  // of the sums; the store's own where it is not given
+  std::optional<graph::FeatureType> type;  // of the sums; the default is the store's type
   std::filesystem::path out;
   bool replace = false;
   unsigned threads = 1;
 };
 
-// Writes the store whose rows are the first layer's sums; everything else is taken over. Rows stay
-// in memory as far as the ledger has room, the hottest first. A sum that the type cannot hold is
-// Error{input} with the node, and nothing is left under the name of `out`.
+// Writes a store whose rows are the first layer's sums; all other files are taken over. While it
+// works, it keeps as many rows in memory as the ledger allows, the hottest first. Throws
+// Error{input} with the node if a sum does not fit the type; `out` is then not created or changed.
 graph::Meta precompute(const graph::Store& store, const PrecomputeOptions& options,
                        memory::Ledger& ledger, Progress& progress);
 

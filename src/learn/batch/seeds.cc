@@ -11,7 +11,7 @@
 namespace plimsoll::batch {
 namespace {
 
-constexpr int kRounds = 10;  // fewer show in lists of a dozen nodes
+constexpr int kRounds = 10;  // with fewer, short lists are visibly not random
 
 }  // namespace
 
@@ -57,8 +57,8 @@ Split load_split(const graph::Store& store, memory::Ledger& ledger, const std::s
   return split;
 }
 
-// Copies the labels of nodes [first, first + labels.size()) to where they belong; `done` counts the
-// split's nodes that have theirs.
+// Copies the labels of those split nodes that are in [first, first + labels.size()). `done` counts
+// the nodes of the split that have their label.
 void take_labels(Split& split, uint64_t& done, uint64_t first, std::span<const int32_t> labels,
                  const graph::Store& store) {
   const uint64_t end = first + labels.size();
@@ -66,8 +66,8 @@ void take_labels(Split& split, uint64_t& done, uint64_t first, std::span<const i
     const int32_t label = labels[split.nodes[done] - first];
     if (label < 0) {
       fail(ErrorKind::input,
-           "{}: position {} is in a split and has no label; splits of labelled nodes only are "
-           "trained and measured",
+           "{}: the node at position {} is in a split but has no label; a split may have only "
+           "labelled nodes",
            store.folder().string(), split.nodes[done]);
     }
     if (static_cast<uint64_t>(label) >= store.meta().classes) {

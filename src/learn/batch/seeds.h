@@ -1,4 +1,5 @@
-// The nodes that batches begin with: in which order, and those of each split.
+// Seeds are the nodes that batches start from. This file gives their order in a pass, and the nodes
+// and labels of each split.
 #pragma once
 
 #include <array>
@@ -14,11 +15,9 @@
 
 namespace plimsoll::batch {
 
-// Which nodes a pass over the data takes, batch by batch: a position in a list that exists already,
-// never a copy of it.
-
-// A permutation of the numbers below `count` that needs no memory: a Feistel network over the next
-// even power of two, walked until it lands inside. The key chooses it.
+// A random permutation of the numbers below `count` that needs no memory: a Feistel network over
+// the next even power of two, applied until the result is below `count`. The key selects the
+// permutation.
 class Shuffle {
  public:
   Shuffle(uint64_t count, uint64_t key);
@@ -32,7 +31,8 @@ class Shuffle {
   int half_bits_;
 };
 
-// The nodes of a pass in order: a list as it stands, a list shuffled, all nodes, or a set's.
+// The nodes of a pass in order: a list, a shuffled list, all nodes, or the nodes of a set. Refers
+// to the list and does not copy it.
 class Seeds {
  public:
   static Seeds in_order(std::span<const uint32_t> nodes) { return {nodes, nodes.size()}; }
@@ -42,7 +42,7 @@ class Seeds {
     return seeds;
   }
   static Seeds all(uint64_t count) { return {{}, count}; }
-  // The set must outlive them.
+  // The set must outlive the Seeds.
   static Seeds members(const feature::NodeSet& set) {
     Seeds seeds({}, set.size());
     seeds.set_ = &set;
@@ -51,7 +51,7 @@ class Seeds {
 
   uint64_t size() const { return count_; }
   uint64_t batches(uint64_t batch_size) const { return (count_ + batch_size - 1) / batch_size; }
-  // The place in the list of the pass's i-th node.
+  // The index in the list of the pass's i-th node.
   uint64_t place(uint64_t i) const { return shuffle_ ? shuffle_->at(i) : i; }
   uint32_t node(uint64_t place) const {
     if (set_ != nullptr) return static_cast<uint32_t>(set_->at(place));
@@ -61,18 +61,17 @@ class Seeds {
  private:
   Seeds(std::span<const uint32_t> nodes, uint64_t count) : nodes_(nodes), count_(count) {}
 
-  std::span<const uint32_t> nodes_;  // empty: the numbers themselves
+  std::span<const uint32_t> nodes_;  // empty: the node is its own index
   uint64_t count_;
   const feature::NodeSet* set_ = nullptr;
   std::optional<Shuffle> shuffle_;
 };
 
-// A split of the nodes with their labels: a few bytes for each labelled node, never an array as
-// long as the graph.
-
+// The nodes of a split and their labels: a few bytes per node of the split, not an array as long as
+// the graph.
 struct Split {
-  memory::Buffer<uint32_t> nodes;  // positions, ascending
-  memory::Buffer<int32_t> labels;  // of those
+  memory::Buffer<uint32_t> nodes;  // positions in the store, ascending
+  memory::Buffer<int32_t> labels;  // of these nodes
 };
 
 struct Splits {
@@ -81,8 +80,8 @@ struct Splits {
   Split test;
 };
 
-// Reads labels.i32 once, keeping those of split nodes. Throws Error{store} where a position or a
-// label is impossible and Error{input} where a split node has no label.
+// Reads labels.i32 once and keeps the labels of split nodes. Throws Error{store} if a position or a
+// label is invalid, and Error{input} if a split node has no label.
 Splits load_splits(const graph::Store& store, memory::Ledger& ledger);
 
 }  // namespace plimsoll::batch

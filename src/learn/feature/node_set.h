@@ -1,5 +1,5 @@
-// A set of a graph's nodes that knows how many of them come before a given one: a bit for every
-// node, and a count for every 512 bits.
+// A set of a graph's nodes, as a bit set with a count for every 512 bits, so that it can tell how
+// many nodes of the set come before a given one.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ class NodeSet {
   bool has(uint64_t node) const { return (words_[node / 64] >> (node % 64) & 1) != 0; }
   uint64_t nodes() const { return nodes_; }
 
-  // After the last add().
+  // Call after the last add(), before size(), rank() and at().
   void count() {
     uint64_t sum = 0;
     for (uint64_t word = 0; word < words_.size(); ++word) {
@@ -37,7 +37,7 @@ class NodeSet {
     size_ = sum;
   }
   uint64_t size() const { return size_; }
-  // How many nodes of the set come before this one.
+  // How many nodes of the set are less than this one.
   uint64_t rank(uint64_t node) const {
     uint64_t sum = before_[node / kBlock];
     for (uint64_t word = node / kBlock * (kBlock / 64); word < node / 64; ++word) {
@@ -47,7 +47,7 @@ class NodeSet {
     return sum + static_cast<uint64_t>(std::popcount(words_[node / 64] & below));
   }
 
-  // The node that comes after `index` others, index < size().
+  // The inverse of rank(): the node at `index` in ascending order, index < size().
   uint64_t at(uint64_t index) const {
     const auto block =
         std::upper_bound(before_.begin(),
@@ -63,7 +63,7 @@ class NodeSet {
     return word * 64 + static_cast<uint64_t>(std::countr_zero(bits));
   }
 
-  // The next node of the set from `node` on; nodes() where there is none.
+  // The first node of the set that is not less than `node`; nodes() if there is none.
   uint64_t next(uint64_t node) const {
     for (uint64_t word = node / 64; word < words_.size(); ++word) {
       const uint64_t bits =

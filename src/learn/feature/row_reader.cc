@@ -10,7 +10,7 @@ namespace {
 
 uint64_t round_up(uint64_t value, uint64_t step) { return (value + step - 1) / step * step; }
 
-// What one row may take in the area: its sectors, and the way to the next place that suits them.
+// The most that one row takes in the area: its sectors, and padding up to a suitable offset.
 uint64_t most_bytes_a_row(const RowSource& source) {
   const uint64_t row = source.shape().row_bytes;
   const uint64_t alignment = source.file().file().alignment;

@@ -1,6 +1,6 @@
-// One thread's access to rows. A node's row is either resident or read into an area behind the
-// file's address space; either way one index reaches it from one base, so the loops over rows know
-// nothing of lines.
+// One thread's access to rows. A node's row is either resident (in memory, before the file's line)
+// or read into an area that follows the file's address space. Both are reached from one base
+// address with one index, the row's place, so the loops over rows do not have to know about lines.
 #pragma once
 
 #include <cstdint>
@@ -16,27 +16,27 @@ namespace plimsoll::feature {
 
 class RowReader {
  public:
-  // The source must outlive it. An area to read into is leased when it is first needed.
+  // The source must outlive it. The area is leased by prepare().
   RowReader(const RowSource& source, memory::Ledger& ledger);
 
-  // What it holds to read `count` rows of `row_bytes` through an area of `area_bytes`.
+  // The memory it takes to read `count` rows of `row_bytes` through an area of `area_bytes`.
   static uint64_t bytes_needed(uint64_t count, uint64_t row_bytes, uint64_t area_bytes);
 
-  // How many rows from below the line can be held at once; none before prepare().
+  // How many rows read from disk the area can hold; 0 before prepare().
   uint64_t room_rows() const { return room_rows_; }
 
-  // Rows stay where they are while it lives. As with LinedFile::Use: no leases meanwhile, except
-  // through prepare() before.
+  // While it lives, resident rows stay in memory. As with LinedFile::Use, the thread must not take
+  // leases meanwhile; call prepare() before.
   class Access {
    public:
     explicit Access(const RowReader& reader);
-    // With this as base and a place as index.
+    // The base of all rows; places are indices into it.
     const kernel::Rows& rows() const { return rows_; }
-    // Whether every row is at the place of its node's number.
+    // Whether the place of every row is its node's number.
     bool all_in_place() const { return all_in_place_; }
     bool all_resident() const { return resident_rows_ >= rows_.count; }
     uint64_t resident_rows() const { return resident_rows_; }
-    // The node's place, if it is resident.
+    // The place of the node's row, if it is resident.
     std::optional<uint32_t> place(uint32_t node) const {
       const uint64_t row = set_ == nullptr ? node : set_->rank(node);
       if (row < resident_rows_) return static_cast<uint32_t>(row);
@@ -51,25 +51,27 @@ class RowReader {
     bool all_in_place_;
   };
 
-  // Whether there is nothing to read, and nothing to prepare for it.
+  // Whether all rows are resident, so that prepare() and read() are not needed.
   bool all_resident() const { return source_.file().resident(); }
-  // Leases the area, and room to remember `count` wanted rows.
+  // Leases the area, and memory for `count` calls of want().
   void prepare(uint64_t count);
   uint64_t prepared() const { return base_ == nullptr ? 0 : wants_.capacity(); }
-  // Gives the area and all other memory back.
+  // Releases the area and all other memory.
   void release();
 
-  // Remembers that *place shall be where the node's row is, once read. At most prepared().
+  // Requests the node's row; read() will write its place to *place. At most prepared() calls before
+  // a read().
   void want(uint32_t node, uint32_t* place) {
     wants_[count_++] = {static_cast<uint32_t>(row_of(node)), place};
   }
   uint64_t wanted() const { return count_; }
-  // Reads every wanted row once; they are there until the next call. At most room_rows() different
-  // ones. Then nothing is wanted any more.
+  // Reads every requested row once, at most room_rows() different rows, and clears the requests.
+  // The rows stay in the area until the next read().
   void read(io::ReadQueue& queue);
 
-  // Room of the area for rows that come in one piece from elsewhere: whole blocks of memory, and
-  // the place of the first row. Nothing where it is too small. What was read before is gone.
+  // The part of the area for rows that arrive in one piece from another source: block-aligned
+  // memory, and the place of its first row. Empty if the area is too small. Writing to it
+  // overwrites rows from read().
   struct Stretch {
     uint32_t place = 0;
     std::span<std::byte> memory;
@@ -88,11 +90,11 @@ class RowReader {
   const RowSource& source_;
   memory::Ledger& ledger_;
   std::optional<io::LinedFile::Area> area_;
-  std::byte* base_ = nullptr;  // of all rows; null until there is an area
-  uint64_t area_begin_ = 0;    // from the base, where the first piece may go
+  std::byte* base_ = nullptr;  // of all rows; null while there is no area
+  uint64_t area_begin_ = 0;    // offset from the base where the first piece may be
   uint64_t area_end_ = 0;
   uint64_t room_rows_ = 0;
-  uint64_t step_ = 1;  // pieces of a file must come to lie at their own offset modulo this
+  uint64_t step_ = 1;  // a piece's offset in memory and in the file must be equal modulo this
   memory::Growing<Want> wants_;
   uint64_t count_ = 0;
   memory::Buffer<io::Piece> pieces_;

@@ -13,7 +13,7 @@ uint64_t round_up_bytes(uint64_t bytes, uint64_t step) { return (bytes + step - 
 
 }  // namespace
 
-// The row's sectors, at a place of the area that is a multiple of both their sizes.
+// The row's sectors, at an offset that is a multiple of both the row's and the sector's size.
 uint64_t RowSource::least_area_bytes(const RowShape& shape) {
   const uint64_t sector = io::kBlockBytes;
   return 2 * std::lcm(shape.row_bytes, sector) + round_up_bytes(shape.row_bytes, sector) + sector;

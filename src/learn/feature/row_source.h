@@ -1,5 +1,6 @@
-// Rows of values, one for every node of a graph or of a set of them, in a file with a line across
-// it: a store's features, or what a layer made of them.
+// Rows of values, one for every node of a graph or of a set of nodes: a store's features, or the
+// output of a layer. They are in a file with a line (io/lined_file.h): rows before the line are
+// resident in memory, the others are read from disk when they are needed.
 #pragma once
 
 #include <cstdint>
@@ -15,21 +16,19 @@
 
 namespace plimsoll::feature {
 
-// `data` is ignored in what describes rows of a file.
+// Describes the rows of a file; `data` is not used.
 using RowShape = kernel::Rows;
 
 class RowSource {
  public:
-  // Resident rows of somebody else. `set`, where there is one, must outlive this.
+  // Rows in memory that the caller owns. The rows and `set` must outlive this.
   explicit RowSource(const kernel::Rows& rows, const NodeSet* set = nullptr);
-  // A file, behind which that many RowReaders may have an area at a time for rows from below the
-  // line; `area_bytes` of each, or as much as one row needs.
   struct File {
     std::filesystem::path path;
     RowShape shape;
-    unsigned areas = 0;
-    uint64_t area_bytes = 0;
-    const NodeSet* set = nullptr;
+    unsigned areas = 0;            // how many RowReaders can have an area at the same time
+    uint64_t area_bytes = 0;       // of each; raised to what one row needs
+    const NodeSet* set = nullptr;  // the nodes that have rows; null: all nodes
     std::string_view tag = "features";
   };
   RowSource(const File& file, memory::Ledger& ledger);
@@ -38,7 +37,7 @@ class RowSource {
   const NodeSet* set() const { return set_; }
   io::LinedFile& file() const { return *file_; }
 
-  // What an area has at least: room for one row.
+  // The least size of an area: enough for one row.
   static uint64_t least_area_bytes(const RowShape& shape);
 
  private:
@@ -47,7 +46,8 @@ class RowSource {
   std::unique_ptr<io::LinedFile> file_;
 };
 
-// A store's features, with the line where it is told.
+// For a store's features. `line_bytes` is the position of the line, `areas` and `area_bytes` are as
+// in RowSource::File.
 struct RowLayout {
   uint64_t line_bytes = UINT64_MAX;
   unsigned areas = 0;

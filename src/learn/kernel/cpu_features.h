@@ -1,12 +1,12 @@
-// What a CPU must have to run a kernels_*.cc. Each of them says by kCompiledWith what its compiler
-// was allowed to use, so a flag that is added to it in CMakeLists.txt is checked, too.
+// The CPU features that each kernels_*.cc needs. kCompiledWith is taken from the compiler's flags,
+// so a flag that is added in CMakeLists.txt is checked at run time, too.
 #pragma once
 
 #include "kernel/kernels.h"
 
 namespace plimsoll::kernel {
 
-// Sets of features of x86. XSAVE is not among them: a system that offers AVX has it.
+// Features of x86. XSAVE is not listed: a system that offers AVX has it.
 enum CpuFeature : uint32_t {
   kSse3 = 1U << 0,
   kSsse3 = 1U << 1,
@@ -23,7 +23,7 @@ enum CpuFeature : uint32_t {
 };
 constexpr uint32_t kEveryFeature = (1U << 12) - 1;
 
-// Those of the file that includes this.
+// The features that the including file was compiled for.
 constexpr uint32_t kCompiledWith = 0U
 #ifdef __SSE3__
                                    | kSse3
@@ -63,20 +63,20 @@ constexpr uint32_t kCompiledWith = 0U
 #endif
     ;
 
-// The kernels of one file. A constant rather than a function: none of the file's code runs before
-// the CPU has been looked at.
+// The kernels of one file. A constant and not a function, so that no code of the file runs before
+// the CPU has been checked.
 struct Build {
-  uint32_t needs = 0;
-  Kernels kernels = {};  // without a name where the compiler has none for this machine
+  uint32_t needs = 0;    // of CpuFeature
+  Kernels kernels = {};  // name is null if the compiler cannot build them for this architecture
 };
 extern const Build kPlainBuild;
 extern const Build kAvx2Build;
 extern const Build kAvx512Build;
 
-// Those of this CPU, as far as the system lets programs use them.
+// The features of this CPU that the system lets programs use.
 uint32_t cpu_features();
 
-// Null where a CPU with these features cannot run them.
+// Null if a CPU with these features cannot run them.
 const Kernels* runnable(const Build& build, uint32_t features);
 // The fastest that a CPU with these features can run.
 const Kernels& best_of(uint32_t features);

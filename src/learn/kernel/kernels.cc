@@ -23,8 +23,8 @@ uint32_t cpu_features() {
   if (__builtin_cpu_supports("avx512f") != 0) found |= kAvx512f;
   if (__builtin_cpu_supports("avx512bw") != 0) found |= kAvx512bw;
   if (__builtin_cpu_supports("avx512vl") != 0) found |= kAvx512vl;
-  // Some compilers' builtin does not know this one. Its registers are AVX's, which the system must
-  // keep.
+  // Some compilers' builtin does not know F16C. It uses the registers of AVX, so the system must
+  // support AVX.
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
   const bool asked = __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0;
   if (asked && (ecx & bit_F16C) != 0 && (found & kAvx) != 0) found |= kF16c;

@@ -13,7 +13,7 @@ struct Vector {
   static Type fill(float value) { return _mm512_set1_ps(value); }
   static Type load(const float* from) { return _mm512_loadu_ps(from); }
   static Type load_half(const uint16_t* from) {
-    // Masked by all ones: GCC 12 warns of its own plain form (its bug 105593).
+    // With a mask of all ones: GCC 12 warns about its own plain form (GCC bug 105593).
     constexpr __mmask16 kAll = 0xffff;
     return _mm512_maskz_cvtph_ps(kAll, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
   }

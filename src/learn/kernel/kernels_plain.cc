@@ -5,7 +5,7 @@ namespace {
 
 float half_to_float(uint16_t bits);
 
-// Four at a time, for compilers to map to what every CPU has.
+// Four values at a time; compilers map this to instructions that every CPU has.
 struct Vector {
   static constexpr uint32_t kWidth = 4;
   struct Type {

@@ -19,42 +19,42 @@
 namespace plimsoll::launch {
 namespace {
 
-// The most that planning itself may hold, whatever the limit: a limit that is too small should be
-// answered, not met.
+// The most memory that planning itself may take. Does not depend on the limit: if the limit is too
+// small, planning should report that and not fail itself.
 constexpr uint64_t kPlanningBytes = 256 * kMiB;
-// What the draws of a fan-out may take of the disk's time, within reason.
+// About how long sampling for one fan-out may use the disk.
 constexpr double kDrawSeconds = 0.4;
 constexpr uint64_t kLeastReads = 1'000;
 constexpr uint64_t kMostReads = 40'000;
-// The lists of a graph this small are loaded, and reads of them cost next to nothing. The plan is
-// then the same on every disk.
+// Lists up to this size are loaded into memory, where reads are almost free. The plan is then the
+// same on every disk.
 constexpr uint64_t kSmallBytes = 32 * kMiB;
 constexpr uint64_t kReadsInMemory = 400'000;
-constexpr uint64_t kRemedyPart = 8;  // of that, for a fan-out that might be a remedy
-// What measuring the machine may hold: enough to be out of a CPU's caches, and a part of the limit.
+constexpr uint64_t kRemedyPart = 8;  // a fan-out that might be a remedy gets 1/8 of the reads
+// The memory for measuring the machine: 1/kLimitPart of the limit, but more than a CPU's caches.
 constexpr uint64_t kMostMeasuringBytes = 896 * kMiB;
 constexpr uint64_t kLeastMeasuringBytes = 16 * kMiB;
 constexpr uint64_t kLimitPart = 4;
 constexpr uint64_t kProgramBytes = 12 * kMiB;  // resident before libtorch is loaded
 constexpr uint64_t kRuntimeStepBytes = 32 * kMiB;
-constexpr uint64_t kStepsBytes = 256 * kMiB;  // beside the runtime, to measure steps in
+constexpr uint64_t kStepsBytes = 256 * kMiB;  // for measuring steps, in addition to the runtime
 
 uint64_t usual_runtime_bytes(bool gpu) {
   return gpu ? train::kGpuRuntimeBytes : train::kRuntimeBytes;
 }
 
-// Every libtorch is of another size: more than is usual where this one was seen to take more.
+// Builds of libtorch differ in size: takes more than usual if this one was measured to take more.
 uint64_t runtime_bytes(bool gpu, uint64_t library_bytes) {
   const uint64_t usual = usual_runtime_bytes(gpu);
   const uint64_t loaded = kProgramBytes + library_bytes;
   if (loaded <= usual) return usual;
-  // In coarse steps: the next process will not take the same to the byte.
+  // Rounded up to coarse steps, because the next process will not take exactly the same.
   return (loaded + train::kHeapBytes + kRuntimeStepBytes - 1) / kRuntimeStepBytes *
          kRuntimeStepBytes;
 }
 
-// As kept from an earlier run, or measured. Steps can only be measured where the training library
-// is, and has room.
+// From the cache of an earlier run, or measured now. Steps can only be measured if the training
+// library exists and fits into memory.
 plan::Machine measured_machine(const Planned& planned, const PlannerOptions& options) {
   const uint64_t room = std::min(options.limit_bytes, memory::automatic_limit().bytes);
   plan::Wanted wanted = {.file = planned.store.features_file(),
@@ -62,7 +62,7 @@ plan::Machine measured_machine(const Planned& planned, const PlannerOptions& opt
                          .device = options.device.name,
                          .again = options.calibrate};
   if (planned.scale > 1) {
-    // There is no large file to read yet. What is known of the disk here will do.
+    // There is no large file to read yet. Use what is known about the disk of this folder.
     const auto known = plan::load_machine(plan::machine_cache_file(),
                                           plan::machine_key(".", wanted.threads, wanted.device));
     if (known && known->known() && !options.calibrate) return *known;
@@ -123,7 +123,8 @@ plan::DrawBudget Planner::draw_budget() const {
   if (files.at("offsets.u64").bytes + files.at("neighbors.u32").bytes <= kSmallBytes) {
     return {.reads = kReadsInMemory, .in_memory = true};
   }
-  if (planned_.scale > 1) return {.reads = kMostReads};  // of a file that was just written
+  if (planned_.scale > 1)
+    return {.reads = kMostReads};  // the file was just written, so it is cached
   return {.reads = std::clamp(static_cast<uint64_t>(kDrawSeconds * machine_.reads_per_second),
                               kLeastReads, kMostReads)};
 }
@@ -198,8 +199,8 @@ plan::Plan plan_prediction(const graph::Store& store, const recipe::Recipe& reci
   plan::Plan plan = plan::make_plan(Planner({store}, options).question(recipe, left));
   if (!plan.fits) {
     fail(ErrorKind::memory,
-         "the limit is {}, and this prediction needs {} at least: {} to put its output in order, "
-         "the rest for the model and its batches; raise --memory",
+         "the limit is {}, and this prediction needs {} at least: {} to sort its output, the rest "
+         "for the model and its batches; raise --memory",
          format_bytes(limit), format_bytes_up(output_bytes + plan.minimum_bytes),
          format_bytes(output_bytes));
   }

@@ -1,4 +1,4 @@
-// From a command's options to the plan it runs by; shared by plan, train and predict.
+// Makes the plan of a run from a command's options; used by plan, train and predict.
 #pragma once
 
 #include <map>
@@ -14,29 +14,29 @@
 
 namespace plimsoll::launch {
 
-// The limit of a training: the flag where it is smaller than what was detected; without one, or
-// with auto, what docs/memory.md says.
+// The memory limit of a training run: that of --memory if it is smaller than the detected limit;
+// without --memory, or with auto, as docs/memory.md describes.
 memory::Limit training_limit(const std::optional<uint64_t>& memory_bytes);
 
-// Throws Error{input} where there is nothing to learn.
+// Throws Error{input} if the store has nothing to learn from.
 void check_trainable(const graph::Store& store, const recipe::Recipe& recipe);
 
-// What is planned: a store, or a small graph that stands for one that is `scale` times as large.
+// What is planned: a store, or a small graph that represents one `scale` times as large.
 struct Planned {
   const graph::Store& store;  // must outlive the planner
   double scale = 1;
-  std::optional<plan::StoreShape> shape;  // of the large one
+  std::optional<plan::StoreShape> shape;  // of the large graph
 };
 
 struct PlannerOptions {
   train::LaunchOptions run;
   TrainingDevice device;
-  uint64_t limit_bytes = UINT64_MAX;  // measuring stays below it, too
+  uint64_t limit_bytes = UINT64_MAX;  // also for measuring the machine
   bool calibrate = false;             // measure the machine again
 };
 
-// What planning needs to know of a store and this machine. Reads a little of the store, for every
-// fan-out asked for, and measures the machine the first time.
+// Collects what planning needs to know about a store and this machine. Samples a few neighbourhoods
+// from the store for every fan-out, and measures the machine if no earlier run has done so.
 class Planner {
  public:
   Planner(Planned planned, const PlannerOptions& options);
@@ -58,18 +58,18 @@ class Planner {
   std::map<std::vector<uint32_t>, plan::Draws> draws_;
 };
 
-// What is missing, and what would lower it.
+// The text of the error if a plan does not fit: what is missing and what would help.
 std::string explain_shortage(const plan::Plan& plan, const plan::Question& question,
                              const std::vector<plan::Remedy>& remedies);
 
-// The plan of a run on this device; throws Error{memory} where it does not fit, with the least
-// limit and, for a training, what would lower it.
+// The plan of a run on this device. Throws Error{memory} if it does not fit, with the least limit
+// and, for training, options that would lower it.
 plan::Plan plan_training(const graph::Store& store, const recipe::Recipe& recipe,
                          const PlannerOptions& options);
 plan::Plan plan_prediction(const graph::Store& store, const recipe::Recipe& recipe,
                            const PlannerOptions& options, uint64_t output_bytes);
 
-// What a run must be told so that it runs as planned.
+// The launch options with the planned device.
 train::LaunchOptions as_planned(train::LaunchOptions run, const plan::Plan& plan);
 
 }  // namespace plimsoll::launch

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 constexpr const char* kLast = "last.pth";
 constexpr const char* kBest = "best.pth";
 
-// last.pth, best.pth, epoch_010.pth and results.json; other files are not ours.
+// True for last.pth, best.pth, epoch_010.pth and results.json; clear() does not touch other files.
 bool is_of_a_run(const std::string& name) {
   const bool of_an_epoch = name.starts_with("epoch_") && name.ends_with(".pth");
   return name == kLast || name == kBest || name == "results.json" || of_an_epoch;
@@ -32,12 +32,12 @@ void check_new_run(const fs::path& folder, bool force) {
   if (force) return;
   if (fs::exists(folder / kLast)) {
     fail(ErrorKind::exists,
-         "{} holds a run already; go on with it by --resume {}, start anew there by --force, or "
-         "choose another --save-dir",
+         "{} already holds a run; continue it with --resume {}, replace it with --force, or choose "
+         "another --save-dir",
          folder.string(), folder.string());
   }
   if (fs::exists(folder / kBest)) {
-    fail(ErrorKind::exists, "{} exists; replace it by --force, or choose another --save-dir",
+    fail(ErrorKind::exists, "{} exists; replace it with --force, or choose another --save-dir",
          (folder / kBest).string());
   }
 }
@@ -49,7 +49,7 @@ void check_resumable(const fs::path& folder) {
   }
   if (fs::exists(folder / kLast)) return;
   fail(ErrorKind::io,
-       "--resume {}: there is no last.pth to go on from; start a run with --save-dir {}",
+       "--resume {}: there is no last.pth to resume from; start a run with --save-dir {}",
        folder.string(), folder.string());
 }
 

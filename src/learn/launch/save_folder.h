@@ -1,5 +1,5 @@
-// The folder that a training writes its checkpoints and results to: whether it may, and that it is
-// alone there.
+// The folder for the checkpoints and results of a training run (--save-dir): checks before a run,
+// and a lock against a second run.
 #pragma once
 
 #include <filesystem>
@@ -8,19 +8,20 @@
 
 namespace plimsoll::launch {
 
-// Throws Error{exists} where `folder` holds a run already; `force` allows that.
+// Throws Error{exists} if `folder` already holds a run, unless `force`.
 void check_new_run(const std::filesystem::path& folder, bool force);
 
-// Throws Error{io} or Error{usage} where there is no run in `folder` to go on with.
+// Throws Error{io} or Error{usage} if `folder` holds no run that can be resumed.
 void check_resumable(const std::filesystem::path& folder);
 
-// Made if need be, and locked while this lives: a second run into it is refused with Error{exists}.
+// Creates the folder if necessary and locks it while this lives. Throws Error{exists} if another
+// run has locked it.
 class SaveFolder {
  public:
   explicit SaveFolder(std::filesystem::path path);
 
-  // Removes the checkpoints and results of an earlier run, so that nobody takes them for this
-  // one's.
+  // Removes the checkpoints and results of an earlier run, so that they are not mistaken for those
+  // of this run.
   void clear();
 
  private:

@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using ingest::SynthOptions;
 
-// Large enough that a batch's part of it is not everything, small enough for a second.
+// Large enough that a batch does not reach the whole graph, small enough to be built in a second.
 constexpr double kSmallNodes = 150'000;
 constexpr uint64_t kMostNodes = 0xffffffff;
 constexpr uint64_t kBuildingBytes = 192 * kMiB;
@@ -38,14 +38,13 @@ fs::path make_folder() {
   std::string name = (fs::temp_directory_path() / "plimsoll-plan-XXXXXX").string();
   if (::mkdtemp(name.data()) == nullptr) {
     fail(ErrorKind::io,
-         "cannot make a folder in {} for a small graph; set TMPDIR to one that can "
-         "be written to",
+         "cannot make a folder in {} for a small graph; set TMPDIR to a folder that is writable",
          fs::temp_directory_path().string());
   }
   return name;
 }
 
-// As synth cuts them: 60 : 20 : 20.
+// Divides the nodes 60 : 20 : 20, like synth.
 SynthOptions own_shape(const ShapeOptions& options) {
   const auto given = [](const std::optional<uint64_t>& value, const char* option) {
     if (!value) {
@@ -138,7 +137,7 @@ ShapeEstimate::ShapeEstimate(const SynthOptions& shape, bool directed, unsigned 
                                 .classes = shape.classes},
                                direction, graph::FeatureType::f16, /*rows_on_demand=*/false);
   SynthOptions small = scaled(shape, 1 / scale_);
-  small.feature_columns = 1;  // nobody looks at them
+  small.feature_columns = 1;  // the features are not used
   memory::Ledger ledger(kBuildingBytes);
   folder_ = make_folder();
   ingest::SynthGraph source(small);

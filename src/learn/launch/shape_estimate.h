@@ -1,5 +1,5 @@
-// A data set that nobody has yet, as a shape: for plans before a download. Its neighbourhoods are
-// those of a small synthetic graph of the same kind.
+// Estimates for a data set that is not on this machine yet, so that a run can be planned before a
+// download. The batches are estimated from a small synthetic graph of the same kind.
 #pragma once
 
 #include <filesystem>
@@ -12,7 +12,7 @@
 
 namespace plimsoll::launch {
 
-// What the command line says of it.
+// The options of the command line.
 struct ShapeOptions {
   std::optional<uint64_t> nodes;
   std::optional<uint64_t> edges;
@@ -24,17 +24,17 @@ struct ShapeOptions {
   bool any() const { return nodes || edges || columns || classes || train_nodes; }
 };
 
-// The preset of this name, changed by the options; without a name, the options alone. Throws
-// Error{usage}.
+// The preset of this name, changed by the options; if the name is empty, only the options. Throws
+// Error{usage} if something is missing or invalid.
 ingest::SynthOptions shape_of(const std::string& preset, const ShapeOptions& options);
-// The nearest preset's name, for who mistyped it.
+// The preset with the most similar name, for typing errors.
 std::optional<std::string> nearest_preset(const std::string& name);
 bool is_preset(const std::string& name);
 
-// "111M", "1.6G", "2500": thousands, millions and thousand millions. Throws Error{usage}.
+// "2500", "40K", "111M", "1.6G" (or "1.6B"). Throws Error{usage} for other texts.
 uint64_t parse_count(const std::string& text);
 
-// The small graph, in a folder of its own that goes with it. Takes a second.
+// Builds the small graph in a temporary folder, which it removes at the end. Takes a second.
 class ShapeEstimate {
  public:
   ShapeEstimate(const ingest::SynthOptions& shape, bool directed, unsigned threads);
@@ -44,7 +44,7 @@ class ShapeEstimate {
 
   Planned planned() const { return {*store_, scale_, large_}; }
   const plan::StoreShape& shape() const { return large_; }
-  // What an import of it takes.
+  // What importing the real data set will need.
   ingest::DiskNeed disk() const { return ingest::disk_need(build_, /*release_early=*/true); }
   uint64_t import_memory_bytes() const { return ingest::least_memory_bytes(build_); }
 

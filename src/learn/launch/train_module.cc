@@ -19,7 +19,7 @@ constexpr bool kBuiltWithLibtorch = true;
 constexpr bool kBuiltWithLibtorch = false;
 #endif
 
-// What the loader says, without the path that it begins with where the library itself is at fault.
+// The loader's error. If it begins with the library's own path, the path is removed.
 std::string last_error(const fs::path& library) {
   const char* text = ::dlerror();
   std::string reason = text == nullptr ? "no reason given" : text;
@@ -28,7 +28,7 @@ std::string last_error(const fs::path& library) {
   return reason;
 }
 
-// Empty where there is none.
+// Empty if it is in none of these places.
 fs::path look_for_library(const std::vector<fs::path>& places) {
   const auto found = std::find_if(places.begin(), places.end(), [](const fs::path& place) {
     std::error_code unreadable;
@@ -79,7 +79,7 @@ const train::Module& load_train_module() {
     fail(ErrorKind::io, "the training library {} does not load: {}; {}", path.string(),
          last_error(path), kRemedy);
   }
-  // POSIX has dlsym return functions as void*.
+  // POSIX lets dlsym return functions as void*.
   const auto entry = reinterpret_cast<train::EntryPoint>(::dlsym(library, train::kEntryPoint));
   if (entry == nullptr) {
     fail(ErrorKind::io, "{} is not the training library of this program: {}; {}", path.string(),

@@ -1,5 +1,5 @@
-// The library that knows torch: opened when a command needs it, because loading it takes half a
-// second and 160 MB.
+// Loads the training library, the only part that uses torch. It is loaded only when a command needs
+// it, because that takes half a second and 160 MB.
 #pragma once
 
 #include <filesystem>
@@ -10,18 +10,18 @@
 
 namespace plimsoll::launch {
 
-// Where the library may lie for a program of this path, in the order of looking.
+// The paths where the library is searched for a program with this path, in order.
 std::vector<std::filesystem::path> train_library_places(const std::filesystem::path& program);
 
-// What to say where it lies in none of them.
+// The error message if it is in none of them.
 std::string without_train_library(const std::filesystem::path& program, bool built_with_libtorch);
 
-// Throws Error{io} where it lies in none of them: to know before hours of other work.
+// Throws Error{io} if it is in none of them. Call it before hours of other work.
 void check_train_library();
 bool has_train_library();
 
-// Opens the library; it stays open until the process ends. Throws Error{io} where it is missing or
-// does not load.
+// Opens the library; it stays open until the process ends. Throws Error{io} if it is missing or
+// cannot be loaded.
 const train::Module& load_train_module();
 
 }  // namespace plimsoll::launch

@@ -9,7 +9,7 @@ TrainingDevice training_device(train::DeviceKind wanted, const GpuFacts& facts) 
   if (wanted == train::DeviceKind::cuda) {
     fail(ErrorKind::usage, "--device cuda: {}, or use --device cpu",
          facts.built_with_cuda
-             ? "the driver names no GPU that may be used; see nvidia-smi and CUDA_VISIBLE_DEVICES"
+             ? "the driver reports no usable GPU; see nvidia-smi and CUDA_VISIBLE_DEVICES"
              : "this plimsoll was built with a libtorch that has no CUDA; build against one that "
                "has (see README)");
   }
@@ -21,8 +21,8 @@ TrainingDevice settled_device(train::DeviceKind wanted, bool torch_has_gpu,
   const bool gpu = torch_has_gpu && wanted != train::DeviceKind::cpu;
   if (!gpu && wanted == train::DeviceKind::cuda) {
     fail(ErrorKind::usage,
-         "--device cuda: torch finds no GPU that it can use, though the driver names {}; see "
-         "whether the driver is new enough for this libtorch, or use --device cpu",
+         "--device cuda: torch finds no usable GPU, although the driver reports {}; check that the "
+         "driver is new enough for this libtorch, or use --device cpu",
          expected.name);
   }
   if (gpu == expected.gpu) return expected;

@@ -1,4 +1,4 @@
-// Which device a training will use, as far as can be told before torch is loaded.
+// The device that a training run will use, as far as it is known before torch is loaded.
 #pragma once
 
 #include <string>
@@ -9,19 +9,20 @@ namespace plimsoll::launch {
 
 struct GpuFacts {
   bool built_with_cuda = false;  // the training library
-  std::string usable;            // the first GPU that CUDA may use, by name; empty = none
+  std::string usable;            // the name of the first GPU that CUDA may use; empty = none
 };
 
 struct TrainingDevice {
   bool gpu = false;
-  std::string name = "cpu";  // or the GPU's
+  std::string name = "cpu";  // or the name of the GPU
 
   bool operator==(const TrainingDevice&) const = default;
 };
-// Throws Error{usage} for cuda where there is none.
+// Throws Error{usage} if cuda is wanted but there is no usable GPU.
 TrainingDevice training_device(train::DeviceKind wanted, const GpuFacts& facts);
 
-// The same once torch can be asked, whose word counts; `expected` is what the driver's led to.
+// The final choice when torch is loaded: torch decides whether there is a GPU. `expected` is the
+// result of training_device().
 TrainingDevice settled_device(train::DeviceKind wanted, bool torch_has_gpu,
                               const TrainingDevice& expected);
 

@@ -36,8 +36,8 @@ void relu_on_cpu(at::Tensor& x) {
              [&](int64_t first, int64_t last) { x.narrow(0, first, last - first).clamp_min_(0); });
 }
 
-// Without branches, so that compilers vectorise it: which values passed is as good as random. What
-// is not a number stays to be seen.
+// Without branches, so that compilers can vectorise it; a branch would be mispredicted, because the
+// values are random. A NaN in the gradient stays NaN.
 void let_through(float* __restrict gradient, const float* __restrict out, int64_t count,
                  float scale) {
   for (int64_t i = 0; i < count; ++i) {
@@ -46,7 +46,7 @@ void let_through(float* __restrict gradient, const float* __restrict out, int64_
   }
 }
 
-// One pass, and no mask is made.
+// In one pass and without a mask.
 void backward_on_cpu(at::Tensor& gradient, const at::Tensor& out, float scale) {
   auto* const values = gradient.data_ptr<float>();
   const float* const passed = out.data_ptr<float>();

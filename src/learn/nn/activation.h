@@ -1,4 +1,4 @@
-// What stands between two layers: ReLU and dropout in one pass over the values.
+// ReLU and dropout between two layers, in one pass over the values.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -8,17 +8,17 @@
 namespace plimsoll::nn {
 
 struct Dropout {
-  double share = 0;  // of the values that become 0; the others grow to make up for it
-  uint64_t key = 0;  // with node and column decides which
+  double share = 0;  // of the values that become 0; the others are scaled up to compensate
+  uint64_t key = 0;  // selects, together with node and column, which values are dropped
 };
 
-// `nodes` (int32, positions in the store) begins with a number for every row of x: a
-// value's fate depends on its node, so it is the same on every device and however a batch is cut.
-// Without dropout they are not read.
+// The first entries of `nodes` (int32, positions in the store) are the nodes of x's rows. Whether a
+// value is dropped depends on its node, so it is the same on every device and if a batch is
+// computed in parts. `nodes` is not read without dropout.
 void relu_dropout_in_place(at::Tensor& x, const at::Tensor& nodes, const Dropout& dropout);
 
-// On `gradient`; `out` is what relu_dropout_in_place left. A value that was dropped or negative is
-// 0 there, so no mask is kept.
+// Changes `gradient`. `out` is the result of relu_dropout_in_place; a value that was dropped or
+// negative is 0 there, so no mask has to be kept.
 void relu_dropout_backward_in_place(at::Tensor& gradient, const at::Tensor& out,
                                     double dropped_share);
 

@@ -10,7 +10,7 @@
 namespace plimsoll::nn {
 namespace {
 
-// Torch's operations one after the other: on a GPU over everything, on a CPU over a block.
+// One step with torch operations: on a GPU over all values, on a CPU over one block.
 struct Step {
   at::Tensor parameters;
   at::Tensor gradient;
@@ -28,7 +28,7 @@ struct Step {
     square.mul_(Adam::kBeta2).addcmul_(gradient, gradient, 1 - Adam::kBeta2);
     const double correction1 = 1 - std::pow(Adam::kBeta1, static_cast<double>(steps));
     const double correction2 = 1 - std::pow(Adam::kBeta2, static_cast<double>(steps));
-    at::Tensor divisor = gradient;  // its numbers are not needed any more
+    at::Tensor divisor = gradient;  // reuses its memory: the gradient is not needed any more
     at::sqrt_out(divisor, square).div_(std::sqrt(correction2)).add_(Adam::kEpsilon);
     parameters.addcdiv_(mean, divisor, -lr / correction1);
   }

@@ -1,5 +1,5 @@
-// Adam over one flat tensor of all parameters: a handful of operations a step, however many layers
-// there are. The arithmetic is torch.optim.Adam's.
+// Adam over one flat tensor of all parameters: a few operations per step, for any number of layers.
+// The arithmetic is the same as in torch.optim.Adam.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -11,8 +11,8 @@ namespace plimsoll::nn {
 struct Adam {
   explicit Adam(const at::Tensor& parameters);
 
-  // Changes `parameters` by `gradient`, which then holds anything. Allocates nothing, so that no
-  // shortage can leave half a step.
+  // Updates `parameters`. Overwrites `gradient`, which is undefined afterwards. Allocates nothing,
+  // so a lack of memory cannot interrupt a step.
   void step(at::Tensor& parameters, at::Tensor& gradient, double lr, double weight_decay);
 
   static constexpr double kBeta1 = 0.9;
@@ -20,8 +20,8 @@ struct Adam {
   static constexpr double kEpsilon = 1e-8;
 
   int64_t steps = 0;
-  at::Tensor mean;    // of the gradients so far
-  at::Tensor square;  // of their squares
+  at::Tensor mean;    // moving average of the gradients
+  at::Tensor square;  // moving average of their squares
 };
 
 }  // namespace plimsoll::nn

@@ -1,5 +1,5 @@
-// On a CPU the kernels of kernel/ add rows up where they lie. On a GPU the block is a sparse matrix
-// of ones, scaled before and after. Neither makes a message per edge.
+// On a CPU the kernels of kernel/ sum the rows directly. On a GPU the block is a sparse matrix of
+// ones, and the rows are scaled before and after the product. Neither allocates a message per edge.
 #include "nn/aggregate.h"
 
 #include <ATen/ops/_sparse_csr_tensor_unsafe.h>
@@ -23,7 +23,7 @@ const float* floats_or_null(const at::Tensor& tensor) {
   return tensor.defined() ? tensor.data_ptr<float>() : nullptr;
 }
 
-// Edges in either direction, with the scales that belong to their ends.
+// Edges in either direction, with the scales of their ends.
 struct Edges {
   int64_t receivers = 0;
   int64_t senders = 0;

@@ -1,4 +1,4 @@
-// Sums of rows along a block's edges, and the gradient of that.
+// Sums rows along a block's edges, forward and backward.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -7,10 +7,10 @@
 
 namespace plimsoll::nn {
 
-// [destinations, columns]: every destination's weighted sum of its sources' rows of x.
+// [destinations, columns]: for every destination the weighted sum of its sources' rows of x.
 at::Tensor aggregate(const at::Tensor& x, const BlockTensors& block);
 
-// [sources, columns]: what a gradient with respect to the sums says of x.
+// [sources, columns]: the gradient of x, from the gradient of the sums.
 at::Tensor aggregate_backward(const at::Tensor& gradient, const BlockTensors& block);
 
 }  // namespace plimsoll::nn

@@ -1,6 +1,6 @@
-// On the CPU one pass by destination goes forward; backward is one pass by destination, for the
-// scores, and one by source, for z. Each row of a result is summed by one thread in the order of
-// its list, and sums over all rows go by chunks whose size does not depend on the threads.
+// On a CPU, forward is one pass over the destinations. Backward is one pass over the destinations
+// for the scores, and one over the sources for z. One thread sums each row of a result in the order
+// of its list, and sums over all rows are made in chunks whose size does not depend on the threads.
 #include "nn/attention.h"
 
 #include <ATen/ops/empty.h>
@@ -22,11 +22,10 @@ namespace plimsoll::nn {
 namespace {
 
 constexpr int64_t kRowsPerBlock = 64;
-// Chunks of the sums over all sources: few, since each keeps two rows of partial sums.
+// Chunks of the sums over all sources: few, because each has two rows of partial sums.
 constexpr int64_t kChunks = 128;
 constexpr int64_t kFewestRowsPerChunk = 64;
-// How far ahead of use a row of a list is fetched, and how much of it: the processor notices by
-// itself that the rest follows.
+// How many edges ahead a row is prefetched, and how much of it: the CPU prefetches the rest itself.
 constexpr int64_t kEdgesAhead = 4;
 constexpr int64_t kFloatsPerCacheLine = 16;
 constexpr int64_t kMostFloatsAhead = 512;
@@ -82,7 +81,8 @@ void check_backward(const AttentionInputs& in, const at::Tensor& grad_out, const
 
 // ---- fused: rows of floats ----
 
-// Summed in eight lanes, so that the compiler may use vectors and every vector width adds alike.
+// Sums in eight lanes, so that the compiler can use vectors and every vector width gives the same
+// result.
 float dot(const float* __restrict a, const float* __restrict b, int64_t count) {
   constexpr int64_t kLanes = 8;
   float lanes[kLanes] = {};
@@ -119,7 +119,7 @@ void prefetch(const float* row, int64_t width) {
   for (int64_t at = 0; at < ahead; at += kFloatsPerCacheLine) __builtin_prefetch(row + at);
 }
 
-// What the passes read and write; each uses its part.
+// What the passes read and write. Each pass uses some of it.
 struct Pass {
   AttentionHeads heads;
   float slope = 0;
@@ -138,7 +138,7 @@ struct Pass {
   float* destination_scores = nullptr;
   float* weights = nullptr;
   float* out = nullptr;
-  float* grad_scores = nullptr;              // [edges + destinations, heads], as the weights
+  float* grad_scores = nullptr;              // [edges + destinations, heads], like the weights
   float* grad_destination_scores = nullptr;  // [destinations, heads]
   float* grad_z = nullptr;
 
@@ -174,8 +174,8 @@ void score(const Pass& pass, int64_t j) {
     dot_heads(pass.heads, row, pass.att_dst, pass.of(pass.destination_scores, j));
 }
 
-// The functions of one edge have pointers that do not overlap and no branches, for vectors' sake.
-// Edge `edge` goes from source j to destination i.
+// The functions for one edge have no branches and pointers that do not overlap, so that compilers
+// can vectorise them. Edge `edge` goes from source j to destination i.
 void add_scores(const Pass& pass, int64_t j, int64_t i, int64_t edge, float* __restrict best) {
   const float* __restrict source = pass.of(pass.source_scores, j);
   const float* __restrict own = pass.of(pass.destination_scores, i);
@@ -201,7 +201,7 @@ void multiply(int64_t heads, const float* __restrict by, float* __restrict score
   for (int64_t h = 0; h < heads; ++h) scores[h] *= by[h];
 }
 
-// The weights of one list. `best` and `sum` are room for a number a head.
+// The weights of one list. `best` and `sum` are scratch memory with one float per head.
 void weigh(const Pass& pass, int64_t i, float* __restrict best, float* __restrict sum) {
   const int64_t heads = pass.heads.count;
   const int64_t begin = pass.offsets[i], end = pass.offsets[i + 1];
@@ -280,8 +280,8 @@ void grade_edge(const Pass& pass, int64_t j, int64_t i, int64_t edge,
   }
 }
 
-// The gradients of the scores of one list. A weight's gradient is <grad_out_i, z_j>; the softmax
-// takes off the weighted mean of them. `mean` is room for a number a head.
+// The gradients of the scores of one list. A weight's gradient is <grad_out_i, z_j>; the gradient
+// of the softmax subtracts their weighted mean. `mean` is scratch memory with one float per head.
 void grade_scores(const Pass& pass, int64_t i, float* mean) {
   const int64_t heads = pass.heads.count;
   const int64_t begin = pass.offsets[i], end = pass.offsets[i + 1];
@@ -303,8 +303,8 @@ void grade_scores(const Pass& pass, int64_t i, float* mean) {
   grade_edge(pass, i, i, pass.edges + i, mean);
 }
 
-// One row of z's gradient; `total` is room for a number a head, and ends as the gradient of the
-// source's score.
+// One row of z's gradient. `total`, with one float per head, receives the gradient of the source's
+// score.
 void grade_source(const Pass& pass, int64_t j, float* total) {
   const int64_t heads = pass.heads.count;
   float* const grad = pass.row(pass.grad_z, j);
@@ -329,8 +329,8 @@ void grade_source(const Pass& pass, int64_t j, float* total) {
   add_scaled(pass.heads, total, pass.att_src, grad);
 }
 
-// z's gradient, and the two attention vectors' in `grad_att` ([2, width]): chunks of sources
-// leave partial sums, which are added in the order of the chunks.
+// The gradient of z, and in `grad_att` ([2, width]) those of the two attention vectors. Chunks of
+// sources give partial sums, which are added in the order of the chunks.
 void grade_sources(const Pass& pass, int64_t sources, float* grad_att) {
   const int64_t width = pass.heads.width();
   const int64_t chunk = std::max(kFewestRowsPerChunk, (sources + kChunks - 1) / kChunks);

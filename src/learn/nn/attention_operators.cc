@@ -13,7 +13,7 @@
 namespace plimsoll::nn {
 namespace {
 
-// The ends of every edge, the self edges last, as the weights are ordered.
+// The ends of every edge, the self loops last: in the order of the weights.
 struct Ends {
   at::Tensor sources;
   at::Tensor destinations;

@@ -1,6 +1,6 @@
-// Attention by tensor operations, for devices that the fused loops of attention.cc do not reach.
-// Every edge's message is held: edges x channels floats. On a GPU the order of the sums, and with
-// it the last bits, may change from run to run.
+// Attention with tensor operations, for devices that the fused loops of attention.cc do not
+// support. Allocates a message for every edge: edges x channels floats. On a GPU the order of the
+// sums, and so the last bits, may differ from run to run.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -18,7 +18,7 @@ struct AttentionHeads {
   int64_t width() const { return count * channels; }
 };
 
-// The arguments of both directions, checked; the float tensors are contiguous.
+// The checked arguments of forward and backward. The float tensors are contiguous.
 struct AttentionInputs {
   const BlockTensors& block;
   double slope = 0;

@@ -20,7 +20,7 @@ namespace {
 constexpr double kMomentum = 0.1;
 constexpr double kEpsilon = 1e-5;
 
-// `count` sums over all rows: `add` adds one row to those of its part.
+// Makes `count` sums over all rows. `add` adds one row to the sums of its part.
 std::vector<double> sum_rows(const at::Tensor& x, int64_t count,
                              const std::function<void(int64_t row, double* sums)>& add) {
   const int64_t rows = x.size(0);
@@ -83,7 +83,7 @@ void BatchNorm::learn_figures(const at::Tensor& x) {
   });
   mean_ = at::empty_like(running_mean);
   inverse_deviation_ = at::empty_like(running_mean);
-  // One row has no variance that the running figures could learn from.
+  // A single row has no variance, so it does not update the running values.
   const bool learns = rows > 1;
   const auto mix = [&](float& running, double figure) {
     if (learns) running = static_cast<float>((1 - kMomentum) * running + kMomentum * figure);
@@ -122,7 +122,7 @@ at::Tensor BatchNorm::backward_on_cpu(const at::Tensor& gradient) {
   const float* const values = x_.data_ptr<float>();
   const float* const means = mean_.data_ptr<float>();
   const float* const inverse = inverse_deviation_.data_ptr<float>();
-  // The sums of the gradient, then those of its products with x - mean.
+  // The sums of the gradient, then the sums of its products with x - mean.
   const std::vector<double> sums = sum_rows(x_, 2 * columns, [&](int64_t row, double* to) {
     for (int64_t c = 0; c < columns; ++c) {
       const double grad = grads[row * columns + c];

@@ -1,6 +1,6 @@
-// Batch norm over the columns of [rows, columns], as torch computes it, with its gradient. On a CPU
-// the sums over the rows are made in double, by parts that are added in order (nn/threads.h); on a
-// GPU they are torch's.
+// Batch norm over the columns of [rows, columns] like torch, forward and backward. On a CPU the
+// sums over the rows are made in double precision, in parts that are added in order (nn/threads.h);
+// on a GPU torch makes them.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -16,19 +16,19 @@ class BatchNorm {
  public:
   BatchNorm(int64_t columns, c10::Device device);
 
-  // While training, by the figures of the rows themselves, which also go into the running ones;
-  // what backward needs is kept. Else by the running figures.
+  // In training: normalises with the mean and variance of the rows, updates the running ones and
+  // keeps what backward needs. Else normalises with the running mean and variance.
   at::Tensor forward(const at::Tensor& x, bool training);
   // Adds to the parameters' gradients. Returns the gradient of x.
   at::Tensor backward(const at::Tensor& gradient);
-  // Lets go of what was kept for backward.
+  // Releases what forward kept for backward.
   void forget() { x_.reset(); }
 
   Parameter weight;
   Parameter bias;
   at::Tensor running_mean;
   at::Tensor running_var;
-  at::Tensor batches;  // seen while training; an int64 on the CPU
+  at::Tensor batches;  // how many were seen in training; an int64 on the CPU
 
  private:
   void learn_figures(const at::Tensor& x);
@@ -38,7 +38,7 @@ class BatchNorm {
   at::Tensor backward_on_cpu(const at::Tensor& gradient);
   at::Tensor backward_on_gpu(const at::Tensor& gradient);
 
-  // Kept from forward to backward.
+  // Kept by forward for backward.
   at::Tensor x_;
   at::Tensor mean_;
   at::Tensor inverse_deviation_;

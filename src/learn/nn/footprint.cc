@@ -13,8 +13,8 @@ namespace {
 using recipe::ModelKind;
 using sample::BatchSize;
 
-constexpr uint64_t kVaries = 32;  // a part more, for batches that are larger than expected
-constexpr uint64_t kSmallTensors = 1 * kMiB;  // and what is not counted
+constexpr uint64_t kVaries = 32;              // add 1/32 for batches that are larger than expected
+constexpr uint64_t kSmallTensors = 1 * kMiB;  // for tensors that are not counted
 constexpr uint64_t kPartialSums = 128;        // chunks of attention's sums over all sources
 
 uint64_t tensor(uint64_t rows, uint64_t columns) {
@@ -28,12 +28,12 @@ uint64_t columns_out_of(const Dimensions& model, size_t layer) {
   return layer + 1 == model.layers ? model.classes : model.hidden;
 }
 
-// Bytes.
+// In bytes.
 struct LayerSize {
-  uint64_t out = 0;       // its values, which the next layer is given
-  uint64_t kept = 0;      // from forward to backward, beside them
-  uint64_t forward = 0;   // while it computes, beside both
-  uint64_t backward = 0;  // the same of backward, what it kept included
+  uint64_t out = 0;       // its output
+  uint64_t kept = 0;      // kept from forward to backward, without the output
+  uint64_t forward = 0;   // temporary memory of forward
+  uint64_t backward = 0;  // memory of backward, including what forward kept
 };
 
 struct LayerShape {
@@ -43,11 +43,11 @@ struct LayerShape {
   uint64_t in = 0;
   uint64_t out = 0;
   uint64_t heads = 1;
-  bool first = false;   // no gradient goes beyond it
-  bool summed = false;  // its sums are made with the batch
+  bool first = false;   // the gradient of its input is not needed
+  bool summed = false;  // its sums are already in the batch
 };
 
-// While the gradient of a weight is made: its parts but the first.
+// The parts of a weight's gradient, except the first (nn/product_parts.h).
 uint64_t gradient_parts(const LayerShape& shape, uint64_t rows) {
   const uint64_t values = shape.in * shape.out;
   const auto parts =
@@ -62,8 +62,8 @@ LayerSize attention_size(const LayerShape& shape) {
   const uint64_t out = tensor(shape.destinations, shape.out);
   const uint64_t kept = z + weights + tensor(shape.sources, shape.heads) + own_scores;
   const uint64_t partial = kPartialSums * 2 * shape.out * sizeof(float);
-  // Gradients of the weights, of the scores and of z; those of the matrix; then, all of what was
-  // kept being gone, that of the input.
+  // First the gradients of the weights, the scores and z; then of the matrix; then, after what was
+  // kept is released, of the input.
   const uint64_t matrix = kept + z + gradient_parts(shape, shape.sources);
   const uint64_t handed_on = shape.first ? 0 : z + tensor(shape.sources, shape.in);
   return {.out = out,
@@ -71,7 +71,7 @@ LayerSize attention_size(const LayerShape& shape) {
           .backward = std::max({kept + weights + own_scores + z + partial, matrix, handed_on})};
 }
 
-// gcn and sage sum before they multiply where that is less work; see nn::sum_first.
+// gcn and sage sum before they multiply if that is less work; see nn::sum_first.
 LayerSize sums_size(const LayerShape& shape) {
   const uint64_t out = tensor(shape.destinations, shape.out);
   const uint64_t parts = gradient_parts(shape, shape.destinations);
@@ -86,7 +86,7 @@ LayerSize sums_size(const LayerShape& shape) {
     const uint64_t most = std::max(gradient_parts(shape, shape.sources), handed_on);
     return {.out = out, .forward = product, .backward = product + most};
   }
-  // The product's gradient is there while it is summed back.
+  // The product's gradient exists while it is summed back.
   const uint64_t sums = tensor(shape.destinations, shape.in);
   return {.out = out, .kept = sums, .backward = sums + std::max(parts, handed_on)};
 }
@@ -149,7 +149,7 @@ uint64_t activation_bytes(const Dimensions& model, const BatchSize& batch) {
   std::vector<LayerSize> layers;
   for (size_t i = 0; i < model.layers; ++i) {
     layers.push_back(size_of(model.kind, shape_of(model, i, batch)));
-    // Batch norm keeps what it was given.
+    // Batch norm keeps its input.
     if (model.batch_norm && i + 1 < model.layers) layers[i].kept += layers[i].out;
   }
   uint64_t kept = 0;
@@ -159,16 +159,16 @@ uint64_t activation_bytes(const Dimensions& model, const BatchSize& batch) {
     most = std::max(most, kept + layer.forward);
   }
   const uint64_t logits = layers.back().out;
-  most = std::max(most, kept + 2 * logits);  // the loss: its gradient, the labels
+  most = std::max(most, kept + 2 * logits);  // for the loss: its gradient, the labels
   const uint64_t from_the_loss = 2 * logits;
-  uint64_t gradient = 0;  // of this layer's values; the last one's is the loss's
+  uint64_t gradient = 0;  // of this layer's output; for the last layer it is counted as the loss's
   for (size_t i = layers.size(); i-- > 0;) {
     kept -= layers[i].out + layers[i].kept;
     most = std::max(most,
                     kept + from_the_loss + gradient + std::max(layers[i].kept, layers[i].backward));
     if (i == 0) break;
     gradient = layers[i - 1].out;
-    // Of batch norm's own there are two for a moment.
+    // Batch norm needs two gradients at the same time.
     const uint64_t beside = model.batch_norm ? gradient : 0;
     most = std::max(most, kept + from_the_loss + gradient + beside);
   }
@@ -184,7 +184,7 @@ uint64_t layer_bytes(const Dimensions& model, size_t layer, const BatchSize& bat
                    .heads = layer + 1 == model.layers ? 1 : model.heads,
                    .summed = model.kind == ModelKind::gcn || model.kind == ModelKind::sage};
   const LayerSize size = size_of(model.kind, shape);
-  // Batch norm makes new values; a copy for who gathers them.
+  // Batch norm makes a second tensor of the output's size.
   return with_margin(size.kept + size.forward + (model.batch_norm ? 2 : 1) * size.out);
 }
 

@@ -1,6 +1,6 @@
-// What a model takes of memory, tensor by tensor as model.cc, layer.cc and attention.cc allocate
-// them on a CPU: the second largest part of a plan for large batches. Free of torch: plans are made
-// before it is loaded.
+// How much memory a model takes, counted tensor by tensor as model.cc, layer.cc and attention.cc
+// allocate them on a CPU. For large batches it is the second largest part of a plan. Does not need
+// torch, because plans are made before torch is loaded.
 #pragma once
 
 #include <cstddef>
@@ -22,12 +22,12 @@ struct Dimensions {
 };
 
 uint64_t parameter_count(const Dimensions& model);
-// The model's values and gradients and Adam's two figures, one flat tensor each.
+// The model's values, its gradients and Adam's two averages, one flat tensor each.
 uint64_t model_bytes(const Dimensions& model);
 
-// At most, while one batch goes forward and backward.
+// The peak while one batch goes forward and backward.
 uint64_t activation_bytes(const Dimensions& model, const sample::BatchSize& batch);
-// At most, while one layer goes forward for a batch of a single hop.
+// The peak while one layer goes forward for a batch with a single hop.
 uint64_t layer_bytes(const Dimensions& model, size_t layer, const sample::BatchSize& batch);
 
 }  // namespace plimsoll::nn

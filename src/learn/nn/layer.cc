@@ -10,13 +10,13 @@
 namespace plimsoll::nn {
 namespace {
 
-// The bounds that PyTorch (torch.nn.Linear) and PyTorch Geometric (glorot) draw from.
+// The bounds of initial values in PyTorch (torch.nn.Linear) and PyTorch Geometric (glorot).
 double linear_bound(int64_t in) { return 1.0 / std::sqrt(static_cast<double>(in)); }
 double glorot_bound(int64_t rows, int64_t columns) {
   return std::sqrt(6.0 / static_cast<double>(rows + columns));
 }
 
-// gradient of weight += g^T x, of bias += sum of g.
+// weight.gradient += g^T x; bias.gradient += the sum of g's rows.
 void add_weight_gradient(Parameter& weight, const at::Tensor& g, const at::Tensor& x) {
   add_transposed_product(weight.gradient, g, x);
 }

@@ -1,6 +1,6 @@
-// The layers, each with its gradient written out: what a layer keeps from forward to backward is
-// seen here and can be counted before anything is allocated, and no operation is recorded that is
-// not needed. Formulas and parameter names are PyTorch Geometric's.
+// The layers, with explicit backward functions and without autograd. So it is known what a layer
+// keeps from forward to backward, and its memory can be counted before anything is allocated.
+// Formulas and parameter names are those of PyTorch Geometric.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,18 +14,17 @@
 
 namespace plimsoll::nn {
 
-// A parameter; value and gradient are views into the model's flat tensors.
+// `value` and `gradient` are views into the model's flat tensors.
 struct Parameter {
   std::string name;
   std::vector<int64_t> shape;
-  // Drawn uniformly from [-bound, bound].
+  // The initial value is uniform in [-bound, bound].
   double bound = 0;
   at::Tensor value;
   at::Tensor gradient;
 };
 
-// What a layer computes from. The first layer of gcn and sage is given sums that the pipeline has
-// made already, and no block.
+// The first layer of gcn and sage gets sums that the pipeline has already made, and no block.
 struct LayerInput {
   at::Tensor x;                         // [sources, in], or the sums [destinations, in]
   at::Tensor own;                       // [destinations, in]; sage's first layer only
@@ -39,15 +38,16 @@ class Layer {
   Layer& operator=(const Layer&) = delete;
   virtual ~Layer() = default;
 
-  // [destinations, out]. What backward needs is kept if `training`.
+  // Returns [destinations, out]. Keeps what backward needs if `training`.
   virtual at::Tensor forward(const LayerInput& input, bool training) = 0;
-  // Adds to the parameters' gradients. Returns the gradient of x, undefined unless wanted.
+  // Adds to the parameters' gradients. Returns the gradient of x, or undefined if `input_gradient`
+  // is false.
   virtual at::Tensor backward(const at::Tensor& gradient, bool input_gradient) = 0;
 
-  // Lets go of what was kept for backward.
+  // Releases what forward kept for backward.
   virtual void forget() = 0;
 
-  // In the order in which torch lists a module's: its own first, then those of its parts.
+  // In torch's order for a module: its own parameters first, then those of its parts.
   std::vector<Parameter>& parameters() { return parameters_; }
 
  protected:
@@ -65,7 +65,7 @@ std::unique_ptr<Layer> make_gcn(const LayerShape& shape);
 std::unique_ptr<Layer> make_sage(const LayerShape& shape);
 std::unique_ptr<Layer> make_gat(const LayerShape& shape);
 
-// Whether summing before multiplying is cheaper than after, in multiplications.
+// Whether summing before the matrix product takes fewer multiplications than summing after it.
 bool sum_first(const BlockTensors& block, int64_t in, int64_t out);
 
 }  // namespace plimsoll::nn

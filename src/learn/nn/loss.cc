@@ -11,7 +11,7 @@
 namespace plimsoll::nn {
 namespace {
 
-// Rows that go together: on a GPU all.
+// How many rows are computed together; on a GPU all.
 int64_t rows_of_block(const at::Tensor& logits) {
   return logits.is_cpu() ? block_rows(kValuesABlock / 4, logits.size(1)) : logits.size(0);
 }

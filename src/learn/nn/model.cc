@@ -24,7 +24,7 @@ std::unique_ptr<Layer> make_layer(recipe::ModelKind kind, const LayerShape& shap
   return make_linear(shape);
 }
 
-// "conv" or "lin", and the layer's number from 1.
+// "conv" or "lin" and the layer's number, counted from 1.
 std::string layer_name(recipe::ModelKind kind, size_t index) {
   return fmt::format("{}{}", kind == recipe::ModelKind::mlp ? "lin" : "conv", index + 1);
 }
@@ -51,7 +51,7 @@ Model::Model(const ModelShape& shape, uint64_t seed, c10::Device device) : shape
   bind_parameters(seed, device);
 }
 
-// Lays all parameters end to end in one tensor and draws their first values.
+// Puts all parameters into one flat tensor and sets their initial values.
 void Model::bind_parameters(uint64_t seed, c10::Device device) {
   struct Place {
     std::string name;
@@ -96,7 +96,7 @@ void Model::bind_parameters(uint64_t seed, c10::Device device) {
 
 Outputs Model::forward(const BatchTensors& batch, bool training, uint64_t dropout_key) {
   forget();
-  // The first layer has no block where its sums have been made already, or needs none.
+  // The first layer has no block if its sums have already been made.
   const size_t made = layers_.size() - batch.blocks.size();
   at::Tensor x = batch.input;
   at::Tensor handed_on;

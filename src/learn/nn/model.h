@@ -33,30 +33,30 @@ struct ModelShape {
 
 // A batch on the model's device; the tensors may be views of the pipeline's memory.
 struct BatchTensors {
-  at::Tensor input;  // what the first layer gets, see batch::Input
+  at::Tensor input;  // of the first layer, see batch::Input
   at::Tensor own;
-  std::vector<BlockTensors> blocks;  // in the order in which layers compute
+  std::vector<BlockTensors> blocks;  // in the order of computation
   at::Tensor nodes;                  // int32, positions in the store
   at::Tensor labels;                 // int32, of the seeds; may be undefined
 };
 
-// A tensor of the model under the name that PyTorch Geometric gives it: "conv1.lin.weight".
+// A tensor of the model with its name in PyTorch Geometric: "conv1.lin.weight".
 struct NamedTensor {
   std::string name;
   at::Tensor tensor;
 };
 
-// What a model says of the seeds.
+// The model's results for the seeds.
 struct Outputs {
   at::Tensor logits;  // [seeds, classes]
-  at::Tensor
-      embeddings;  // [seeds, hidden]: what the last layer was given; undefined with one layer
+  // [seeds, hidden]: the input of the last layer; undefined if there is only one layer.
+  at::Tensor embeddings;
 };
 
 // For one thread.
 class Model {
  public:
-  // `seed` draws the parameters.
+  // `seed` determines the initial values of the parameters.
   Model(const ModelShape& shape, uint64_t seed, c10::Device device);
 
   const ModelShape& shape() const { return shape_; }
@@ -64,21 +64,22 @@ class Model {
   at::Tensor& values() { return values_; }
   at::Tensor& gradients() { return gradients_; }
 
-  // While training, `dropout_key` chooses what is dropped, and what backward
-  // needs is kept, the batch included.
+  // In training, `dropout_key` selects the dropped values, and the model keeps what backward needs;
+  // `batch` must then stay alive until backward.
   Outputs forward(const BatchTensors& batch, bool training, uint64_t dropout_key = 0);
   // Adds to gradients().
   void backward(const at::Tensor& logits_gradient);
-  // Forgets what an unfinished forward or backward kept.
+  // Releases what forward or an unfinished backward kept.
   void forget();
 
-  // One layer alone with what follows it, not training: from its input to what the next layer gets.
+  // Computes a single layer with its batch norm and ReLU, not for training. Returns the input of
+  // the next layer.
   at::Tensor layer(size_t index, const LayerInput& input);
 
-  // Parameters, views into values(), in optimizer order.
+  // Views into values(), in the order of the optimizer.
   const std::vector<NamedTensor>& parameters() const { return parameters_; }
-  // What torch's state_dict() holds: parameters, and batch norm's running figures. Views: writing
-  // to them changes the model.
+  // The content of torch's state_dict(): parameters, and batch norm's running values. These are
+  // views: writing to them changes the model.
   std::vector<NamedTensor> state() const;
 
  private:
@@ -86,11 +87,11 @@ class Model {
 
   const ModelShape shape_;
   std::vector<std::unique_ptr<Layer>> layers_;
-  std::vector<BatchNorm> norms_;  // one for every layer but the last, or none
+  std::vector<BatchNorm> norms_;  // one for every layer except the last, or none
   at::Tensor values_;
   at::Tensor gradients_;
   std::vector<NamedTensor> parameters_;
-  std::vector<at::Tensor> activations_;  // what each layer but the last handed on, while training
+  std::vector<at::Tensor> activations_;  // in training: the output of each layer except the last
 };
 
 }  // namespace plimsoll::nn

@@ -12,13 +12,13 @@
 namespace plimsoll::nn {
 namespace {
 
-// With fewer rows than the first, BLAS would spend its time on arranging the other matrix; with
-// more than the second, threads would wait for the last block.
+// The size of blocks. With fewer rows than kLeastRows, BLAS would spend its time on rearranging the
+// other matrix; with more than kMostRows, threads would wait for the last block.
 constexpr int64_t kLeastRows = kLeastPartRows;
 constexpr int64_t kMostRows = 512;
-constexpr int64_t kGradientRows = 128;  // of a large gradient, for a thread
+constexpr int64_t kGradientRows = 128;  // rows of a large gradient per block
 
-// Rows of a's blocks in a product with b.
+// The rows of a per block in a product with b.
 int64_t rows_of_block(const at::Tensor& a, const at::Tensor& b) {
   const int64_t worthwhile = block_rows(kMultiplicationsABlock, a.size(1) * b.size(1));
   return std::max(worthwhile, std::clamp(a.size(0) / kMostParts, kLeastRows, kMostRows));
@@ -30,7 +30,7 @@ at::Tensor rows_of(const at::Tensor& tensor, int64_t first, int64_t last) {
   return tensor.narrow(0, first, last - first);
 }
 
-// to += parts[0], parts[1], ... in that order, value by value.
+// Adds parts[0], parts[1], ... to `to`, in that order for every value.
 void add_in_order(const at::Tensor& to, const at::Tensor& parts) {
   const int64_t values = to.numel();
   const int64_t count = parts.size(0);
@@ -91,7 +91,7 @@ void add_transposed_product(const at::Tensor& out, const at::Tensor& a, const at
     out.addmm_(a.t(), b);
     return;
   }
-  // The first part goes to `out` itself.
+  // The first part is added directly to `out`.
   const at::Tensor parts = at::empty({(rows - 1) / block, a.size(1), b.size(1)}, a.options());
   for_blocks(rows, block, [&](int64_t first, int64_t last) {
     const at::Tensor from = rows_of(a, first, last).t();

@@ -1,5 +1,5 @@
-// How much memory a tensor takes: what torch's allocator lends here (train/tensor_memory.cc) and
-// what is planned for it. Free of torch.
+// How much memory a tensor takes. Used by our allocator for torch (train/tensor_memory.cc) and by
+// plans. Does not need torch.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,8 @@ namespace plimsoll::nn {
 
 constexpr uint64_t kTensorHeaderBytes = 128;
 
-// Sizes come in eight steps for each doubling, so that batches of slightly different size share.
+// Rounds up to one of eight sizes per doubling, so that batches of slightly different size can use
+// the same memory.
 constexpr uint64_t tensor_room_bytes(uint64_t value_bytes) {
   const uint64_t bytes = value_bytes + kTensorHeaderBytes;
   const uint64_t step = std::max<uint64_t>(1, std::bit_floor(bytes) / 8);

@@ -13,7 +13,7 @@ namespace {
 
 int thread_count = 1;
 
-// OpenBLAS with threads of its own does not hear of torch's number.
+// If OpenBLAS has its own threads, torch's setting does not reach it.
 void set_blas_threads(int threads) {
   for (const char* name : {"libopenblas.so.0", "libblas.so.3"}) {
     void* library = dlopen(name, RTLD_NOW | RTLD_NOLOAD);
@@ -45,7 +45,7 @@ void for_blocks(int64_t rows, int64_t block,
   }
   std::atomic<bool> failed = false;
   std::exception_ptr failure;
-  // Always the whole team: a smaller one would make OpenMP end threads and start them again.
+  // Always use the whole team: with a smaller one OpenMP would end threads and start them again.
 #pragma omp parallel for schedule(dynamic, 1) num_threads(thread_count)
   for (int64_t i = 0; i < blocks; ++i) {
     try {

@@ -1,7 +1,7 @@
-// The threads that compute on a CPU. Torch and the BLAS below it get one thread each, because they
-// choose the order of a sum by the number of their threads. Work is cut here instead, into blocks
-// whose size depends on the shapes alone, so a result is the same to the bit on any number of
-// threads: whatever nn/ computes on a CPU either runs on one thread or goes through for_blocks().
+// The threads that compute on a CPU. Torch and its BLAS get one thread each, because the order of
+// their sums depends on their number of threads. Instead, for_blocks() divides work into blocks
+// whose size depends only on shapes, so a result has the same bits with any number of threads.
+// Everything that nn/ computes on a CPU either runs on one thread or goes through for_blocks().
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,21 @@
 
 namespace plimsoll::nn {
 
-// To be called by the thread that will compute: torch keeps its number by thread.
+// Must be called by the thread that will compute: torch's setting is per thread.
 void set_computing_threads(unsigned threads);
 unsigned computing_threads();
 
 // Calls body(first, last) once for every block of `block` rows, in any order, on the computing
-// threads. A body writes to what belongs to its block and nothing else. The first exception is
-// rethrown.
+// threads. A body must only write to what belongs to its block. The first exception is rethrown.
 void for_blocks(int64_t rows, int64_t block,
                 const std::function<void(int64_t first, int64_t last)>& body);
 
-// Rows of a block of about so much work, whatever that is counted in.
+// How many rows make a block of about `block_work`, in the same unit as `work_a_row`.
 int64_t block_rows(int64_t block_work, int64_t work_a_row);
 
-// A sum over all rows is made of parts, which are added in order. Each keeps sums of its own, so
-// there are at most so many: their blocks are larger where there are many rows.
+// How many rows each part of a sum over all rows has. The parts are added in order. Each needs
+// memory for its own sums, so there are at most kMostParts: with many rows the parts are larger
+// than `block`.
 int64_t part_rows(int64_t rows, int64_t block);
 
 }  // namespace plimsoll::nn

@@ -1,6 +1,6 @@
-// What the instructions of a pickle make: objects that refer to each other, as Python's do. One may
-// be referred to a thousand times, or hold itself. Texts point into the pickle's bytes, and tensors
-// are descriptions: their numbers lie beside the pickle.
+// The objects that a pickle describes. They refer to each other as in Python: an object may be
+// referred to many times, and may even contain itself. Strings point into the pickle's bytes.
+// Tensors are only descriptions: their numbers are stored outside the pickle.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +22,13 @@ struct Tuple {
 struct Dict {
   Objects items;  // key, value, key, value ...
 };
-// Numbers beside the pickle, under a name.
+// A named array of numbers outside the pickle.
 struct Storage {
-  std::string_view type;  // in the Python module torch: "FloatStorage"
+  std::string_view type;  // a name in the Python module torch: "FloatStorage"
   std::string_view name;
   int64_t count = 0;
 };
-// A view of a storage that stays within it.
+// A view of a storage; checked to stay within it.
 struct Tensor {
   const Storage* storage = nullptr;
   int64_t offset = 0;
@@ -47,7 +47,7 @@ struct Object {
       any;
 };
 
-// As Python names it: "int", "dict", "Tensor".
+// The name in Python: "int", "dict", "Tensor".
 std::string_view type_name(const Object& object);
 
 }  // namespace plimsoll::pickle

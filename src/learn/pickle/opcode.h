@@ -1,5 +1,5 @@
-// The instructions of a pickle, protocol 2, that torch.save has a use for. A pickle is a program
-// for a stack machine; Python's pickletools explains every one of them.
+// The instructions of a pickle, protocol 2, that torch.save uses. A pickle is a program for a stack
+// machine; Python's pickletools explains every instruction.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,12 @@ enum class Opcode : uint8_t {
   bin_int = 'J',      // 4 bytes, signed
   bin_int1 = 'K',     // 1 byte
   bin_int2 = 'M',     // 2 bytes
-  long1 = 0x8a,       // 1 byte of length, then as many, signed
-  bin_float = 'G',    // 8 bytes, the highest first
-  bin_unicode = 'X',  // 4 bytes of length, then as many of UTF-8
+  long1 = 0x8a,       // 1 byte with the length, then a signed number
+  bin_float = 'G',    // 8 bytes, big-endian
+  bin_unicode = 'X',  // 4 bytes with the length, then UTF-8
   global = 'c',       // a Python name: two lines, module and name
-  // Push a container, or fill the one below the items; "s" takes those above the last mark.
+  // Push a container, or add items to the container below them. appends, set_items and tuple take
+  // all items above the last mark.
   mark = '(',
   empty_list = ']',
   append = 'a',
@@ -35,15 +36,14 @@ enum class Opcode : uint8_t {
   tuple1 = 0x85,
   tuple2 = 0x86,
   tuple3 = 0x87,
-  // Keep the top of the stack under a number, or push what was kept.
+  // The memo: store the top of the stack under a number, or push a stored object.
   bin_put = 'q',
   long_bin_put = 'r',
   bin_get = 'h',
   long_bin_get = 'j',
-  // Replace the top of the stack.
-  bin_pers_id = 'Q',  // by what it names outside of the pickle: a storage
-  reduce = 'R',       // and what is below it by the result of a call
-  build = 'b',        // by nothing, and give it to what is below as attributes
+  bin_pers_id = 'Q',  // replace the top of the stack by the storage that it names
+  reduce = 'R',       // call: pop arguments and function, push the result
+  build = 'b',        // pop attributes and set them on the object below
 };
 
 }  // namespace plimsoll::pickle

@@ -15,11 +15,11 @@ namespace plimsoll::pickle {
 namespace {
 
 constexpr size_t kMaxDimensions = 64;            // as in torch
-constexpr int64_t kMaxNumel = int64_t{1} << 58;  // so that the bytes do not overflow
-constexpr uint64_t kLeaseBytes = kMiB;           // at a time
+constexpr int64_t kMaxNumel = int64_t{1} << 58;  // the size in bytes must not overflow
+constexpr uint64_t kLeaseBytes = kMiB;           // the least to lease at a time
 
-// What an instruction may allocate: an object, its place on the stack and in a container, each in
-// an array that doubles; or an entry of the memo.
+// The most that one instruction allocates: an object and a pointer each on the stack and in a
+// container, both in arrays that double; or an entry of the memo.
 constexpr uint64_t kInstructionBytes = 64;
 static_assert(sizeof(Object) + 4 * sizeof(void*) <= kInstructionBytes);
 
@@ -46,7 +46,7 @@ Global known_global(const Global& global) {
        global.module, global.name);
 }
 
-// Bytes from the front, never beyond the end.
+// Takes bytes from the front and checks for the end.
 class Bytes {
  public:
   explicit Bytes(std::string_view bytes) : left_(bytes) {}
@@ -62,7 +62,7 @@ class Bytes {
     take(1);
     return line;
   }
-  // The lowest byte first.
+  // Little-endian.
   template <typename T>
   T take_number() {
     T number;
@@ -86,8 +86,8 @@ int64_t take_long(Bytes& bytes) {
   return number;
 }
 
-// Whether a view with these sizes and strides stays within `count` numbers. Nothing may overflow:
-// torch multiplies the sizes without a look.
+// Whether a view with these sizes and strides stays within `count` numbers. The products must not
+// overflow, because torch multiplies the sizes without checking.
 bool fits_storage(const std::vector<int64_t>& sizes, const std::vector<int64_t>& strides,
                   int64_t offset, int64_t count) {
   if (sizes.size() != strides.size() || offset < 0) return false;
@@ -109,7 +109,7 @@ bool fits_storage(const std::vector<int64_t>& sizes, const std::vector<int64_t>&
 
 }  // namespace
 
-// Runs the instructions; the objects go into the pickle.
+// Runs the instructions; the Pickle owns the objects.
 class Parser {
  public:
   Parser(std::string_view bytes, Pickle& pickle) : bytes_(bytes), pickle_(pickle) {}
@@ -131,7 +131,7 @@ class Parser {
     pickle_.objects_.push_back(Object{std::move(any)});
     stack_.push_back(&pickle_.objects_.back());
   }
-  // Descriptions, which objects point at.
+  // Stores a description that objects point to.
   template <typename T>
   const T* keep(std::deque<T>& all, T one) {
     pickle_.reserve(sizeof(T));
@@ -143,7 +143,7 @@ class Parser {
   Objects pop_last(size_t count);
   Objects pop_to_mark();
 
-  // The meaning of an object where a tensor is described.
+  // Return the object's value; throw Error{input} if it has another type.
   template <typename T>
   static T& expect(Object& object, std::string_view what);
   std::vector<int64_t> expect_numbers(Object& object, std::string_view what);
@@ -295,7 +295,7 @@ bool Parser::use_memo(Opcode opcode) {
       const uint32_t number = opcode == Opcode::bin_get ? bytes_.take_number<uint8_t>()
                                                         : bytes_.take_number<uint32_t>();
       const auto found = memo_.find(number);
-      if (found == memo_.end()) fail(ErrorKind::input, "its pickle recalls what it did not keep");
+      if (found == memo_.end()) fail(ErrorKind::input, "its pickle reads a missing memo entry");
       stack_.push_back(found->second);
       return true;
     }
@@ -304,11 +304,11 @@ bool Parser::use_memo(Opcode opcode) {
   }
 }
 
-// ('storage', type, name, device, numel): whatever the device was, the numbers come to the CPU.
+// ('storage', type, name, device, numel). The device is ignored: the numbers are read to the CPU.
 void Parser::name_storage() {
   const Objects& parts = expect<Tuple>(*pop(), "a storage").items;
   if (parts.size() != 5 || expect<std::string_view>(*parts[0], "a storage") != "storage") {
-    fail(ErrorKind::input, "its pickle names something outside that is not a storage");
+    fail(ErrorKind::input, "its pickle names an external object that is not a storage");
   }
   const Global& type = *expect<const Global*>(*parts[1], "a storage type");
   if (!is_storage_type(type)) fail(ErrorKind::input, "a storage has no type");
@@ -331,8 +331,8 @@ void Parser::call() {
        function.module, function.name);
 }
 
-// Attributes: Module.state_dict() hangs the versions of the modules on its OrderedDict. Torch
-// itself does without them.
+// Discards attributes: Module.state_dict() sets the versions of the modules on its OrderedDict, and
+// torch does not need them either.
 void Parser::build() {
   pop();
   expect<Dict>(top(), "an OrderedDict with attributes");
@@ -340,7 +340,7 @@ void Parser::build() {
 
 Object& Parser::top() {
   const size_t bottom = marks_.empty() ? 0 : marks_.back();
-  if (stack_.size() <= bottom) fail(ErrorKind::input, "its pickle uses values it does not have");
+  if (stack_.size() <= bottom) fail(ErrorKind::input, "its pickle pops from an empty stack");
   return *stack_.back();
 }
 
@@ -357,7 +357,7 @@ Objects Parser::pop_last(size_t count) {
 }
 
 Objects Parser::pop_to_mark() {
-  if (marks_.empty()) fail(ErrorKind::input, "its pickle misses a mark");
+  if (marks_.empty()) fail(ErrorKind::input, "a mark is missing in its pickle");
   const auto begin = stack_.begin() + static_cast<std::ptrdiff_t>(marks_.back());
   Objects popped(begin, stack_.end());
   stack_.erase(begin, stack_.end());
@@ -386,7 +386,7 @@ std::vector<int64_t> Parser::expect_numbers(Object& object, std::string_view wha
 
 // (storage, offset, sizes, strides, requires_grad, backward_hooks[, metadata])
 Tensor Parser::rebuild_tensor(const Objects& arguments) {
-  if (arguments.size() < 4) fail(ErrorKind::input, "a tensor is described by too little");
+  if (arguments.size() < 4) fail(ErrorKind::input, "the description of a tensor is incomplete");
   Tensor tensor{.storage = expect<const Storage*>(*arguments[0], "a tensor's storage"),
                 .offset = expect<int64_t>(*arguments[1], "a tensor's offset"),
                 .sizes = expect_numbers(*arguments[2], "a tensor's sizes"),
@@ -406,7 +406,7 @@ void Pickle::reserve(uint64_t bytes) {
   reserved_bytes_ += bytes;
   if (reserved_bytes_ <= lease_.bytes()) return;
   if (reserved_bytes_ > kMostObjectBytes) {
-    fail(ErrorKind::input, "its pickle makes objects of more than {}, which is the most",
+    fail(ErrorKind::input, "its pickle needs more than {} of memory, which is the limit",
          format_bytes(kMostObjectBytes));
   }
   lease_.merge(ledger_.lease("checkpoint values", std::max(bytes, kLeaseBytes)));

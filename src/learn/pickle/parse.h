@@ -1,8 +1,9 @@
-// Reads the pickles that torch.save writes of plain values and tensors, as objects; free of torch.
+// Reads pickles that torch.save writes for plain values and tensors. Does not need torch.
 //
-// libtorch's own unpickler will not do: it is made for TorchScript, gives up on the OrderedDict
-// with attributes that every Module.state_dict() is, and trusts its input. This one knows the few
-// instructions and names of such a pickle and refuses all others; nothing in a file is ever called.
+// libtorch's own unpickler cannot be used: it is made for TorchScript, fails on the OrderedDict
+// with attributes that every Module.state_dict() is, and trusts its input. This parser knows the
+// few instructions and names of such a pickle and refuses all others; it never calls code named in
+// a file.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +17,15 @@
 namespace plimsoll::pickle {
 
 constexpr uint64_t kMostPickleBytes = 64 * kMiB;
-// Of the objects: an instruction of one byte can make one of 64. The checkpoint of a run of 100,000
-// epochs needs 100 MiB.
+// Limits the memory of the objects, because an instruction of one byte can make an object of 64.
+// The checkpoint of a run with 100,000 epochs needs 100 MiB.
 constexpr uint64_t kMostObjectBytes = 256 * kMiB;
 
 class Pickle {
  public:
-  // Leases ("checkpoint values") what its objects take before it takes it. Throws Error{input},
-  // without the name of the file, for whatever it cannot read, and Error{memory} for a refused
-  // lease. The bytes must outlive the pickle, and so must the ledger.
+  // Leases memory ("checkpoint values") before it allocates objects. Throws Error{input}, without
+  // the name of the file, if it cannot read the bytes, and Error{memory} if a lease is refused. The
+  // bytes and the ledger must outlive the Pickle.
   Pickle(std::string_view bytes, memory::Ledger& ledger);
   Pickle(const Pickle&) = delete;
   Pickle& operator=(const Pickle&) = delete;
@@ -33,7 +34,7 @@ class Pickle {
 
  private:
   friend class Parser;
-  // Must come before so many bytes are allocated.
+  // Call before allocating so many bytes.
   void reserve(uint64_t bytes);
 
   memory::Ledger& ledger_;

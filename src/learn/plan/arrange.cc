@@ -13,11 +13,11 @@
 namespace plimsoll::plan {
 namespace {
 
-constexpr uint64_t kWindowNodes = 8192;  // of the batches that a worker makes at once
+constexpr uint64_t kWindowNodes = 8192;  // of all batches in a window
 constexpr uint64_t kMostWindow = 16;
 constexpr uint64_t kLeastAreaBytes = 256 * kKiB;
-// Pages that a GPU copies from come in powers of two, see train/feeder.cc: half as much again as is
-// asked for, on average over sizes.
+// Pinned pages for copies to a GPU come in powers of two (train/feeder.cc): on average half as much
+// again as requested.
 constexpr double kPinnedRounding = 1.5;
 
 Arrangement arrange(const Question& question, const Arrangement& wanted) {
@@ -32,7 +32,7 @@ Arrangement arrange(const Question& question, const Arrangement& wanted) {
   return arrangement;
 }
 
-// The threads that a CPU's computing leaves over; all but one of them for a GPU.
+// The most threads that make batches: half of them if the CPU computes, all but one with a GPU.
 unsigned most_making(const Question& question) {
   const unsigned threads = question.threads;
   return std::max(1U, question.gpu ? threads - 1 : (threads + 1) / 2);
@@ -48,12 +48,12 @@ std::vector<Arrangement> resident_arrangements(const Question& question) {
 
 std::vector<Arrangement> reading_arrangements(const Question& question) {
   const uint64_t nodes = std::max<uint64_t>(1, question.probe.largest.nodes);
-  // Rows of a batch, if none of them were resident; a smaller area only means more rounds.
+  // All rows of a batch, as if none were resident. A smaller area only means more rounds.
   const uint64_t rows_bytes = std::max<uint64_t>(512, question.store.row_bytes) * nodes;
   std::vector<Arrangement> all = {
       arrange(question, {.workers = 1, .ahead = 0, .area_bytes = 0}),
       arrange(question, {.workers = 1, .ahead = 1, .area_bytes = rows_bytes / 8})};
-  // Threads that wait for the disk use no core: more of them than cores keep it busy.
+  // Threads that wait for the disk use no core, so more threads than cores keep the disk busy.
   const unsigned most_workers = question.threads + 2;
   for (unsigned workers = 2; workers <= most_workers; ++workers) {
     all.push_back(
@@ -71,7 +71,7 @@ std::vector<Arrangement> reading_arrangements(const Question& question) {
   return all;
 }
 
-// A pass goes over one of the splits.
+// A pass goes over the training nodes or the nodes to evaluate.
 uint64_t nodes_of_largest_pass(const Question& question) {
   return std::max(question.store.train_nodes, question.store.evaluated_nodes);
 }
@@ -81,8 +81,8 @@ uint64_t batches_of_largest_pass(const Question& question) {
   return (nodes_of_largest_pass(question) + size - 1) / size;
 }
 
-// How large the last batch of a pass is, as a part of the others. It reaches more nodes than its
-// share of seeds, for the hot ones are met soon.
+// The size of the last batch of a pass relative to the others. It reaches more nodes than its share
+// of seeds, because a few seeds already meet the hot nodes.
 double last_batch_part(const Question& question) {
   const uint64_t size = std::max<uint64_t>(1, question.recipe.batch_size);
   const uint64_t seeds = nodes_of_largest_pass(question) % size;
@@ -113,24 +113,23 @@ Taken taken_bytes(const Question& question, const Arrangement& arrangement, bool
   if (reads_disk && question.recipe.reuse_epochs > 1) {
     taken.workers_bytes += batch::PackedRows::table_bytes(question.batches());
   }
-  // It evaluates in the room of the batches, which are not there meanwhile.
+  // A full evaluation uses the memory of the batches, which do not exist meanwhile.
   const uint64_t instead = taken.batches_bytes + taken.workers_bytes + activation_bytes(work);
   const uint64_t least = least_full_evaluation_bytes(work, arrangement, reads_disk);
   if (least > instead) taken.workers_bytes += least - instead;
   return taken;
 }
 
-// Where something is read, memory is spent byte by byte on what saves more time: longer lines, or
-// more batches under way. The order of spending does not depend on the limit, which only says where
-// it ends; so neither ever shrinks when the limit grows.
-
+// If files are read from disk, memory is spent step by step on what saves the most time: longer
+// lines or more batches in flight. The order does not depend on the limit; the limit only decides
+// where it ends. So neither shrinks when the limit grows.
 namespace {
 
-constexpr double kNoGain = 0.98;  // a gain of less than two in a hundred is none
+constexpr double kNoGain = 0.98;  // a gain of less than 2 % does not count
 constexpr uint64_t kLeastStepBytes = 32 * kMiB;
-constexpr uint64_t kStepPart = 8;  // of the lines' length so far
+constexpr uint64_t kStepPart = 8;  // a step is also 1/8 of the lines' current length
 
-// To choose by where this machine has not been measured: two ordinary cores and an SSD.
+// Assumed rates if this machine has not been measured: two ordinary cores and an SSD.
 Machine ordinary_machine(const Machine& measured) {
   Machine machine = measured;
   if (machine.reads_per_second <= 0) {
@@ -220,7 +219,7 @@ class Spending {
     return predict_reads(question_.work(), lines_.within(bytes));
   }
 
-  // The layout that saves the most time a byte, of those that save more than lines would.
+  // The layout that saves the most time per byte, among those that save more time than lines would.
   std::optional<size_t> worth_more_than_lines() const {
     const Reads reads = reads_with(line_bytes_);
     const double before = seconds(now_, reads);

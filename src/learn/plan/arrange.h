@@ -1,4 +1,5 @@
-// The arrangements that a run may have, and what each takes beside the lines.
+// The possible arrangements of a run, the memory that each takes without its lines, and the choice
+// between them for a given limit.
 #pragma once
 
 #include <cstdint>
@@ -9,36 +10,36 @@
 
 namespace plimsoll::plan {
 
-// Without lines; the first one needs least. For the device that computes: nothing about them is
-// left to be decided later. A run that reads nothing needs no buffers for it.
+// The possible arrangements, without lines and complete otherwise; the first needs the least
+// memory. If `reads_disk` is false, they have no buffers for reading.
 std::vector<Arrangement> arrangements(const Question& question, bool reads_disk);
 
+// The memory of an arrangement without its lines.
 struct Taken {
   uint64_t batches_bytes = 0;
   uint64_t workers_bytes = 0;
-  uint64_t model_bytes = 0;  // activations included
+  uint64_t model_bytes = 0;  // including activations
   uint64_t runtime_bytes = 0;
-  unsigned in_flight = 0;
+  unsigned in_flight = 0;  // batches
 
   uint64_t all_bytes() const { return batches_bytes + workers_bytes + model_bytes + runtime_bytes; }
 };
 Taken taken_bytes(const Question& question, const Arrangement& arrangement, bool reads_disk);
-
-// Which arrangement a limit is spent on: how many batches under way, how long the lines.
 
 struct Layout {
   Arrangement arrangement;
   Taken taken;
 };
 
-// The arrangement that needs least, without lines.
+// The arrangement that needs the least memory, without lines.
 Layout least_layout(const Question& question, bool reads_disk);
-// What it needs with everything resident.
+// The memory that a layout needs if all files are resident.
 uint64_t resident_bytes(const Question& question, const Layout& layout);
 
-// The arrangement with the fewest expected seconds; of those that are as fast, the one that leaves
-// most to the lines. Everything is resident if that fits at all. With more memory no line is lower.
-// The least layout must fit into `usable_bytes`, or all that is resident.
+// The arrangement with the shortest predicted time; among equally fast ones, the one that leaves
+// the most memory for the lines. All files are resident if that fits at all. With more memory no
+// line is lower. `usable_bytes` must be enough for the least layout, either without lines or with
+// all files resident.
 Layout choose_layout(const Question& question, uint64_t usable_bytes);
 
 }  // namespace plimsoll::plan

@@ -1,12 +1,14 @@
-// How a run is laid out in memory: where the lines stand, and how many batches are under way. None
-// of it changes what is learned.
+// The arrangement of a run in memory: the positions of the lines, and how many batches are in
+// flight. It does not change what is learned.
 #pragma once
 
 #include <cstdint>
 
 namespace plimsoll::plan {
 
-// Bytes of each file that are resident; beyond a file's end means all of it.
+// A line divides a file: the bytes before it are resident (in memory), the rest is read from disk
+// when it is needed. These are the lines of the three files, in bytes; a value beyond the end means
+// the whole file.
 struct Lines {
   uint64_t offsets_bytes = UINT64_MAX;
   uint64_t neighbors_bytes = UINT64_MAX;
@@ -15,19 +17,19 @@ struct Lines {
   bool operator==(const Lines&) const = default;
 };
 
-// Batches that are copied to a GPU while it computes the one before.
+// How many batches are copied to a GPU while it computes an earlier one.
 constexpr unsigned kCopiedAhead = 2;
 
 struct Arrangement {
   Lines lines;
   unsigned workers = 1;    // threads that make batches
-  unsigned computing = 1;  // threads that compute; one feeds a GPU
-  unsigned window = 1;     // batches that a worker makes at once
-  unsigned ahead = 1;      // batches that may wait beside those being made and computed
+  unsigned computing = 1;  // threads that compute; with a GPU, the one that feeds it
+  unsigned window = 1;     // batches that a worker makes together
+  unsigned ahead = 1;      // finished batches that may wait
   unsigned held = 1;       // batches with the trainer: being computed, or copied to a GPU
-  uint64_t area_bytes = uint64_t{4} << 20;  // for rows from disk, of each worker
+  uint64_t area_bytes = uint64_t{4} << 20;  // per worker, for rows read from disk
 
-  // Batches that exist at once.
+  // How many batches exist at the same time.
   unsigned slots() const { return workers * window + ahead + held; }
   bool operator==(const Arrangement&) const = default;
 };

@@ -10,7 +10,7 @@
 namespace plimsoll::plan {
 namespace {
 
-// "9.1 M": of predictions no more is worth saying.
+// "9.1 M": predictions are not more exact than this.
 std::string about(double count) {
   if (count < 1e3) return fmt::format("{:.0f}", count);
   if (count < 1e6) return fmt::format("{:.1f} K", count / 1e3);

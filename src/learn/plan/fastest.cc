@@ -7,7 +7,7 @@ namespace {
 
 constexpr uint64_t kAround = 4;  // from a quarter of the default to four times as much
 constexpr double kAsFast = 0.98;
-constexpr double kWorthIt = 0.95;  // of the question's own time
+constexpr double kWorthIt = 0.95;  // change a setting only for at most 95 % of its time
 
 bool faster(const Plan& plan, const Plan& than) {
   if (plan.fits != than.fits) return plan.fits;
@@ -27,7 +27,7 @@ std::vector<unsigned> workers_to_try(const Question& question, const Freedom& fr
   return counts;
 }
 
-// Of those that are about as fast as the fastest, the first.
+// The first setting that is about as fast as the fastest.
 Setting fastest_workers(Question asked, const std::vector<unsigned>& counts) {
   std::vector<Setting> settings;
   for (const unsigned workers : counts) {
@@ -49,7 +49,7 @@ std::vector<uint64_t> usual_batch_sizes(const Question& question) {
   const uint64_t usual = recipe::Recipe().batch_size;
   std::vector<uint64_t> sizes;
   for (uint64_t size = usual / kAround; size <= usual * kAround; size *= 2) {
-    // Beyond all training nodes, a larger batch is the same one.
+    // Batches that already hold all training nodes do not become larger.
     if (sizes.empty() || size / 2 < question.store.train_nodes) sizes.push_back(size);
   }
   return sizes;

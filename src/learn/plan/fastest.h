@@ -1,5 +1,5 @@
-// The fastest setting for a limit, by predicted time. A batch size changes what is learned, so this
-// is advice: a training never follows it by itself.
+// Finds the fastest setting for a memory limit, by predicted time. The batch size changes what is
+// learned, so this is only advice: a training run never applies it by itself.
 #pragma once
 
 #include <cstdint>
@@ -13,27 +13,28 @@ namespace plimsoll::plan {
 
 struct Setting {
   uint64_t batch_size = 0;
-  unsigned workers = 0;  // 0 = left to the training, which chooses the same
+  unsigned workers = 0;  // 0 = the plan chooses
   Plan plan;
 };
 
 struct Fastest {
   Setting best;
-  std::vector<Setting>
-      others;  // the fastest for each batch size that fits, by batch size; best too
+  // The fastest for each batch size that fits, in the order of the batch sizes tried.
+  std::vector<Setting> others;
 };
 
+// What may be changed.
 struct Freedom {
-  std::vector<uint64_t> batch_sizes;  // that may be chosen; empty = the question's own alone
+  std::vector<uint64_t> batch_sizes;  // to choose from; empty = only the question's
   bool workers = true;
 };
 
-// Powers of two around the default, up to what the store has use for.
+// Powers of two around the default, up to what is useful for the store's training nodes.
 std::vector<uint64_t> usual_batch_sizes(const Question& question);
 
-// Where nothing fits, `others` is empty and best the question's own plan. The question's own stays
-// unless the fastest is faster by more than such a prediction is worth; nothing else is chosen that
-// is slower than another.
+// `best` is the question's own setting unless the fastest one is faster by more than the
+// uncertainty of such a prediction. If nothing fits, `others` is empty and `best` is the question's
+// own plan.
 Fastest find_fastest(const Question& question, const Draws& draws, const Freedom& freedom);
 
 }  // namespace plimsoll::plan

@@ -25,8 +25,8 @@ batch::Assembly assembly_of(const Work& work) {
   return assembly;
 }
 
-// Neighbours in the lists that LABOR looks at for the last hop. Long lists are met more often than
-// others.
+// The neighbours that LABOR reads for the last hop. Long lists are met more often than short ones,
+// so the average list is longer than the average degree.
 uint64_t looked_at(const Work& work) {
   constexpr uint64_t kLongLists = 4;
   if (work.store.nodes == 0) return 0;
@@ -49,7 +49,7 @@ nn::Dimensions dimensions(const Work& work) {
 
 uint64_t slot_bytes(const Work& work, bool reads_disk) {
   const batch::Assembly assembly = assembly_of(work);
-  // Precomputed rows have the sums and the own row behind each other.
+  // Precomputed rows hold the sums, followed by the own row.
   const bool halves = assembly.precomputed && assembly.input == batch::Input::aggregated_and_own;
   return batch::Assembler::bytes_needed(work.probe.largest, assembly,
                                         work.store.columns * (halves ? 2 : 1), reads_disk);
@@ -84,19 +84,20 @@ uint64_t node_sets_bytes(const Work& work) {
   return batch::node_sets_bytes(work.store.nodes, work.recipe.fanout.size() - 1);
 }
 
-// Features as fp32, labels and two ends of every edge as int64, and Python with its libraries.
+// Features as fp32, labels and both ends of every edge as int64, and Python with its libraries.
 uint64_t pyg_loaded_bytes(const StoreShape& store) {
   return kGiB + store.nodes * (store.columns * 4 + 8) + store.edges * 16;
 }
 
-// Then the loader sorts the edges and holds 54 bytes more for each, as measured.
+// Then the loader sorts the edges and takes another 54 bytes per edge (measured).
 uint64_t pyg_bytes(const StoreShape& store) { return pyg_loaded_bytes(store) + store.edges * 54; }
 
 namespace {
 
 using batch::kFullBatchNodes;
 
-// The longest list, as far as the marks tell: hubs are hot and stand alone between two of them.
+// An estimate of the longest list from the marks: hubs are hot, and among the hottest nodes each
+// has its own mark.
 uint64_t longest_list(const StoreShape& store) {
   uint64_t longest = 0;
   for (size_t i = 0; i + 1 < store.marks.size(); ++i) {
@@ -107,7 +108,7 @@ uint64_t longest_list(const StoreShape& store) {
   return longest;
 }
 
-// Edges of the lists before this node.
+// How many edges the lists before this node have.
 double edges_before(const StoreShape& store, uint64_t node) {
   const auto after =
       std::upper_bound(store.marks.begin(), store.marks.end(), node,
@@ -119,7 +120,7 @@ double edges_before(const StoreShape& store, uint64_t node) {
   return static_cast<double>(from.edges) + part * static_cast<double>(after->edges - from.edges);
 }
 
-// How many different nodes that many edges lead to, if they lead where those of the draws do.
+// How many distinct nodes that many edges lead to, if they are distributed like the sampled ones.
 double reached_by(double edges, const Work& work) {
   const std::vector<double>& visited = work.probe.visited;
   const double all = std::accumulate(visited.begin(), visited.end(), 0.0);
@@ -131,7 +132,8 @@ double reached_by(double edges, const Work& work) {
   return reached;
 }
 
-// The batch that begins at this node: nodes come in order, so the first have the hubs.
+// The batch that begins at this node. Nodes come in hot-first order, so the first batches have the
+// hubs.
 BatchSize batch_from(uint64_t node, const Work& work) {
   const StoreShape& store = work.store;
   const uint64_t seeds = std::min(kFullBatchNodes, store.nodes - node);
@@ -141,9 +143,9 @@ BatchSize batch_from(uint64_t node, const Work& work) {
           .hops = {{seeds, static_cast<uint64_t>(edges)}}};
 }
 
-// Rows that are there at once: what the layer before made, and what is in the making. The last
-// layer needs those of all neighbours of the nodes asked for, the one before it those of their
-// neighbours.
+// How many rows exist at the same time: the output of the previous layer, and the output being
+// computed. The last layer needs the rows of all neighbours of the evaluated nodes, the layer
+// before it those of their neighbours.
 double rows_at_once(const Work& work) {
   const StoreShape& store = work.store;
   const double degree = static_cast<double>(store.edges) / static_cast<double>(store.nodes);
@@ -176,8 +178,8 @@ uint64_t full_evaluation_bytes(const Work& work, const Arrangement& arrangement)
   return bytes + rows * work.recipe.hidden * sizeof(float);
 }
 
-// The node with the longest list, at whichever layer takes most for it: the first is given
-// features, the others hidden rows.
+// For the node with the longest list, the layer that takes the most. The first layer reads
+// features, the others read hidden rows.
 uint64_t least_full_batch_bytes(const Work& work, const Arrangement& arrangement, bool reads_disk) {
   if (!evaluates_in_full(work)) return 0;
   recipe::Recipe one_layer = work.recipe;
@@ -195,7 +197,7 @@ uint64_t least_full_batch_bytes(const Work& work, const Arrangement& arrangement
       rows.row_bytes = graph::padded_row_bytes(graph::FeatureType::f32, model.hidden);
       rows.first_layer = graph::FirstLayer::none;
     }
-    // Below the first layer rows may be in a file even where all features are resident.
+    // Hidden rows may be in a file even if all features are resident.
     const bool reads = reads_disk || layer > 0;
     const Work one = {rows, one_layer, probe};
     most = std::max(most, slot_bytes(one, reads) + worker_bytes(one, arrangement, reads) +

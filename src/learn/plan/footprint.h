@@ -1,4 +1,6 @@
-// Bytes that a run needs beside its lines: those of batches, of the model, and of an evaluation.
+// The memory that a run needs in addition to its lines: for batches, the model and evaluations. The
+// sizes themselves are defined next to the allocations (bytes_needed of the sampler, the assembler,
+// the readers; nn/footprint.h); here they are only added up.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +13,7 @@
 
 namespace plimsoll::plan {
 
-// How many bytes a training takes, by the parts that a plan shows. What each thing takes is said
-// beside its allocation (bytes_needed of the sampler, the assembler, the readers, nn/footprint.h,
-// ...); here it is only asked and added up.
-
-// What is trained on what; all three must outlive it.
+// What is trained on what. All three must outlive it.
 struct Work {
   const StoreShape& store;
   const recipe::Recipe& recipe;
@@ -24,33 +22,31 @@ struct Work {
 
 nn::Dimensions dimensions(const Work& work);
 
-// One batch as the pipeline holds it.
+// One batch in the pipeline.
 uint64_t slot_bytes(const Work& work, bool reads_disk);
-// What a worker has beside: its table of nodes and, where something is read, its buffers.
+// A worker without its batches: its table of nodes and, if it reads from disk, its buffers.
 uint64_t worker_bytes(const Work& work, const Arrangement& arrangement, bool reads_disk);
-// What one batch takes of tensors while it is computed, forward and backward.
+// The peak of tensors while one batch is computed, forward and backward.
 uint64_t activation_bytes(const Work& work);
-// Parameters, their gradients and the optimizer's figures.
+// Parameters, gradients and the optimizer's state.
 uint64_t model_bytes(const Work& work);
 
-// What evaluating with all neighbours marks for every node; nothing for the other evaluation.
+// The node sets of an evaluation with all neighbours (batch/needed_nodes.h); 0 for a sampled one.
 uint64_t node_sets_bytes(const Work& work);
 bool evaluates_in_full(const Work& work);
 
-// PyTorch Geometric for the same work: with the data loaded, and at the peak, while a
-// NeighborLoader is made. docs/memory.md has the formula.
+// The memory of PyTorch Geometric for the same work: with the data loaded, and at the peak, while a
+// NeighborLoader is constructed. docs/memory.md has the formula.
 uint64_t pyg_loaded_bytes(const StoreShape& store);
 uint64_t pyg_bytes(const StoreShape& store);
 
-// What evaluating with all neighbours (--eval full) takes while it runs, beside the lines and the
-// model: batches of whole lists, and the values of one layer for the next. A plan makes room for
-// the least of it only, since lines go down for more and rows go to a file; but a run with room to
-// spare will use that.
-
-// Nothing for the other evaluation.
+// What an evaluation with all neighbours (--eval full) takes in addition to the lines and the
+// model: batches of whole lists, and the output of one layer for the next. 0 for a sampled
+// evaluation. A plan reserves only the least of it, because lines can go down for more and rows can
+// go to a file; but a run with enough memory uses all of it.
 uint64_t full_evaluation_bytes(const Work& work, const Arrangement& arrangement);
-// What it cannot do without: one node at a time, and all rows in a file. First of that what making
-// and computing such a batch takes.
+// The least that a full evaluation needs: it computes one node at a time and keeps all rows in a
+// file. The first function counts only making and computing such a batch of one node.
 uint64_t least_full_batch_bytes(const Work& work, const Arrangement& arrangement, bool reads_disk);
 uint64_t least_full_evaluation_bytes(const Work& work, const Arrangement& arrangement,
                                      bool reads_disk);

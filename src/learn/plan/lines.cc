@@ -13,14 +13,15 @@ constexpr size_t kFiles = 3;
 
 bool has_lists(const recipe::Recipe& recipe) { return recipe.model != recipe::ModelKind::mlp; }
 
-// Whose bounds a batch looks up: with the degrees of the whole graph, those of every node.
+// Visits to list bounds. If degrees of the whole graph are needed, a batch reads the bounds of all
+// its nodes, else only of those whose neighbours it samples.
 const std::vector<double>& bounds_visits(const Work& work) {
   const bool all_degrees =
       work.recipe.model == recipe::ModelKind::gcn && work.recipe.norm == recipe::Norm::full;
   return all_degrees ? work.probe.visited : work.probe.expanded;
 }
 
-// A line at this many bytes of the file saves that many visits of a batch.
+// A line at `bytes` saves `visits` reads per batch.
 struct Point {
   double bytes = 0;
   double visits = 0;
@@ -38,8 +39,8 @@ std::vector<Point> points(const StoreShape& store, const std::vector<double>& vi
   return points;
 }
 
-// Leaves the corners of the points' upper hull: a hot row may stand behind a cold one, or behind a
-// hub's long list, and both are then worth what they are worth together.
+// The corners of the points' upper hull. A hot row may come after a cold row or after the long list
+// of a hub; both are then valued together.
 std::vector<Point> hull(const std::vector<Point>& points) {
   std::vector<Point> corners;
   for (const Point& point : points) {
@@ -68,7 +69,7 @@ uint64_t down_to_step(uint64_t bytes, uint64_t file_bytes) {
   return bytes / io::kLineStepBytes * io::kLineStepBytes;
 }
 
-// The place in the order, in nodes, at which a line across the lists stands.
+// The node at which a line at this edge of the lists is, interpolated between marks.
 double node_at_edge(const StoreShape& store, uint64_t edge) {
   const auto after =
       std::upper_bound(store.marks.begin(), store.marks.end(), edge,
@@ -92,7 +93,7 @@ double visits_before(const StoreShape& store, const std::vector<double>& visits,
   return sum;
 }
 
-// The share of visits to nodes before this one; exactly 1 for a file that is resident.
+// The share of visits to nodes before this one; exactly 1 if the whole file is resident.
 double share_before(const StoreShape& store, const std::vector<double>& visits, double node,
                     bool resident) {
   const double all = std::accumulate(visits.begin(), visits.end(), 0.0);

@@ -1,4 +1,5 @@
-// Where the lines across a store's three files should stand, and what is read when they do.
+// Chooses the lines of a store's three files for a given amount of memory, and predicts what is
+// then read from disk.
 #pragma once
 
 #include <cstddef>
@@ -10,18 +11,19 @@
 
 namespace plimsoll::plan {
 
-// All that this recipe ever reads: mlp has no use for lists.
+// The lines if everything that this recipe reads is resident. (mlp does not read the lists.)
 Lines all_resident(const Work& work);
 uint64_t line_bytes(const Lines& lines);
 
-// The lines that save the most reads, for any room: files are hot first, so each line grows from
-// the top of its file, and memory goes to the stretch with the most visits a byte.
+// The lines that save the most reads, for any amount of memory. Files are in hot-first order, so
+// each line starts at the beginning of its file; memory goes to the stretch with the most visits
+// per byte.
 class LineChoice {
  public:
   explicit LineChoice(const Work& work);
 
-  // At multiples of io::kLineStepBytes or at a file's end; never more than the room, and no line
-  // lower than in a smaller room.
+  // Lines are multiples of io::kLineStepBytes or at the end of a file. Together they take at most
+  // `room_bytes`, and no line is lower than for a smaller `room_bytes`.
   Lines within(uint64_t room_bytes) const;
 
  private:
@@ -30,17 +32,17 @@ class LineChoice {
     uint64_t bytes = 0;
   };
   Lines all_;
-  std::vector<Stretch> stretches_;  // of all files, in the order in which they are worth having
+  std::vector<Stretch> stretches_;  // of all files, the most visits per byte first
 };
 
-// What a batch reads, and the shares of visits that find what they need in memory.
+// What a batch reads from disk. The hits are the shares of visits that find their data in memory.
 struct Reads {
   double offsets_hits = 1;
   double lists_hits = 1;
   double rows_hits = 1;
   double adjacency_hits = 1;  // of offsets and lists together
-  double lists = 0;           // reads of a batch, for where a list begins or for the list
-  double rows = 0;
+  double lists = 0;           // reads per batch of list bounds and of lists
+  double rows = 0;            // reads per batch of rows
 
   double all() const { return lists + rows; }
 };

@@ -114,8 +114,7 @@ bool Machine::was_busy() const {
 }
 
 Machine calibrate(const std::filesystem::path& file, unsigned threads,
-                  const MeasureSteps& measure_steps, memory::Ledger& ledger,
-                  const memory::Host& host) {
+                  const MeasureSteps& measure_steps, memory::Ledger& ledger, const Host& host) {
   Machine machine{.threads = threads};
   const OtherLoad others(host);
   if (!file.empty()) measure_disk(file, threads, ledger, machine);
@@ -140,7 +139,7 @@ constexpr size_t kMostBytes = 256 * 1024;  // of the file: hundreds of machines
 // A file below this may come from caches of the disk and says nothing of a large one.
 constexpr uint64_t kSmallFileBytes = uint64_t{1} << 30;
 
-std::string cpu_model(const memory::Host& host) {
+std::string cpu_model(const Host& host) {
   constexpr std::string_view kName = "model name";
   std::ifstream file(host.root / "proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {
@@ -255,7 +254,7 @@ bool read_step(const json& entry, StepRates& step) {
 }
 
 // Whether measuring again would find fewer others.
-bool is_quiet_now(const memory::Host& host) {
+bool is_quiet_now(const Host& host) {
   const OtherLoad others(host);
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
   return !spoils(others.cores(), std::max(1U, std::thread::hardware_concurrency()));
@@ -263,18 +262,13 @@ bool is_quiet_now(const memory::Host& host) {
 
 }  // namespace
 
-fs::path machine_cache_file(const memory::Host& host) {
-  const auto folder = [&](const char* variable) {
-    const fs::path path = host.variable(variable).value_or("");
-    return path.is_absolute() ? path : fs::path();  // a relative one is to be ignored, says XDG
-  };
-  fs::path cache = folder("XDG_CACHE_HOME");
-  if (cache.empty() && !folder("HOME").empty()) cache = folder("HOME") / ".cache";
-  return cache.empty() ? cache : cache / "plimsoll" / "machine.json";
+fs::path machine_cache_file(const Host& host) {
+  const fs::path folder = user_folder(host, "XDG_CACHE_HOME", ".cache");
+  return folder.empty() ? folder : folder / "machine.json";
 }
 
 std::string machine_key(const fs::path& file, unsigned threads, const std::string& device,
-                        const memory::Host& host) {
+                        const Host& host) {
   std::string disk = "no disk";
   if (!file.empty()) {
     const dev_t number = io::disk_of(file).device;

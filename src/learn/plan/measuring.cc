@@ -23,9 +23,9 @@
 namespace plimsoll::plan {
 namespace {
 
-// The median of fewer could be the one round during which the disk wrote something else.
+// With fewer rounds, the median could be a round in which the disk was busy with something else.
 constexpr size_t kLeastRounds = 3;
-constexpr double kLongest = 4;  // times the time given
+constexpr double kLongest = 4;  // times the requested time
 
 double seconds_of(clockid_t clock) {
   timespec time{};
@@ -54,7 +54,7 @@ double measure_rate(const RateOptions& options, const std::function<void(uint64_
     const double round_end = clock();
     const double round_seconds = std::max(round_end - round_start, 1e-9);
     const bool grows = round_seconds < options.seconds / 10 && count < options.most;
-    if (grows) rates.clear();  // rounds that were too short to tell make way for longer ones
+    if (grows) rates.clear();  // discard rounds that were too short
     rates.push_back(static_cast<double>(count) / round_seconds);
     if (grows) count = std::min(2 * count, options.most);
     round_start = round_end;
@@ -67,36 +67,16 @@ double measure_rate(const RateOptions& options, const std::function<void(uint64_
 
 namespace {
 
-// Something always runs: a shell, a daemon, the kernel's own threads.
+// Some load is always there: a shell, a daemon, kernel threads.
 constexpr double kQuietCores = 0.15;
-constexpr double kQuietShare = 0.05;  // of all CPUs, if that is more
+constexpr double kQuietShare = 0.05;  // of all CPUs, if this is more
 
 }  // namespace
 
-std::optional<double> worked_seconds(std::string_view stat, double ticks_per_second) {
-  std::istringstream line{std::string(stat.substr(0, stat.find('\n')))};
-  std::string name;
-  // user nice system idle iowait irq softirq steal; a guest's time is part of the user's.
-  double user = 0;
-  double nice = 0;
-  double system = 0;
-  double idle = 0;
-  double waiting = 0;
-  double irq = 0;
-  double softirq = 0;
-  double steal = 0;
-  line >> name >> user >> nice >> system >> idle >> waiting >> irq >> softirq;
-  if (!line || name != "cpu" || ticks_per_second <= 0) return {};
-  line >> steal;  // old kernels have none
-  return (user + nice + system + irq + softirq + steal) / ticks_per_second;
-}
-
-OtherLoad::OtherLoad(memory::Host host) : host_(std::move(host)), start_(look()) {}
+OtherLoad::OtherLoad(Host host) : host_(std::move(host)), start_(look()) {}
 
 OtherLoad::Moment OtherLoad::look() const {
-  const auto ticks = static_cast<double>(::sysconf(_SC_CLK_TCK));
-  return {worked_seconds(memory::read_text(host_.root / "proc/stat").value_or(""), ticks),
-          process_cpu_seconds(), steady_seconds()};
+  return {busy_cpu_seconds(host_.root / "proc"), process_cpu_seconds(), steady_seconds()};
 }
 
 double OtherLoad::cores() const {
@@ -113,15 +93,15 @@ bool spoils(double other_cores, unsigned cpus) {
 namespace {
 
 constexpr uint64_t kDegree = 16;
-constexpr uint32_t kColumns = 128;  // halves: kRowBytes
+constexpr uint32_t kColumns = 128;  // in half precision: kRowBytes
 constexpr uint64_t kBytesPerNode =
     sizeof(uint64_t) + kDegree * sizeof(uint32_t) + MakingRates::kRowBytes;
 constexpr uint64_t kMostBytes = 640 * kMiB;
 constexpr uint64_t kLeastNodes = 4096;
-constexpr double kSeconds = 0.25;  // of each measurement
+constexpr double kSeconds = 0.25;  // per measurement
 constexpr uint64_t kKey = 0x6d616b65;
 
-// Every node has as many neighbours, drawn evenly: nothing is hot.
+// All nodes have the same number of neighbours, drawn uniformly: no node is hot.
 class MadeUpGraph {
  public:
   MadeUpGraph(uint64_t nodes, unsigned threads, memory::Ledger& ledger)
@@ -182,7 +162,7 @@ struct Setting {
 
 constexpr uint64_t kLeastSeeds = 4;
 constexpr uint64_t kMostSeeds = 512;
-// More than a maker holds for a seed of the fan-out 15, 10: 16 sums of rows, or 176 rows.
+// More than a maker needs per seed with the fan-out 15,10: 16 sums of rows, or 176 rows.
 constexpr uint64_t kSummingBytes = 32 * 1024;
 constexpr uint64_t kCopyingBytes = 192 * 1024;
 
@@ -199,13 +179,12 @@ Setting copying_setting(uint64_t bytes) {
           .model = recipe::ModelKind::gat};
 }
 
-// Batches: what they had, and how long threads computed for them. What other programs take of the
-// time does not count.
+// The contents of some batches, and the CPU time to make them.
 struct Made {
   double batches = 0;
   double edges = 0;
-  double rows = 0;    // fetched
-  double sorted = 0;  // edges that are kept by source, too
+  double rows = 0;    // that were read
+  double sorted = 0;  // edges that were sorted by source
   double sample_seconds = 0;
   double prepare_seconds = 0;
   double fill_seconds = 0;
@@ -225,7 +204,7 @@ struct Made {
   }
 };
 
-// Makes batches as a worker of the pipeline does.
+// Makes batches like a worker of the pipeline.
 class Maker {
  public:
   Maker(const MadeUpGraph& graph, const Setting& setting, uint64_t number, memory::Ledger& ledger)
@@ -269,7 +248,7 @@ class Maker {
   void forget() { made_ = {}; }
 
  private:
-  static constexpr uint64_t kApart = 7919;  // so that no two draw the same
+  static constexpr uint64_t kApart = 7919;  // so that no two makers use the same seeds
 
   const MadeUpGraph& graph_;
   batch::Assembly assembly_;
@@ -280,10 +259,10 @@ class Maker {
   Made made_;
 };
 
-constexpr int kWarmUp = 2;  // batches, until nothing is allocated any more
+constexpr int kWarmUp = 2;  // batches; after them nothing is allocated any more
 
-// As many threads at once as a training has: cores that share their caches, their memory or their
-// physical core are slower. An average batch.
+// The average batch. Measured with as many threads as training uses, because cores that share
+// caches, memory or a physical core are slower.
 Made measure(const MadeUpGraph& graph, const Setting& setting, unsigned threads,
              memory::Ledger& ledger) {
   std::deque<Maker> makers;
@@ -299,8 +278,8 @@ Made measure(const MadeUpGraph& graph, const Setting& setting, unsigned threads,
   return all.average();
 }
 
-// Of a batch that goes through the pipeline, all told: the threads of this process compute for
-// nothing else.
+// The CPU time of the whole process per batch that goes through the pipeline: its threads do
+// nothing else meanwhile.
 double pipeline_seconds(const MadeUpGraph& graph, const Setting& setting, unsigned threads,
                         memory::Ledger& ledger) {
   batch::Pipeline pipeline(graph.topology(), graph.rows(),
@@ -317,7 +296,7 @@ double pipeline_seconds(const MadeUpGraph& graph, const Setting& setting, unsign
   for (int taken = 0; const batch::Batch* batch = pipeline.take(); ++taken) {
     pipeline.give_back(batch);
     end = process_cpu_seconds();
-    if (taken == first) start = end;  // nothing is allocated any more
+    if (taken == first) start = end;  // from here on nothing is allocated any more
     if (taken > first) ++batches;
     if (taken > first && end - start > kSeconds) break;
   }
@@ -334,7 +313,7 @@ struct BusyMakers::Work {
 
   MadeUpGraph graph;
   std::deque<Maker> makers;
-  std::vector<std::jthread> threads;  // last: they use the rest
+  std::vector<std::jthread> threads;  // declared last: they use the rest
 };
 
 BusyMakers::Work::Work(unsigned count, memory::Ledger& ledger)

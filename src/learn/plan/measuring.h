@@ -1,5 +1,5 @@
-// Measuring the machine: how often work is done in a second, how fast batches are made, and whether
-// other programs were busy meanwhile.
+// Measures the machine: the rate of any work, how fast batches are made, and how much other
+// programs use the CPU meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -8,71 +8,60 @@
 #include <optional>
 #include <string_view>
 
-#include "memory/host.h"
+#include "base/host.h"
 #include "memory/ledger.h"
 
 namespace plimsoll::plan {
 
-// How fast something goes, measured in little time and without knowing the answer: a disk may
-// give a hundred reads a second or a million.
-
-// Seconds from any start, never backwards.
+// Seconds since some fixed moment; never goes backwards.
 using Clock = std::function<double()>;
 double steady_seconds();
-// That this thread, or all of this process, has computed: time that others took does not count.
+// CPU time of this thread or of this process, without the time that other programs used.
 double thread_cpu_seconds();
 double process_cpu_seconds();
 
 struct RateOptions {
-  double seconds = 0.3;     // about how long to measure; four times that where work stalls
-  uint64_t first = 1;       // units of the first round, which only warms up; later ones double
-  uint64_t most = 1 << 20;  // units of a round
+  double seconds = 0.3;     // about how long to measure; up to four times that if work stalls
+  uint64_t first = 1;       // units of the first round, which only warms up; later rounds double
+  uint64_t most = 1 << 20;  // the most units of a round
 };
 
-// Units of work a second: the median over rounds of about a tenth of the time each. work(count)
-// does that many units.
+// Units of work per second: the median over rounds of about a tenth of the time each. work(count)
+// does that many units. The rate need not be known before: a disk may do a hundred reads a second
+// or a million.
 double measure_rate(const RateOptions& options, const std::function<void(uint64_t count)>& work,
                     const Clock& clock = steady_seconds);
 
-// How much of this machine other programs use: a rate that is measured beside a compiler is not the
-// machine's.
-
-// Seconds that CPUs have worked for anybody, by the first line of /proc/stat; time that a
-// hypervisor gave to other machines counts, for it was not ours either. Nothing where the text is
-// something else.
-std::optional<double> worked_seconds(std::string_view stat, double ticks_per_second);
-
-// From its start on. A kernel that does not say counts as quiet.
+// How much CPU other programs use, from construction on; a rate measured beside a compiler is too
+// low. If the kernel does not tell, the load counts as 0.
 class OtherLoad {
  public:
-  explicit OtherLoad(memory::Host host = memory::Host::real());
-  // Cores, on average since the start.
+  explicit OtherLoad(Host host = Host::real());
+  // The average number of cores since construction.
   double cores() const;
 
  private:
   struct Moment {
-    std::optional<double> all;  // CPU seconds of everybody
+    std::optional<double> all;  // CPU seconds of all processes
     double own = 0;             // CPU seconds of this process
     double now = 0;
   };
   Moment look() const;
 
-  memory::Host host_;
+  Host host_;
   Moment start_;
 };
 
-// Whether so many cores' worth of other work spoils a measurement on a machine of `cpus`.
+// Whether so much other load spoils a measurement on a machine with `cpus` CPUs.
 bool spoils(double other_cores, unsigned cpus);
 
-// What making a batch costs: measured with the pipeline that training uses, on a made-up graph in
-// memory.
-
-// Seconds that one thread computes, with all other threads busy.
+// The cost of making batches: CPU seconds of one thread while all other threads are busy. Measured
+// with the pipeline that training uses, on a synthetic graph in memory.
 struct MakingRates {
-  double batch_seconds = 0;  // of a batch, however small
-  double edge_seconds = 0;   // to draw an edge and to number the node at its end
-  double row_seconds = 0;    // to fetch a row of kRowBytes from anywhere in memory and to add it up
-  double copy_seconds = 0;   // to fetch such a row and to keep it as it is
+  double batch_seconds = 0;  // per batch, independent of its size
+  double edge_seconds = 0;   // to sample an edge and to number the node at its end
+  double row_seconds = 0;    // to read a row of kRowBytes from memory and add it to a sum
+  double copy_seconds = 0;   // to read such a row and copy it
   double sort_seconds = 0;   // to sort an edge by source
 
   static constexpr uint64_t kRowBytes = 256;
@@ -84,7 +73,8 @@ struct MakingRates {
 // Takes a second, and most of the ledger up to 640 MiB.
 MakingRates measure_making(unsigned threads, memory::Ledger& ledger);
 
-// Threads that make batches for nobody while something else is measured, as those of a training do.
+// Threads that make batches, which nobody uses, while something else is measured: so the load is
+// like in a training run.
 class BusyMakers {
  public:
   BusyMakers(unsigned count, memory::Ledger& ledger);

@@ -23,8 +23,9 @@ std::string adjacency_note(const Question& question, const Plan& plan) {
                      100 * plan.adjacency_resident, 100 * plan.reads.adjacency_hits);
 }
 
-// While an evaluation with all neighbours runs, the batches of the training are not there. It takes
-// more than those where there is room; where there are lines, they go down for it instead.
+// While an evaluation with all neighbours runs, training holds no batches. If everything is
+// resident, it may take more memory than they did; if files are read from disk, the lines go down
+// instead.
 uint64_t evaluation_extra_bytes(const Question& question, const Layout& layout,
                                 uint64_t spare_bytes) {
   const uint64_t bytes = full_evaluation_bytes(question.work(), layout.arrangement);
@@ -99,10 +100,10 @@ Plan make_plan(const Question& question) {
 
 namespace {
 
-constexpr uint32_t kLargestNumber = 32;  // tried instead of all neighbours
+constexpr uint32_t kLargestNumber = 32;  // the first fan-out to try instead of all neighbours
 constexpr uint64_t kLeastHidden = 16;
 
-// One thing to lower: what it is called, and the questions that ask for less and less of it.
+// One option to lower: its values, from large to small, and the questions with these values.
 struct Lever {
   std::vector<std::string> options;
   std::vector<Question> questions;
@@ -140,7 +141,7 @@ Lever fanouts(const Question& question, const std::vector<FanoutDraws>& smaller)
 Lever hidden(const Question& question) {
   Lever lever;
   const bool gat = question.recipe.model == recipe::ModelKind::gat;
-  const uint64_t step = gat ? question.recipe.heads : 1;  // heads share the columns evenly
+  const uint64_t step = gat ? question.recipe.heads : 1;  // must be a multiple of the heads
   for (uint64_t columns = question.recipe.hidden / 2 / step * step;
        columns >= std::max(kLeastHidden, step); columns = columns / 2 / step * step) {
     Question smaller = question;

@@ -1,4 +1,6 @@
-// The plan of a run: whether it fits, into how much, and if not, what would.
+// The plan of a training run, made before anything is allocated: whether it fits into the memory
+// limit, what it will hold in memory, and if it does not fit, which options would help. Pure
+// functions: values in, values out.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +14,8 @@
 
 namespace plimsoll::plan {
 
-// The plan of a training: what it will hold in memory and where the lines go, before anything is
-// allocated. Pure: values in, a value out.
-
-// Kept free below the limit for what no ledger sees: page tables, the heap, the kernel's own.
+// Memory that stays free below the limit for what the ledger does not count: page tables, the heap,
+// kernel memory.
 constexpr uint64_t kLeastHeadroomBytes = uint64_t{48} << 20;
 constexpr double kHeadroomShare = 0.03;
 uint64_t headroom_bytes(uint64_t limit_bytes);
@@ -26,7 +26,7 @@ struct MemoryPart {
   std::string note;
 };
 
-// Of a plan that does not fit, arrangement, parts and peak are those of the least memory.
+// If a plan does not fit, its arrangement, parts and peak are those for the least possible memory.
 struct Plan {
   bool fits = false;
   uint64_t limit_bytes = 0;
@@ -34,17 +34,17 @@ struct Plan {
   Arrangement arrangement;
   std::vector<MemoryPart> parts;  // they add up to the peak
   uint64_t peak_bytes = 0;
-  uint64_t runtime_bytes = 0;     // of the peak, what is not lent by name
-  uint64_t needed_bytes = 0;      // of the peak, what it cannot give back while it runs
-  uint64_t full_batch_bytes = 0;  // what a node with all its neighbours takes at most, evaluated
-  // Of each file, the share that is resident.
+  uint64_t runtime_bytes = 0;     // part of the peak: program and libraries, leased as a whole
+  uint64_t needed_bytes = 0;      // part of the peak that cannot be released during the run
+  uint64_t full_batch_bytes = 0;  // peak to evaluate one node with all its neighbours
+  // The share of each file that is resident (in memory).
   double adjacency_resident = 1;
   double features_resident = 1;
-  Reads reads;                  // of a batch
-  uint64_t batches = 0;         // an epoch
-  double seconds_an_epoch = 0;  // 0 where the machine's rates are not known
-  bool gpu = false;             // computes
-  double other_load = 0;        // cores that others used while the machine was measured; 0 = few
+  Reads reads;                  // per batch
+  uint64_t batches = 0;         // per epoch
+  double seconds_an_epoch = 0;  // 0 if the machine has not been measured
+  bool gpu = false;             // a GPU computes
+  double other_load = 0;        // cores that other programs used during the measurement; 0 = few
   uint64_t pyg_bytes = 0;
 
   bool reads_disk() const { return reads.all() > 0; }
@@ -52,22 +52,21 @@ struct Plan {
   double lists_an_epoch() const { return reads.lists * static_cast<double>(batches); }
 };
 
-// More memory never means that more is read.
+// A plan with more memory never reads more from disk.
 Plan make_plan(const Question& question);
 
-// The least limit that this fits in; that of make_plan(question), without the rest.
+// The least limit that fits: make_plan(question).minimum_bytes, without the rest of the plan.
 uint64_t minimum_bytes(const Question& question);
 
-// What would make a training fit that does not: each thing the user can lower, with the least
-// memory it then needs. Computed like the plan itself.
-
+// An option that would make a run need less memory.
 struct Remedy {
-  std::string options;         // "--batch-size 256", as on the command line
-  uint64_t minimum_bytes = 0;  // with them
-  bool enough = false;         // for the limit
+  std::string options;         // as on the command line: "--batch-size 256"
+  uint64_t minimum_bytes = 0;  // the least limit with these options
+  bool enough = false;         // whether it then fits into the question's limit
 };
 
-// Ever smaller fan-outs of as many layers, down to one neighbour each: 15,10 -> 8,5 -> 4,3 -> ...
+// Smaller and smaller fan-outs with the same number of layers, down to one neighbour per layer:
+// 15,10 -> 8,5 -> 4,3 -> ...
 std::vector<std::vector<uint32_t>> smaller_fanouts(const std::vector<uint32_t>& fanout);
 
 struct FanoutDraws {
@@ -75,9 +74,10 @@ struct FanoutDraws {
   Draws draws;
 };
 
-// One for each of --batch-size, --fanout, --hidden and --workers that lowers the minimum: the
-// largest value that is enough, else the smallest there is. Where none is enough, one more with all
-// of them at their smallest. `smaller` are draws of smaller_fanouts(), in that order.
+// One remedy for each of --batch-size, --fanout, --hidden and --workers that lowers the minimum:
+// with the largest value that is enough, else with the smallest value. If none is enough, one more
+// remedy combines the smallest values of all. `smaller` are draws for smaller_fanouts(), in the
+// same order.
 std::vector<Remedy> find_remedies(const Question& question, const Draws& draws,
                                   const std::vector<FanoutDraws>& smaller);
 

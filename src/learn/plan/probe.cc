@@ -15,8 +15,8 @@
 namespace plimsoll::plan {
 namespace {
 
-constexpr uint64_t kFirstSeeds = 32;    // tell what one costs
-constexpr uint64_t kMostSeeds = 65536;  // where they cost nothing
+constexpr uint64_t kFirstSeeds = 32;    // to find out what one seed costs
+constexpr uint64_t kMostSeeds = 65536;  // if they cost nothing
 constexpr uint64_t kDrawKey = 0x70726f6265;
 
 sample::Topology open_topology(const graph::Store& store, bool in_memory, memory::Ledger& ledger) {
@@ -39,7 +39,7 @@ class Drawer {
   uint64_t train_nodes() const { return train_nodes_.size(); }
   size_t hops() const { return fanout_.size(); }
 
-  // False where the ledger is too small for it.
+  // False if the ledger has too little memory.
   bool draw(uint64_t seeds) {
     const batch::Seeds shuffled = batch::Seeds::shuffled(train_nodes_.span(), kDrawKey);
     std::vector<uint32_t> chosen(seeds);
@@ -53,7 +53,7 @@ class Drawer {
     return true;
   }
 
-  // Of the last draw. A node has two places on disk: where its list begins, and the list.
+  // In the last draw. A node takes two reads: the bounds of its list, and the list.
   double reads_a_seed() const {
     return 2.0 * static_cast<double>(expanded()) / static_cast<double>(neighborhood_.seeds);
   }
@@ -78,7 +78,7 @@ class Drawer {
   }
 
  private:
-  // The nodes whose lists were looked at: the first of them.
+  // How many nodes had their lists read. These are the first nodes.
   uint64_t expanded() const {
     uint64_t count = 0;
     for (size_t i = 0; i < fanout_.size(); ++i) {
@@ -117,10 +117,10 @@ Draws draw(const graph::Store& store, const recipe::Recipe& recipe, const DrawBu
 
 namespace {
 
-constexpr uint64_t kMostBatches = 1024;  // to take the average of
-constexpr size_t kGrowTogether = 32;     // stretches between marks; one alone has too few visits
+constexpr uint64_t kMostBatches = 1024;  // for the average
+constexpr size_t kGrowTogether = 32;     // stretches between marks; a single one has too few visits
 
-// Sums over some batches, still to be divided.
+// Sums over some batches, to be divided by their number.
 struct Sums {
   explicit Sums(size_t hops, size_t stretches)
       : destinations(hops),
@@ -143,16 +143,17 @@ struct Sums {
   }
 };
 
-// Reads that `picks` of a list's values take: one for every run of sectors with a pick in them.
+// How many reads `picks` random values of a list take: one for every run of adjacent sectors that
+// contain a pick.
 double reads_of_list(uint32_t degree, uint32_t picks) {
   if (picks == 0) return 0;
   constexpr double kValuesPerSector = 128;
-  const double sectors = 1 + (degree - 1) / kValuesPerSector;  // it begins anywhere in the first
+  const double sectors = 1 + (degree - 1) / kValuesPerSector;  // lists begin anywhere in a sector
   const double met = 1 - std::pow(1 - 1 / sectors, picks);
   return met + (sectors - 1) * met * (1 - met);
 }
 
-// Cuts batches from the draws.
+// Takes batches from the draws and counts them.
 class Cutter {
  public:
   Cutter(const Draws& draws, const StoreShape& store)
@@ -169,7 +170,7 @@ class Cutter {
 
   Sums none() const { return Sums(draws_.hops.size(), stretches_); }
 
-  // Adds the batch of `count` seeds from `first` on to the sums.
+  // Adds the batch of the `count` seeds from `first` on to the sums.
   BatchSize cut(uint64_t first, uint64_t count, Sums& sums) {
     ++batch_;
     members_.clear();
@@ -211,7 +212,7 @@ class Cutter {
   const Draws& draws_;
   size_t stretches_;
   std::vector<uint32_t> stretch_;  // of every node
-  std::vector<uint32_t> met_;      // in which batch, last
+  std::vector<uint32_t> met_;      // of every node: the last batch that met it
   std::vector<uint32_t> members_;
   uint32_t batch_ = 0;
 };
@@ -237,8 +238,8 @@ BatchSize rounded_up(uint64_t seeds, const Sums& sums) {
   return size;
 }
 
-// Few seeds may all have been small ones: two standard errors more, for sizes of seeds'
-// surroundings that vary about as much as they are large.
+// A few seeds may all have small neighbourhoods by chance. So add two standard errors; the standard
+// deviation of a neighbourhood's size is about its mean.
 BatchSize with_margin(BatchSize size, const Draws& draws, const StoreShape& store) {
   const double margin = 1 + 2 / std::sqrt(static_cast<double>(draws.seeds));
   const auto more = [&](uint64_t value, uint64_t most) {
@@ -253,8 +254,8 @@ BatchSize with_margin(BatchSize size, const Draws& draws, const StoreShape& stor
   return size;
 }
 
-// The next visit of all those drawn might have been one to any node: so none is certain never to be
-// visited.
+// Adds one visit to all that was drawn, spread evenly over all nodes: a node that was not seen may
+// still be visited.
 void add_unseen(const Draws& draws, const StoreShape& store, uint64_t seeds,
                 std::vector<double>& visits) {
   const double one = static_cast<double>(seeds) / static_cast<double>(draws.seeds);
@@ -264,7 +265,8 @@ void add_unseen(const Draws& draws, const StoreShape& store, uint64_t seeds,
   }
 }
 
-// How much a value grows when the seeds do by `factor`, if it was `half` at half of them.
+// By how much a value grows when the number of seeds grows by `factor`. It was `half` with half of
+// the seeds and `all` with all of them.
 double growth(double half, double all, double factor) {
   if (half <= 0 || all <= 0) return factor;
   return std::pow(factor, std::clamp(std::log2(all / half), 0.0, 1.0));
@@ -282,7 +284,7 @@ void grow(const std::vector<double>& half, double factor, std::vector<double>& v
   }
 }
 
-// A batch larger than all that was drawn.
+// For a batch with more seeds than were sampled.
 Probe extrapolate(const Draws& draws, const StoreShape& store, uint64_t seeds) {
   Cutter cutter(draws, store);
   Sums sums = cutter.none();
@@ -292,7 +294,7 @@ Probe extrapolate(const Draws& draws, const StoreShape& store, uint64_t seeds) {
   cutter.cut(0, half_seeds, half);
   cutter.cut(draws.seeds - half_seeds, half_seeds, half);
   half.divide(2);
-  if (draws.seeds == 1) half.divide(2);  // one seed says nothing of growth: as if there were none
+  if (draws.seeds == 1) half.divide(2);  // assume that sizes are proportional to the seeds
   const double factor = static_cast<double>(seeds) / static_cast<double>(draws.seeds);
   for (size_t i = 0; i < sums.edges.size(); ++i) {
     sums.edges[i] = std::min(sums.edges[i] * growth(half.edges[i], sums.edges[i], factor),
@@ -326,7 +328,7 @@ Probe extrapolate(const Draws& draws, const StoreShape& store, uint64_t seeds) {
           std::move(sums.list_reads)};
 }
 
-// Of batches cut from what was drawn.
+// For a batch with at most as many seeds as were sampled.
 Probe take_average(const Draws& draws, const StoreShape& store, uint64_t seeds) {
   Cutter cutter(draws, store);
   Sums sums = cutter.none();
@@ -343,7 +345,7 @@ Probe take_average(const Draws& draws, const StoreShape& store, uint64_t seeds) 
   return probe;
 }
 
-// Where one seed reaches more than could be held, a batch may reach everything.
+// If even one seed did not fit into memory, assume that a batch reaches the whole graph.
 Probe everything(const Draws& draws, const StoreShape& store, uint64_t seeds) {
   Probe probe;
   BatchSize& size = probe.batch;
@@ -405,8 +407,8 @@ void enlarge(BatchSize& size, double times, uint64_t seeds) {
 
 }  // namespace
 
-// In a graph of a hundredth of the nodes, a hundredth of a batch meets itself as often as all of it
-// does in the whole graph: what it holds is a hundredth, too.
+// In a graph with 1/100 of the nodes, the seeds of 1/100 of a batch share as many neighbours as the
+// seeds of the whole batch do in the whole graph. So its content is 1/100, too.
 Probe expect_batch(const Draws& draws, const StoreShape& store, uint64_t batch_size) {
   if (draws.scale <= 1) return expect_drawn_batch(draws, store, batch_size);
   const uint64_t seeds = std::min(batch_size, store.train_nodes);

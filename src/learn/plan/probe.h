@@ -1,4 +1,5 @@
-// How large batches get: found by drawing some.
+// Estimates how large batches are: draw() samples some neighbourhoods from the store, and
+// expect_batch() computes from them what a batch of any size will hold.
 #pragma once
 
 #include <cstdint>
@@ -12,55 +13,55 @@
 
 namespace plimsoll::plan {
 
-// Some neighbourhoods, drawn straight from the disk with the sampler that training uses: what is
-// expected of batches is counted in them, see probe.h.
-
-// The neighbourhood of some training nodes. Draws depend on the node and the hop alone, so the
-// neighbourhood of a part of the seeds is a part of this one.
+// The sampled neighbourhood of some training nodes, made with the sampler that training uses.
+// Sampling depends only on the node and the hop, so the neighbourhood of some of the seeds is a
+// part of this one.
 struct Draws {
   struct Hop {
-    uint32_t destinations = 0;  // the first of the nodes
+    uint32_t destinations = 0;  // the first nodes
     std::vector<uint32_t> offsets;
-    std::vector<uint32_t> indices;  // destination i draws nodes[indices[offsets[i] ...]]
+    std::vector<uint32_t>
+        indices;  // destination i has the neighbours nodes[indices[offsets[i] ..]]
   };
-  // More than 1: drawn from a small graph of the same kind as the one in question, which is so many
-  // times as large. A part of the seeds then stands for all of a batch.
+  // If more than 1: sampled from a smaller graph of the same kind; the real graph is so many times
+  // as large. Some of the seeds then represent a whole batch.
   double scale = 1;
-  uint64_t seeds = 0;             // 0 where not even one could be drawn
-  std::vector<uint32_t> nodes;    // positions in the store; the seeds come first
-  std::vector<uint32_t> degrees;  // in the whole graph, of the last hop's destinations; 0
-                                  // where it draws nobody
-  std::vector<Hop> hops;          // as many as layers, the seeds' first; none for mlp
+  uint64_t seeds = 0;           // 0 if not even one could be sampled
+  std::vector<uint32_t> nodes;  // positions in the store; the seeds come first
+  // In the whole graph, of the last hop's destinations; 0 for those whose neighbours are not
+  // sampled.
+  std::vector<uint32_t> degrees;
+  std::vector<Hop> hops;  // one per layer, the seeds' first; none for mlp
 };
 
 struct DrawBudget {
   uint64_t reads = 0;
-  bool in_memory = false;  // loads the lists first, so that a read costs next to nothing
+  bool in_memory = false;  // load the lists first, so that reads are almost free
 };
 
-// As many seeds as about so many reads and the ledger allow, in random order.
+// Samples as many seeds, in random order, as about `reads` reads and the ledger allow.
 Draws draw(const graph::Store& store, const recipe::Recipe& recipe, const DrawBudget& budget,
            memory::Ledger& ledger);
-
-// What a batch is expected to hold: how many nodes and edges, and how far down the hot-first order
-// it reaches. Counted in what was drawn, for any batch size; pure.
 
 using sample::BatchSize;
 using sample::HopSize;
 
+// The expected content of a batch: how many nodes and edges, and where its nodes are in the
+// hot-first order.
 struct Probe {
-  BatchSize batch;    // on average: what a batch costs in time
-  BatchSize largest;  // of those seen: what a batch costs in memory
-  // Of an average batch, from mark i of the store to mark i + 1: all nodes, those whose neighbours
-  // are drawn, and the reads that drawing takes where none of the lists is resident.
+  BatchSize batch;    // the average, for predicting time
+  BatchSize largest;  // the largest seen, for predicting memory
+  // Of an average batch, between mark i and mark i + 1 of the store (plan/shape.h): all nodes, the
+  // nodes whose neighbours are sampled, and the reads that sampling takes if no list is resident.
   std::vector<double> visited;
   std::vector<double> expanded;
   std::vector<double> list_reads;
 };
 
-// Batches of up to as many seeds as were drawn are cut from the draws. Beyond that sizes grow as
-// they did from half of the seeds to all; and each part of the order by itself, for the hot nodes
-// are all met soon while cold ones are nearly always new.
+// Batches with up to as many seeds as were sampled are taken from the draws. Larger batches are
+// extrapolated: sizes grow as they did from half of the seeds to all seeds. Each part of the
+// hot-first order grows separately, because a few seeds already meet all hot nodes, while cold
+// nodes are nearly always new. A pure function.
 Probe expect_batch(const Draws& draws, const StoreShape& store, uint64_t batch_size);
 
 }  // namespace plimsoll::plan

@@ -1,5 +1,5 @@
-// What a plan is asked: a store, a recipe, how its batches look on that store, and what there is to
-// run it on. All of it values.
+// The input of a plan, all as values: a store, a recipe, the expected batches of that recipe on
+// that store, and the machine.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,17 @@ namespace plimsoll::plan {
 struct Question {
   StoreShape store;
   recipe::Recipe recipe;
-  Probe probe;  // of batches of recipe.batch_size
+  Probe probe;  // the expected batch of recipe.batch_size
   uint64_t limit_bytes = 0;
   uint64_t runtime_bytes = 0;
   unsigned threads = 1;
-  unsigned workers = 0;  // 0 = chosen
-  unsigned window = 0;   // 0 = chosen
-  bool gpu = false;      // computes; `machine.step` is then the GPU's
+  unsigned workers = 0;  // 0 = the plan chooses
+  unsigned window = 0;   // 0 = the plan chooses
+  bool gpu = false;      // a GPU computes; `machine.step` then has its rates
   Machine machine;
 
   Work work() const { return {store, recipe, probe}; }
-  uint64_t batches() const {  // an epoch
+  uint64_t batches() const {  // per epoch
     const uint64_t size = recipe.batch_size == 0 ? 1 : recipe.batch_size;
     return store.train_nodes / size + (store.train_nodes % size == 0 ? 0 : 1);
   }

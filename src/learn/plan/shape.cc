@@ -11,7 +11,8 @@ namespace {
 
 constexpr uint64_t kMarks = 512;
 
-// Growing steps: a line among the hot rows matters more than one among the cold.
+// The distances grow: the exact position of a line matters more among hot rows than among cold
+// ones.
 std::vector<Mark> places(uint64_t nodes) {
   std::vector<Mark> marks = {{0, 0}};
   const double growth = std::pow(static_cast<double>(nodes) + 1, 1.0 / kMarks);

@@ -1,4 +1,5 @@
-// What a plan must know of a store: a few kilobytes, read in milliseconds whatever its size.
+// What a plan must know about a store: a few kilobytes, read in milliseconds for a store of any
+// size.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,7 @@
 
 namespace plimsoll::plan {
 
-// A place in the hot-first order, and the edges of all lists before it.
+// A position in the hot-first order of nodes, and the number of edges in all lists before it.
 struct Mark {
   uint64_t node = 0;
   uint64_t edges = 0;
@@ -22,9 +23,9 @@ struct StoreShape {
   uint64_t columns = 0;
   uint64_t classes = 0;
   uint64_t train_nodes = 0;
-  uint64_t evaluated_nodes = 0;                             // valid and test
-  graph::FirstLayer first_layer = graph::FirstLayer::none;  // what a row is
-  std::vector<Mark> marks;  // from node 0 to all nodes, closer together where it is hot
+  uint64_t evaluated_nodes = 0;                             // valid and test together
+  graph::FirstLayer first_layer = graph::FirstLayer::none;  // what a row holds
+  std::vector<Mark> marks;  // from node 0 to the end; closer together among hot nodes
 
   uint64_t offsets_bytes() const { return (nodes + 1) * sizeof(uint64_t); }
   uint64_t neighbors_bytes() const { return edges * sizeof(uint32_t); }

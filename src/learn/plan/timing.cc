@@ -1,5 +1,5 @@
-// Making batches, reading and computing overlap, so the slowest of them decides: the workers, the
-// disk, the device that computes, or the cores that all of them share.
+// Making batches, reading and computing overlap, so the slowest of them decides the time: the
+// workers, the disk, the device that computes, or the cores that all of them share.
 #include "plan/timing.h"
 
 #include <algorithm>
@@ -12,22 +12,22 @@ namespace {
 
 using recipe::ModelKind;
 
-constexpr double kReadCpuSeconds = 4e-6;  // of a core, for one read
-// Where nobody has measured it, twice the threads compute 2^0.9 times as fast.
+constexpr double kReadCpuSeconds = 4e-6;  // CPU time of one read
+// If it was not measured: twice as many threads compute 2^0.9 times as fast.
 constexpr double kThreadsHelp = 0.9;
-// Two stages that take equally long wait for each other now and then, since batches vary: they
-// take a fifth more together than one alone.
+// Batches vary, so two stages that take equally long sometimes wait for each other: together they
+// take a fifth longer than one of them.
 constexpr double kOverlap = 4;
-constexpr double kSmallBlocks = 2;  // of work that the caches hold
+constexpr double kSmallBlocks = 2;  // up to so many blocks, the work fits into the caches
 
 double longest(double a, double b) {
   return std::pow(std::pow(a, kOverlap) + std::pow(b, kOverlap), 1 / kOverlap);
 }
 
-// Work of one kind, done by as many threads as it has blocks for.
+// The cost of one kind of work, done by at most as many threads as it has blocks.
 struct Effort {
-  double seconds = 0;       // until it is done
-  double core_seconds = 0;  // that it keeps cores busy
+  double seconds = 0;       // wall time
+  double core_seconds = 0;  // CPU time of all threads
   Effort& operator+=(const Effort& other) {
     seconds += other.seconds;
     core_seconds += other.core_seconds;
@@ -44,7 +44,7 @@ class Computing {
         more_(rates.more.at(static_cast<size_t>(model))) {}
   const StepRates& rates() const { return rates_; }
 
-  // Forward and backward alike: `times` times.
+  // A matrix product that is computed `times` times, forward and backward together.
   Effort multiply(double rows, double in, double out, double times) const;
   Effort pass(double values, double values_a_second) const {
     return spread(values / values_a_second, values / nn::kValuesABlock, rates_.pass_gain);
@@ -84,7 +84,7 @@ Effort Computing::multiply(double rows, double in, double out, double times) con
 struct LayerWork {
   double sources = 0;
   double destinations = 0;
-  double edges = 0;  // the own one of every destination included
+  double edges = 0;  // including one self loop per destination
   double in = 0;
   double out = 0;
   bool first = false;
@@ -110,9 +110,9 @@ LayerWork layer_work(const Work& work, size_t layer) {
   return one;
 }
 
-// Without what operations cost by themselves.
+// Without the fixed cost of operations.
 Effort layer_effort(ModelKind model, const LayerWork& layer, const Computing& device) {
-  // Forward, the weights' gradient, and the input's but for the first layer.
+  // Forward, the gradient of the weights and, except for the first layer, of the input.
   const double times = layer.first ? 2 : 3;
   const auto multiplied = [&](double rows) {
     return device.multiply(rows, layer.in, layer.out, times);
@@ -125,8 +125,8 @@ Effort layer_effort(ModelKind model, const LayerWork& layer, const Computing& de
     effort += multiplied(layer.sources);
     return effort += device.pass(layer.edges * layer.out, device.rates().attention);
   }
-  // The worker has made the first layer's sums. The others sum before they multiply where that is
-  // less work; see nn::sum_first.
+  // The worker has already made the first layer's sums. The other layers sum before they multiply
+  // if that is less work; see nn::sum_first.
   const double square = layer.in * layer.out;
   const bool sums_first = layer.first || layer.edges * layer.in + layer.destinations * square <=
                                              layer.edges * layer.out + layer.sources * square;
@@ -138,7 +138,7 @@ Effort layer_effort(ModelKind model, const LayerWork& layer, const Computing& de
 }
 
 struct StepCost {
-  double fixed = 0;  // seconds of one thread: operations, or launching them
+  double fixed = 0;  // seconds of one thread: the fixed cost of operations, or launching them
   Effort working;
 };
 
@@ -163,7 +163,7 @@ StepCost step_cost(const Question& question, unsigned threads) {
   return cost;
 }
 
-// Batches on their way to a GPU, beside the computing.
+// Copying a batch to a GPU, which overlaps with computing.
 double copy_seconds(const Question& question) {
   const StepRates& rates = question.machine.step;
   if (!question.gpu || rates.copied_bytes <= 0) return 0;
@@ -179,7 +179,8 @@ double seconds_of(const Question& question, const StepCost& cost) {
   return cost.fixed + cost.working.seconds;
 }
 
-// Reads of a batch, on average over epochs: rows that are put aside come in one piece later.
+// Single reads per batch, averaged over epochs: with reuse_epochs, later epochs read the rows of a
+// batch in one piece (batch/packed_rows.h).
 double one_by_one(const Question& question, const Reads& reads) {
   return reads.lists + reads.rows / static_cast<double>(question.recipe.reuse_epochs);
 }
@@ -188,7 +189,7 @@ double row_bytes_read(const Question& question) {
   return static_cast<double>(std::max(question.machine.read_bytes, question.store.row_bytes));
 }
 
-// Of the disk, with as many reads under way as it takes.
+// The disk's time for a batch, with enough reads in flight.
 double disk_seconds(const Question& question, const Reads& reads, double reads_per_second) {
   const Machine& machine = question.machine;
   if (reads_per_second <= 0) return 0;
@@ -200,8 +201,9 @@ double disk_seconds(const Question& question, const Reads& reads, double reads_p
   return std::max(by_count, by_bytes);
 }
 
-// A worker reads hop after hop, then rows as many as its area holds; each round waits for one read
-// at least. A window goes through its rounds together.
+// The least time that a worker waits for the disk, per batch. It reads hop after hop, then as many
+// rows as its area holds; each such round waits for at least one read. The batches of a window
+// share their rounds.
 double rounds_seconds(const Question& question, const Arrangement& arrangement,
                       const Reads& reads) {
   double rounds = 0;
@@ -231,12 +233,12 @@ double making_seconds(const Question& question, const Reads& reads) {
   double sorted = edges;
   if (!batch.hops.empty() && (model == ModelKind::gcn || model == ModelKind::sage)) {
     const HopSize& last = batch.hops.back();
-    const bool sage = model == ModelKind::sage;  // its own rows stay apart
+    const bool sage = model == ModelKind::sage;  // keeps the own rows separate
     summed = static_cast<double>(last.edges + (sage ? 0 : last.destinations));
     copied = static_cast<double>(sage ? last.destinations : 0);
     sorted = edges - static_cast<double>(last.edges);
   }
-  // Half of what a row costs is to find it, the other half its bytes.
+  // Half of a row's cost is to find it; the other half is proportional to its size.
   const double row_share =
       0.5 + 0.5 * static_cast<double>(question.store.row_bytes) / MakingRates::kRowBytes;
   return rates.batch_seconds + edges * rates.edge_seconds +
@@ -256,7 +258,7 @@ double predict_time(const Question& question, const Arrangement& arrangement, co
   const auto workers = static_cast<double>(
       std::clamp<uint64_t>(question.batches(), 1, std::max(1U, arrangement.workers)));
   const double made = std::max((making + waiting) / workers, disk);
-  // Seconds of cores. A GPU takes one of them to be fed.
+  // CPU time. With a GPU, one core launches its operations.
   const double computing = cost.fixed + (question.gpu ? 0 : cost.working.core_seconds);
   const double cores = std::max(1U, question.threads);
   const double seconds = std::max(longest(made, step), (making + computing) / cores);

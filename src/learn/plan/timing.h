@@ -1,4 +1,4 @@
-// How long a batch takes, predicted from what the machine was measured to do.
+// Predicts how long batches and epochs take, from the measured rates of the machine.
 #pragma once
 
 #include "plan/lines.h"
@@ -6,12 +6,12 @@
 
 namespace plimsoll::plan {
 
-// Seconds of the batches of an epoch; 0 where the machine's rates are not known.
+// Seconds per epoch of training, without evaluation; 0 if the machine has not been measured.
 double predict_time(const Question& question, const Arrangement& arrangement, const Reads& reads);
 
-// Seconds of one step on the device that trains, the batch being there.
+// Seconds of one training step on its device, when the batch is ready.
 double step_seconds(const Question& question, unsigned computing);
-// Seconds of one thread that makes a batch, without what it waits for the disk.
+// Seconds that one thread takes to make a batch, without waiting for the disk.
 double making_seconds(const Question& question, const Reads& reads);
 
 }  // namespace plimsoll::plan

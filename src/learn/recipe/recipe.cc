@@ -19,7 +19,7 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 using Fanout = std::vector<uint32_t>;
 
-constexpr double kHighest = 1e38;  // what single precision holds
+constexpr double kHighest = 1e38;  // fits into single precision
 constexpr size_t kMostLayers = 64;
 
 // Each in the order of its enum.
@@ -58,7 +58,7 @@ ordered_json write(const T& value) {
   }
 }
 
-// And back. Each returns what should have stood there; empty where it did.
+// The reverse. Returns a description of the expected value if this is not one, else empty.
 std::string read(const json& value, bool& out) {
   if (!value.is_boolean()) return "true or false";
   out = value.get<bool>();
@@ -72,7 +72,7 @@ std::string read(const json& value, double& out) {
 }
 
 std::string read(const json& value, uint64_t& out) {
-  // A number parsed from text is unsigned where it can be, one from code need not be.
+  // The parser makes every non-negative number unsigned; code may not.
   const bool negative =
       !value.is_number_unsigned() && value.is_number_integer() && value.get<int64_t>() < 0;
   if (!value.is_number_integer() || negative) return "a whole number";
@@ -85,7 +85,7 @@ std::string read(const json& value, Fanout& out) {
   if (!value.is_array()) return expected;
   out.clear();
   for (const json& element : value) {
-    // By text: nlohmann takes 2^64 - 1 and -1 for equals.
+    // Compared as text, because nlohmann treats 2^64 - 1 and -1 as equal.
     uint64_t number = kAllNeighbors;
     if (element.dump() != "-1" && (!read(element, number).empty() || number >= kAllNeighbors)) {
       return expected;
@@ -106,11 +106,11 @@ requires std::is_enum_v<Enum> std::string read(const json& value, Enum& out) {
   return {};
 }
 
-// One field: its name, and what all of this file's functions do with it.
+// One field of the recipe, as the functions of this file use it.
 struct Field {
   const char* name;
-  bool may_change;  // when a run goes on
-  bool is_new;      // and missing in what older versions wrote
+  bool may_change;  // when a run is resumed
+  bool is_new;      // older versions did not write it
   ordered_json (*get)(const Recipe&);
   std::string (*set)(Recipe&, const json&);
   void (*copy)(Recipe& to, const Recipe& from);
@@ -148,7 +148,7 @@ constexpr std::array kFields = {
     field<&Recipe::seed>("seed"),
 };
 
-// As the user writes it: "256", "15,10", "gcn".
+// The value as the user writes it: "256", "15,10", "gcn".
 std::string text_of(const Field& field, const Recipe& recipe) {
   const ordered_json value = field.get(recipe);
   if (value.is_array()) return format_fanout(recipe.fanout);
@@ -228,7 +228,7 @@ std::string describe(const Recipe& recipe) {
   if (recipe.sampler != Draw::uniform) text += fmt::format(" by {}", name(recipe.sampler));
   text += fmt::format(", batch {}", recipe.batch_size);
   if (recipe.reuse_epochs > 1) {
-    text += fmt::format(", drawn anew every {} epochs", recipe.reuse_epochs);
+    text += fmt::format(", resampled every {} epochs", recipe.reuse_epochs);
   }
   if (recipe.batch_norm) text += ", batch norm";
   if (recipe.model == ModelKind::gcn) text += fmt::format(", norm {}", name(recipe.norm));
@@ -247,7 +247,7 @@ void check(const Recipe& recipe) {
   check_at_least_1("--heads", recipe.heads);
   if (recipe.model == ModelKind::gat && recipe.hidden % recipe.heads != 0) {
     fail(ErrorKind::usage,
-         "--hidden {} cannot be shared among --heads {}; gat needs a multiple of the heads",
+         "--hidden {} is not a multiple of --heads {}; gat divides the columns among the heads",
          recipe.hidden, recipe.heads);
   }
   check_share("--dropout", recipe.dropout);

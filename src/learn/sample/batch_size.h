@@ -1,5 +1,5 @@
-// How large a batch is, before it is made: what the byte counts of everything that holds one begin
-// with.
+// The size of a batch before it is made. The memory needs of everything that holds a batch are
+// computed from it.
 #pragma once
 
 #include <algorithm>
@@ -16,10 +16,10 @@ struct HopSize {
 
 struct BatchSize {
   uint64_t seeds = 0;
-  uint64_t nodes = 0;         // all different ones
-  std::vector<HopSize> hops;  // the seeds' first
+  uint64_t nodes = 0;         // distinct nodes
+  std::vector<HopSize> hops;  // hops[0] ends at the seeds
 
-  // Nodes whose neighbours are drawn: the first of them.
+  // How many nodes have their neighbours sampled. These are the first nodes of the batch.
   uint64_t expanded() const {
     uint64_t count = 0;
     for (const HopSize& hop : hops) count = hop.edges > 0 ? hop.destinations : count;

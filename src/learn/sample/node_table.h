@@ -1,6 +1,6 @@
-// Which nodes a batch has met, and as which of its own numbers: open addressing with linear probing
-// in a table of twice the nodes, small enough for the second-level cache, where an array as long
-// as the graph would miss at every look.
+// The nodes that a batch has met, and their numbers within the batch: a hash table with open
+// addressing, linear probing and at least two slots per node. It is small enough for the
+// second-level cache; an array as long as the graph would miss the cache at every access.
 #pragma once
 
 #include <algorithm>
@@ -16,31 +16,32 @@ class NodeTable {
  public:
   explicit NodeTable(memory::Ledger& ledger) : slots_(ledger, "sampling") { resize(kLeastSlots); }
 
-  // What it takes with room for `nodes` of them.
+  // The memory it takes with room for `nodes` nodes.
   static uint64_t bytes_needed(uint64_t nodes) {
     return memory::Growing<Slot>::renewed_bytes(std::max(kLeastSlots, std::bit_ceil(nodes * 2)));
   }
 
-  // Forgets all nodes and has room for `nodes` of them.
+  // Removes all nodes and makes room for `nodes` nodes.
   void clear(uint64_t nodes) {
     count_ = 0;
-    const bool has_room = slots_.capacity() >= slot_count();  // not after a refused lease
+    // False after release() or after a refused lease.
+    const bool has_room = slots_.capacity() >= slot_count();
     if (nodes * 2 > slot_count() || !has_room) {
       resize(std::max(kLeastSlots, std::bit_ceil(nodes * 2)));
     } else {
       std::memset(slots_.data(), 0xff, slot_count() * sizeof(Slot));
     }
   }
-  // Gives its memory back; clear() comes first then.
+  // Releases its memory; call clear() before using it again.
   void release() { slots_.release(); }
-  // Room for `nodes` nodes in all.
+  // Makes room for `nodes` nodes in all.
   void reserve(uint64_t nodes) {
     if (nodes * 2 > slot_count()) rehash(std::bit_ceil(nodes * 2));
   }
 
   void prefetch(uint32_t node) const { __builtin_prefetch(&slots_[home(node)]); }
 
-  // The node's number: one it got before, or the next free one.
+  // The node's number. A new node gets the next free number.
   uint32_t number(uint32_t node) {
     uint64_t i = home(node);
     for (;; i = (i + 1) & mask_) {

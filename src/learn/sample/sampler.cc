@@ -1,7 +1,7 @@
-// Floyd's algorithm draws k of n places with k random numbers and no list of n. The memory accesses
-// are what costs, so nodes are handled in groups: first all places are drawn and asked for
-// (prefetched), then all neighbours read, then all numbered. Where lists are read from disk the
-// groups are large, so that many reads are under way at once.
+// Floyd's algorithm draws k of n positions with k random numbers and without a list of n. Memory
+// accesses cost the most, so nodes are processed in groups: first draw and prefetch all positions,
+// then read all neighbours, then number them. If lists are read from disk, the groups are large, so
+// that many reads are in flight.
 #include "sample/sampler.h"
 
 #include <algorithm>
@@ -15,12 +15,12 @@ namespace {
 
 constexpr uint32_t kGroup = 64;
 constexpr uint32_t kDiskGroup = 16384;
-constexpr uint64_t kMostPlaces = 1 << 18;  // in a group, but for one list that is longer
-// Up to here a linear look at the places drawn so far beats a bit for every place.
+constexpr uint64_t kMostPlaces = 1 << 18;  // per group; the last list may exceed it
+// Up to this many draws, a linear search is faster than a bit set.
 constexpr uint32_t kFewPlaces = 48;
-constexpr uint64_t kTableAhead = 16;  // nodes asked for in the table ahead of need
+constexpr uint64_t kTableAhead = 16;  // how many nodes ahead to prefetch table slots
 
-// How many neighbours of a list are looked at by LABOR to take `fanout` of them.
+// How many neighbours of a list LABOR reads to take `fanout` of them.
 uint32_t looks_at(const ListBounds& list, uint32_t fanout) {
   return list.degree <= kMostLooked ? static_cast<uint32_t>(list.degree) : fanout;
 }
@@ -47,13 +47,13 @@ uint64_t Neighborhood::bytes_needed(const BatchSize& size, bool all_degrees) {
   return bytes;
 }
 
-// Where lists are read from disk, a group takes as many places as there are edges, up to
-// kMostPlaces; else those of a few lists, some of them longer than others. A single list may be
-// longer than that.
+// If lists are read from disk, a group has as many positions as there are edges, up to kMostPlaces.
+// Else it has the positions of kGroup lists, which may be longer than the average. A single list
+// may be longer than either.
 uint64_t Sampler::bytes_needed(const SamplerOptions& options, const BatchSize& size,
                                uint64_t looked_at, bool reads_disk) {
   constexpr uint64_t kPlacesOfAGroup = 4096;
-  constexpr uint64_t kLongLists = 8;  // as many times the average
+  constexpr uint64_t kLongLists = 8;  // allow lists of so many times the average length
   const bool labor = options.draw == recipe::Draw::labor;
   const uint64_t edges = labor ? looked_at : size.most_edges();
   const uint64_t of_lists =
@@ -107,7 +107,7 @@ void Sampler::sample(std::span<const uint32_t> seeds, uint64_t key, Neighborhood
   if (table_.count() != seeds.size()) {
     fail(ErrorKind::internal, "{} seeds, {} of them different", seeds.size(), table_.count());
   }
-  uint32_t known = 0;  // nodes whose lists' bounds are
+  uint32_t known = 0;  // the bounds of the first `known` nodes are known
   for (size_t i = 0; i < options_.fanout.size(); ++i) {
     if (options_.fanout[i] == 0) {
       sample_nobody(out.hops[i]);
@@ -171,18 +171,17 @@ void Sampler::sample_hop(uint32_t fanout, uint64_t key, Neighborhood& out, Hop& 
       table_.prefetch(picked[std::min(i + kTableAhead, picks - 1)]);
       const uint32_t node = picked[i];
       const uint32_t number = table_.number(node);
-      out.nodes[number] = node;  // the same value where it has been met before
+      out.nodes[number] = node;  // no change if the node has been met before
       picked[i] = number;
     }
   }
   hop.sources = table_.count();
 }
 
-// From what was looked at of the lists of these destinations to what each of them takes, in the
-// order of the list.
+// Selects from looked_ what each of these destinations takes, in the order of its list.
 void Sampler::keep_smallest(const Range& destinations, const Hop& hop, uint64_t key,
                             uint32_t* picked) {
-  constexpr uint64_t kIndexMask = kMostLooked - 1;  // the rest of a number's bits are the hash's
+  constexpr uint64_t kIndexMask = kMostLooked - 1;  // low bits: position; high bits: hash
   const RandomStream numbers(key, 1);
   const uint32_t* list = looked_.data();
   for (uint32_t i = destinations.first; i < destinations.last; ++i) {
@@ -206,7 +205,7 @@ void Sampler::keep_smallest(const Range& destinations, const Hop& hop, uint64_t 
   }
 }
 
-// Appends the places of up to `fanout` neighbours to places_.
+// Appends the positions of up to `fanout` neighbours to places_.
 void Sampler::choose(uint32_t node, const ListBounds& list, uint32_t fanout, uint64_t key) {
   const auto [begin, degree] = list;
   const auto count = static_cast<uint32_t>(std::min<uint64_t>(fanout, degree));

@@ -1,14 +1,14 @@
-// Draws neighbourhoods: from the seeds outwards, hop by hop, up to a fan-out of in-neighbours of
-// every node met so far, uniformly and without replacement. A fan-out beyond a list's length takes
-// the list as it stands.
+// Samples neighbourhoods, hop by hop from the seeds outwards: each hop draws up to `fanout`
+// in-neighbours of every node met so far, uniformly and without replacement. If a list is not
+// longer than the fan-out, the whole list is taken.
 //
-// Every draw is a hash of (key, hop, node, draw), so a neighbourhood depends on its seeds and key
-// alone, not on threads or on what was drawn before.
+// Every draw is a hash of (key, hop, node, draw), so a neighbourhood depends only on its seeds and
+// its key, not on threads or on earlier draws.
 //
 // LABOR (Draw::labor): every neighbour has one number, a hash of (key, hop, neighbour), and a node
-// takes the neighbours with the smallest. Each node still draws uniformly without replacement, but
-// nodes with common neighbours prefer the same ones, so that a batch has fewer different nodes. It
-// looks at whole lists; those longer than kMostLooked are drawn from as above.
+// takes the neighbours with the smallest numbers. Each node still draws uniformly without
+// replacement, but nodes with common neighbours prefer the same ones, so a batch has fewer distinct
+// nodes. LABOR reads whole lists; lists longer than kMostLooked are sampled as above.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@
 namespace plimsoll::sample {
 
 // One hop as a bipartite graph: destination i receives from the sources indices[offsets[i] ..
-// offsets[i + 1]]. Both count in Neighborhood::nodes, and the destinations are the first of the
-// sources.
+// offsets[i + 1]]. Destinations and sources are indices into Neighborhood::nodes; the first sources
+// are the destinations.
 struct Hop {
   uint32_t destinations = 0;
   uint32_t sources = 0;
@@ -39,7 +39,7 @@ struct Hop {
   }
 };
 
-// Filled by a Sampler; keeps its room from one batch to the next.
+// The result of a Sampler. Keeps its memory from one batch to the next.
 struct Neighborhood {
   Neighborhood(memory::Ledger& ledger, size_t hop_count, memory::PageSource* source = nullptr);
   static uint64_t bytes_needed(const BatchSize& size, bool all_degrees);
@@ -47,17 +47,18 @@ struct Neighborhood {
   uint32_t node_count() const { return hops.empty() ? seeds : hops.back().sources; }
 
   uint32_t seeds = 0;
-  memory::Growing<uint32_t> nodes;  // positions in the store: seeds, then every hop's newcomers
-  // In the whole graph, of all nodes but the outermost, or of those as well: see SamplerOptions.
+  memory::Growing<uint32_t> nodes;  // positions in the store: seeds, then the new nodes of each hop
+  // Degrees in the whole graph, of all nodes except the outermost; with
+  // SamplerOptions::all_degrees, of all nodes.
   memory::Growing<uint32_t> degrees;
   std::vector<Hop> hops;  // hops[0] ends at the seeds
 };
 
-constexpr uint64_t kMostLooked = 4096;
+constexpr uint64_t kMostLooked = 4096;  // the longest list that LABOR reads as a whole
 
 struct SamplerOptions {
-  std::vector<uint32_t> fanout;  // one hop each, the seeds' first; 0 = the nodes alone
-  bool all_degrees = false;      // the outermost nodes', too
+  std::vector<uint32_t> fanout;  // one entry per hop, the seeds' first; 0 = sample no neighbours
+  bool all_degrees = false;      // also find the degrees of the outermost nodes
   recipe::Draw draw = recipe::Draw::uniform;
   io::ReadOptions reading;
 };
@@ -67,15 +68,15 @@ class Sampler {
  public:
   Sampler(const Topology& topology, SamplerOptions options, memory::Ledger& ledger);
 
-  // What it keeps after drawing a neighbourhood of that size. `looked_at` is how many neighbours
-  // LABOR looks at for its last hop.
+  // The memory it keeps after it has sampled a neighbourhood of that size. `looked_at` is how many
+  // neighbours LABOR reads for its last hop.
   static uint64_t bytes_needed(const SamplerOptions& options, const BatchSize& size,
                                uint64_t looked_at, bool reads_disk);
 
   // The seeds must be distinct.
   void sample(std::span<const uint32_t> seeds, uint64_t key, Neighborhood& out);
 
-  // Gives back the memory that it keeps for the next neighbourhood.
+  // Releases the memory that it keeps for the next neighbourhood.
   void release();
 
   io::ReadQueue& queue() { return lists_.reader().queue(); }
@@ -98,11 +99,11 @@ class Sampler {
   ListReader lists_;
   NodeTable table_;
   memory::Growing<ListBounds> bounds_;  // of the nodes met so far
-  memory::Growing<uint64_t> places_;    // of the group's picks, in the neighbours file
-  memory::Growing<uint64_t> chosen_;    // a bit for every place of a list, for large fan-outs
+  memory::Growing<uint64_t> places_;    // positions in the neighbours file that the group reads
+  memory::Growing<uint64_t> chosen_;    // one bit per position of a list, for large fan-outs
   uint64_t place_count_ = 0;
-  memory::Growing<uint32_t> looked_;   // LABOR: all of the group's lists, one by one
-  memory::Growing<uint64_t> numbers_;  // of one list, and their order
+  memory::Growing<uint32_t> looked_;   // LABOR: all lists of the group, one after the other
+  memory::Growing<uint64_t> numbers_;  // LABOR: the numbers of one list, with positions
 };
 
 }  // namespace plimsoll::sample

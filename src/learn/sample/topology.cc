@@ -10,7 +10,7 @@
 namespace plimsoll::sample {
 namespace {
 
-constexpr uint64_t kAhead = 32;  // list bounds asked for ahead of need
+constexpr uint64_t kAhead = 32;  // how many list bounds ahead to prefetch
 constexpr uint64_t kNotResident = UINT64_MAX;
 
 [[noreturn]] void fail_damaged(const std::string& path, const std::string& what) {
@@ -64,7 +64,8 @@ ListReader::ListReader(const Topology& topology, memory::Ledger& ledger,
   prefetched_ = reinterpret_cast<const uint32_t*>(use.data);
 }
 
-// What is not resident is marked on the way and wanted afterwards: wanting takes leases.
+// Marks entries that are not resident and reads them afterwards: reading takes leases, which a
+// thread must not do while it holds a Use.
 void ListReader::bounds(std::span<const uint32_t> nodes, ListBounds* out) {
   const io::LinedFile& file = topology_.offsets();
   uint64_t missing = 0;
@@ -108,7 +109,7 @@ void ListReader::neighbors(std::span<const uint64_t> places, uint32_t* out) {
     const uint64_t resident = use.line_bytes / sizeof(uint32_t);
     for (size_t i = 0; i < places.size(); ++i) {
       const bool here = places[i] < resident;
-      out[i] = here ? values[places[i]] : UINT32_MAX;  // no node: a store has fewer
+      out[i] = here ? values[places[i]] : UINT32_MAX;  // never a node: a store has fewer nodes
       missing += here ? 0 : 1;
     }
   }

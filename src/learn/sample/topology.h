@@ -1,4 +1,5 @@
-// A store's in-neighbour lists: two files with a line across each.
+// A store's in-neighbour lists: two files, each with a line (io/lined_file.h). The part of a file
+// before its line is in memory ("resident"); the rest is read from disk when it is needed.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@
 
 namespace plimsoll::sample {
 
-// Where the lines stand, in bytes of either file; beyond a file's end means all of it.
+// The positions of the lines, in bytes of each file. A value beyond the end means the whole file.
 struct TopologyLines {
   uint64_t offsets_bytes = UINT64_MAX;
   uint64_t neighbors_bytes = UINT64_MAX;
@@ -23,7 +24,7 @@ struct TopologyLines {
 
 class Topology {
  public:
-  // Resident arrays, without a store.
+  // Arrays in memory, without a store.
   Topology(memory::Pages offsets, memory::Pages neighbors, uint64_t nodes, uint64_t edges);
   Topology(const graph::Store& store, memory::Ledger& ledger);
 
@@ -45,16 +46,16 @@ struct ListBounds {
   uint64_t degree = 0;
 };
 
-// One thread's access to the lists. What it reads from disk it checks as loading does.
+// One thread's access to the lists. Values read from disk get the same checks as when loading.
 class ListReader {
  public:
   // The topology must outlive it.
   ListReader(const Topology& topology, memory::Ledger& ledger, const io::ReadOptions& options);
 
   void bounds(std::span<const uint32_t> nodes, ListBounds* out);
-  // The values at these places of the neighbours file.
+  // The values at these positions of the neighbours file.
   void neighbors(std::span<const uint64_t> places, uint32_t* out);
-  // Asks the memory for a value that neighbors() will want.
+  // Prefetches a value that neighbors() will read.
   void prefetch(uint64_t place) const {
     if (prefetched_ != nullptr) __builtin_prefetch(prefetched_ + place);
   }
@@ -64,12 +65,12 @@ class ListReader {
 
  private:
   const Topology& topology_;
-  const uint32_t* prefetched_ = nullptr;  // null where it would not be mapped in memory
+  const uint32_t* prefetched_ = nullptr;  // the neighbours in memory; null if there are none
   io::ScatteredReader reader_;
 };
 
-// Reads both files as far as the lines say and checks that every value is possible, so that nothing
-// read later can lead outside; throws Error{store} where one is not.
+// Reads both files up to their lines and checks that every value is in range, so that no later
+// access can leave the arrays; throws Error{store} if one is not.
 Topology load_topology(const graph::Store& store, memory::Ledger& ledger,
                        const TopologyLines& lines, unsigned threads,
                        const std::function<void(uint64_t bytes)>& on_bytes);

@@ -27,7 +27,7 @@ uint64_t count(const PyDict& dict, const char* key) {
   return static_cast<uint64_t>(dict.get<int64_t>(key));
 }
 
-// As torch.optim.Adam.state_dict() has it: by the parameters' numbers.
+// In the format of torch.optim.Adam.state_dict(), where the keys are the parameters' numbers.
 PyDict optimizer_state(const nn::Model& model, const nn::Adam& adam, const recipe::Recipe& recipe) {
   PyDict state;
   PyList numbers;
@@ -105,7 +105,7 @@ Position position_of(const PyDict& dict) {
   return position;
 }
 
-// Runs what reads values of `file`, whose errors know only the values.
+// Runs `work`, which reads values of `file`, and adds the file's name to its errors.
 template <typename Work>
 auto reading(const std::filesystem::path& file, const Work& work) {
   try {
@@ -117,7 +117,7 @@ auto reading(const std::filesystem::path& file, const Work& work) {
   }
 }
 
-// The tensor of that name in a dict of the file, into one of the same shape.
+// Reads the tensor with that name in a dict of the file into `to`, which must have the same shape.
 void read_checked(TorchFileReader& file, const PyDict& dict, const std::string& name,
                   const at::Tensor& to) {
   const StoredTensor& stored = dict.get<StoredTensor>(name);
@@ -211,11 +211,11 @@ Checkpoint read_checkpoint(const std::filesystem::path& file, memory::Ledger& le
   return reading(file, [&] {
     const PyValue* version = dict.find("plimsoll_checkpoint");
     if (version == nullptr) {
-      fail(ErrorKind::input, "no plimsoll_checkpoint in it: Plimsoll did not write it");
+      fail(ErrorKind::input, "the key plimsoll_checkpoint is missing: Plimsoll did not write it");
     }
     if (version->as<int64_t>() != kCheckpointVersion) {
-      fail(ErrorKind::input, "of version {}, this program reads version {}", version->as<int64_t>(),
-           kCheckpointVersion);
+      fail(ErrorKind::input, "it has version {}, this program reads version {}",
+           version->as<int64_t>(), kCheckpointVersion);
     }
     Checkpoint checkpoint{.recipe = recipe::parse(dict.get<std::string>("recipe"), "recipe")};
     const PyDict& store = dict.get<PyDict>("store");

@@ -25,7 +25,7 @@ Data load_data(const graph::Store& store, const plan::Arrangement& arrangement,
                           resident(meta.files.at("neighbors.u32").bytes, lines.neighbors_bytes) +
                           resident(meta.nodes * meta.row_bytes, lines.features_bytes));
   const auto on_bytes = [&](uint64_t bytes) { progress.add(bytes); };
-  // Small, and needed whole: before the lines take what is left.
+  // Splits are small but needed as a whole, so load them before the lines take the rest.
   batch::Splits splits = batch::load_splits(store, ledger);
   Data data{sample::load_topology(store, ledger, {lines.offsets_bytes, lines.neighbors_bytes},
                                   run.threads, on_bytes),

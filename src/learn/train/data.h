@@ -1,4 +1,5 @@
-// What a training reads from a store, resident as far as the lines say.
+// What a run reads from a store: lists, rows and splits. Lists and rows are in memory up to the
+// lines of the arrangement.
 #pragma once
 
 #include <vector>
@@ -17,10 +18,10 @@ struct Data {
   sample::Topology topology;
   feature::RowSource rows;
   batch::Splits splits;
-  // Lines go down when something else needs the memory: features first.
+  // They lower the lines when something else needs the memory: features first.
   std::vector<memory::Ledger::Reclaimer> reclaimers = {};
 
-  // Error{store} where a file of which a part is read from disk has been written to.
+  // Throws Error{store} if a file that is partly read from disk has changed.
   void check_unchanged() const;
 };
 

@@ -21,7 +21,8 @@ c10::Device choose_device(DeviceKind kind) {
 
 memory::Lease lease_runtime(memory::Ledger& ledger, uint64_t planned_bytes) {
   const uint64_t now = memory::process_usage().resident_bytes;
-  // No more than was planned, while that will do: the rest of a tight limit is meant for others.
+  // Not more than planned if that is enough: under a tight limit the rest is planned for other
+  // uses.
   return ledger.lease(kRuntimeTag, now > planned_bytes ? now + kHeapBytes : planned_bytes);
 }
 

@@ -1,4 +1,4 @@
-// The device that computes, and how it says that it has no memory left.
+// The device that computes, and how to recognise that memory is short.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -11,17 +11,15 @@
 
 namespace plimsoll::train {
 
-// Where torch computes.
-
-// What the user's wish comes to; throws Error{usage} for cuda where there is none.
+// The device for what the user asked for. Throws Error{usage} for cuda if there is no GPU.
 c10::Device choose_device(DeviceKind kind);
 
-// As much as was planned, or more where it takes that much already.
+// Leases the memory of the program and its libraries: as planned, or more if the process already
+// takes more.
 memory::Lease lease_runtime(memory::Ledger& ledger, uint64_t planned_bytes);
 
-// Whether an exception says that memory is short, the device's or the ledger's: what can be
-// computed in smaller parts instead.
-
+// Whether the exception means that memory is short, on the device or in the ledger. The batch can
+// then be computed in smaller parts.
 bool is_shortage(const std::exception_ptr& error);
 
 }  // namespace plimsoll::train

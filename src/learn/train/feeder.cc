@@ -19,7 +19,7 @@ namespace {
 
 class PinnedPages final : public memory::PageSource {
  public:
-  // As torch's allocator of pinned memory rounds them.
+  // Torch's allocator for pinned memory rounds up to powers of two.
   uint64_t whole_bytes(uint64_t bytes) const override { return std::bit_ceil(bytes); }
   void* allocate(uint64_t bytes) override {
     const std::lock_guard lock(mutex_);
@@ -39,7 +39,7 @@ class PinnedPages final : public memory::PageSource {
   std::map<void*, at::Tensor> lent_;
 };
 
-// from_blob wants a pointer to what is not const; nobody writes through these tensors.
+// from_blob takes only pointers to non-const; these tensors are never written to.
 template <typename T>
 at::Tensor view(std::span<const T> values, at::ScalarType type) {
   if (values.empty()) return {};
@@ -67,7 +67,7 @@ std::unique_ptr<memory::PageSource> pinned_pages(c10::Device device) {
 }
 
 nn::BatchTensors view_tensors(const batch::Batch& batch) {
-  // Of the nodes beyond the input's rows, nothing is left to compute.
+  // Nodes beyond the input's rows are not needed: their rows are already in the sums.
   nn::BatchTensors tensors{.input = view(batch.input),
                            .own = view(batch.own),
                            .nodes = view(batch.nodes.first(batch.input.rows))};
@@ -152,7 +152,8 @@ FedBatch& Feeder::next() {
   return front.fed;
 }
 
-// The next batch must not be written where the copy still reads; it is nearly always long done.
+// Waits for the copy, because the slot may be overwritten afterwards. The copy is nearly always
+// finished by then.
 void Feeder::give_back_front() {
   const Copying& front = queue_.front();
   if (front.copied) finish_copy(*front.copied);
@@ -206,8 +207,8 @@ void Feeder::copy(Copying& copying) {
     copying.copied->record(*copies_);
   }
   if (!copying.fed.tensors) return;
-  // Their memory belongs to the copying stream; it may serve the next copy only once the computing
-  // stream is done with it.
+  // The tensors' memory belongs to the copying stream. It must not be reused for the next copy
+  // before the computing stream has finished with it.
   const auto used = [&](const at::Tensor& tensor) {
     if (tensor.defined()) tensor.record_stream(computing);
   };

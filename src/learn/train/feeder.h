@@ -1,6 +1,6 @@
-// Batches as tensors on the model's device. On a CPU the tensors are views of the pipeline's
-// memory. For a GPU the pipeline assembles in pinned memory, and batches are copied on a stream of
-// their own while the ones before are computed.
+// Provides batches as tensors on the model's device. On a CPU the tensors are views of the
+// pipeline's memory. For a GPU the pipeline assembles batches in pinned memory, and they are copied
+// on a separate stream while earlier batches are computed.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -25,24 +25,25 @@
 
 namespace plimsoll::train {
 
-// Memory that a GPU copies from without a stop; null for a CPU.
+// Pinned memory, from which a GPU copies asynchronously; null for a CPU.
 std::unique_ptr<memory::PageSource> pinned_pages(c10::Device device);
 
-// A batch's tensors as views; it must stay alive.
+// The tensors are views: the batch must stay alive.
 nn::BatchTensors view_tensors(const batch::Batch& batch);
 nn::BatchTensors to_device(const nn::BatchTensors& tensors, c10::Device device);
 
-// Returns when what the event stands for has ended, or the device has failed: whoever computes on
-// it meets the failure itself.
+// Waits until the copy has ended or the device has failed. Does not report the failure: the next
+// computation on the device will.
 void finish_copy(const c10::Event& copied) noexcept;
 
 struct FedBatch {
   const batch::Batch* batch = nullptr;
-  // Empty where the device had no room for the copy: cut the batch, then.
+  // Empty if the device had no memory for the copy: call Feeder::retry().
   std::optional<nn::BatchTensors> tensors;
 };
 
-// For one thread. Between start and the null batch at the end, every next() is followed by done().
+// For one thread. After start(), every next() must be followed by done() or retry(), until next()
+// returns a null batch.
 class Feeder {
  public:
   Feeder(batch::Pipeline& pipeline, c10::Device device);
@@ -50,14 +51,14 @@ class Feeder {
   Feeder(const Feeder&) = delete;
   Feeder& operator=(const Feeder&) = delete;
 
-  // How many batches it holds beyond the one that next() gave.
+  // How many batches it holds in addition to the one from next().
   static constexpr unsigned kAhead = plan::kCopiedAhead;
 
   void start(const batch::Pass& pass);
   // The next batch; `batch` is null after the last one.
   FedBatch& next();
   void done();
-  // Instead of done(), where there was no room to compute the batch: see Pipeline::make_again.
+  // Instead of done(), if there was no memory to compute the batch: see Pipeline::make_again.
   bool retry(bool from_its_start);
   // Ends the pass early.
   void drop();
@@ -65,7 +66,7 @@ class Feeder {
  private:
   struct Copying {
     FedBatch fed;
-    std::optional<c10::Event> copied;  // on a GPU
+    std::optional<c10::Event> copied;  // only on a GPU
   };
   void fetch();
   void give_back_front();
@@ -74,18 +75,18 @@ class Feeder {
   batch::Pipeline& pipeline_;
   const c10::Device device_;
   std::optional<c10::Stream> copies_;
-  std::deque<Copying> queue_;  // the front one is with the caller
+  std::deque<Copying> queue_;  // the caller uses the front one
   bool more_ = false;
   FedBatch nothing_;
 };
 
-// What batches are made from, and in which room.
+// What is needed to make batches, independent of the model.
 struct Place {
   const sample::Topology& topology;
   plan::Arrangement arrangement;
   c10::Device device;
   memory::Ledger& ledger;
-  // Told of everything that takes unusually long.
+  // Called when a batch takes unusually long: see PipelineOptions.
   std::function<void(const std::string& what)> on_stall = {};
 };
 
@@ -96,7 +97,7 @@ struct Hops {
 
 Hops hops_of(const recipe::Recipe& recipe, graph::FirstLayer first_layer = graph::FirstLayer::none);
 
-// A pipeline for these hops whose batches fit the device, with its feeder.
+// A pipeline for these hops and this device, with its feeder.
 struct BatchFeed {
   BatchFeed(const Place& place, const feature::RowSource& rows, const Hops& hops,
             const batch::Assembly& assembly);

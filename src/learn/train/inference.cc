@@ -18,7 +18,7 @@
 namespace plimsoll::train {
 namespace {
 
-constexpr uint64_t kEvaluationKey = 0x6576616c;  // keeps these draws apart from training's
+constexpr uint64_t kEvaluationKey = 0x6576616c;  // makes the sampling differ from training
 
 nn::LayerInput layer_input(const nn::BatchTensors& tensors) {
   return {.x = tensors.input,
@@ -34,8 +34,9 @@ nn::LayerInput layer_input(const nn::BatchTensors& tensors) {
 
 }  // namespace
 
-// Runs one pass and hands over every batch, with its tensors on the device; what there is no room
-// for comes again in parts. A body that throws for want of memory must have changed nothing.
+// Runs one pass and calls `body` for every batch, with its tensors on the device. If memory is
+// short, the batch is made again in parts; so a body that throws because of that must not have
+// changed anything.
 void Inference::for_each_batch(
     BatchFeed& feed, const batch::Pass& pass, TrainReport& report,
     const std::function<void(const batch::Batch&, const nn::BatchTensors&)>& body) {
@@ -83,13 +84,13 @@ void Inference::answer_sampled(std::span<const NodeQuery> queries, TrainReport& 
   }
 }
 
-// Layer by layer, so that no node's value is computed twice: each layer for the nodes that the next
-// one needs, the last for those asked for. Each has a pipeline of its own, and the memory of the
-// one that is not needed now.
+// Goes layer by layer, so that no node's value is computed twice: each layer computes the nodes
+// that the next one needs, the last layer the nodes of the queries. Each layer has its own
+// pipeline, which uses the memory of the released training pipeline.
 void Inference::answer_full(std::span<const NodeQuery> queries, TrainReport& report,
                             const Take& take) {
   sampled_.feeder.drop();
-  sampled_.pipeline.release();  // it comes back with the next pass
+  sampled_.pipeline.release();  // it takes memory again in its next pass
   const auto layers = static_cast<size_t>(model_.shape().layers);
   std::vector<batch::Seeds> asked;
   for (const NodeQuery& query : queries) asked.push_back(query.seeds);

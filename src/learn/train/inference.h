@@ -1,5 +1,5 @@
-// Running a trained model over lists of nodes, by the same fan-out as in training or with all
-// neighbours, layer by layer.
+// Runs a trained model on lists of nodes: with the fan-out of training, or with all neighbours,
+// layer by layer.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -23,13 +23,13 @@
 
 namespace plimsoll::train {
 
-// Which nodes are asked for; labels are handed to the callback where there are some.
+// The nodes to compute. If there are labels, they are passed to the callback.
 struct NodeQuery {
   batch::Seeds seeds;
   std::span<const int32_t> labels;
 };
 
-// Some rows of an answer: those of the query's nodes from `first` on.
+// The results for some nodes of a query, beginning with its node number `first`.
 struct Answer {
   size_t query = 0;
   uint64_t first = 0;
@@ -41,14 +41,14 @@ struct InferenceOptions {
   recipe::Evaluation evaluation = recipe::Evaluation::sampled;
   uint64_t batch_size = 1024;
   uint64_t seed = 0;
-  graph::FirstLayer first_layer = graph::FirstLayer::none;  // what the rows are
-  bool embeddings = false;                                  // wanted, beside the logits
-  std::filesystem::path scratch;  // a folder for what does not fit into memory
-  uint64_t full_batch_bytes = 0;  // what the least batch with all neighbours needs
+  graph::FirstLayer first_layer = graph::FirstLayer::none;  // what the store's rows hold
+  bool embeddings = false;                                  // also return embeddings
+  std::filesystem::path scratch;  // a folder for data that does not fit into memory
+  uint64_t full_batch_bytes = 0;  // memory for one node with all its neighbours
 };
 
-// Everything must outlive it. `sampled` is the pipeline of the model's own fan-outs, lent by the
-// trainer: evaluating makes no second one.
+// All references must outlive it. `sampled` is the caller's pipeline with the model's fan-outs, so
+// that a sampled evaluation needs no second one.
 class Inference {
  public:
   Inference(nn::Model& model, const Place& place, const feature::RowSource& features,
@@ -78,8 +78,7 @@ class Inference {
   const InferenceOptions options_;
 };
 
-// The share of each split's nodes that the model labels as they are labelled; none for an empty
-// split.
+// The accuracy on each split; empty for a split without nodes.
 std::vector<std::optional<double>> accuracies(Inference& inference,
                                               std::span<const batch::Split* const> splits,
                                               TrainReport& report);

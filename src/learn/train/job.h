@@ -1,5 +1,6 @@
-// The door to training: what a command hands over, and how it reaches the library that knows torch.
-// Free of torch, so that the program can plan and refuse before it loads half a second of library.
+// The interface between commands and the training library, the only part that uses torch. This
+// header does not need torch, so that the program can plan and report errors before it loads the
+// library, which takes half a second.
 #pragma once
 
 #include <cstdint>
@@ -19,24 +20,25 @@ enum class DeviceKind { automatic, cpu, cuda };
 enum class Output { classes, logits, embeddings };
 enum class SplitName { train, valid, test, all };
 
-// What the process usually takes beside what is lent by name: libtorch, its threads, the heap; and
-// with a GPU, the driver's part. A libtorch that was seen to take more is planned with more.
+// The usual memory of the process itself: libtorch, its threads, the heap and, with a GPU, the
+// driver. It is leased as a whole under this tag. If libtorch was measured to take more, the plan
+// uses more.
 constexpr const char* kRuntimeTag = "runtime";
 #ifdef PLIMSOLL_TORCH_CUDA
-constexpr uint64_t kRuntimeBytes = uint64_t{384} << 20;  // its libraries are larger, used or not
+constexpr uint64_t kRuntimeBytes = uint64_t{384} << 20;  // the libraries are larger, even unused
 #else
 constexpr uint64_t kRuntimeBytes = uint64_t{168} << 20;
 #endif
-constexpr uint64_t kGpuRuntimeBytes = uint64_t{1400} << 20;  // with what torch keeps pinned
-// Beside what is resident once libtorch is loaded: small tensors and threads' stacks.
+constexpr uint64_t kGpuRuntimeBytes = uint64_t{1400} << 20;  // including memory that torch pins
+// Small tensors and thread stacks, in addition to what is resident after libtorch is loaded.
 constexpr uint64_t kHeapBytes = uint64_t{16} << 20;
 
-// How a run goes about its recipe; none of it changes what is learned.
+// How a run executes its recipe. Does not change what is learned.
 struct LaunchOptions {
   DeviceKind device = DeviceKind::automatic;
-  unsigned workers = 0;     // threads that make batches; 0 = chosen from `threads`
-  unsigned look_ahead = 0;  // batches that a worker makes at once; 0 = chosen by the plan
-  unsigned threads = 1;     // in all
+  unsigned workers = 0;     // threads that make batches; 0 = the plan chooses
+  unsigned look_ahead = 0;  // batches that a worker makes together; 0 = the plan chooses
+  unsigned threads = 1;     // in total
   bool quiet = false;
 };
 
@@ -45,19 +47,19 @@ struct TrainJob {
   recipe::Recipe recipe;
   LaunchOptions run;
   std::filesystem::path save_dir;
-  bool resume = false;      // from save_dir/last.pth; `recipe` is then what recipe::resume gave
-  uint64_t save_every = 0;  // epochs from one epoch_NNN.pth to the next; 0 = none
-  double checkpoint_minutes = 30;  // how much work a kill -9 may cost
+  bool resume = false;      // from save_dir/last.pth; `recipe` is then the result of recipe::resume
+  uint64_t save_every = 0;  // epochs between two epoch_NNN.pth files; 0 = none
+  double checkpoint_minutes = 30;  // the most work that a kill -9 can lose
   plan::Plan plan;
   std::filesystem::path memory_log;  // .csv of memory over time; empty = not written
   memory::Ledger& ledger;
 };
 
-// The file of a prediction. `columns` has those of the classes and of the hidden layer.
 struct OutputColumns {
   uint64_t classes = 0;
   uint64_t hidden = 0;
 };
+// The layout of a prediction's output file.
 inline formats::NpyRows::Options output_options(Output output, const std::filesystem::path& path,
                                                 uint64_t rows, const OutputColumns& columns) {
   if (output == Output::classes) return {path, formats::NpyType::int64, rows, 0};
@@ -72,23 +74,24 @@ struct PredictJob {
   Output output = Output::classes;
   recipe::Evaluation evaluation = recipe::Evaluation::sampled;
   std::filesystem::path out;      // .npy; rows by ascending original id
-  std::filesystem::path ids_out;  // .npy of those ids; empty = not written
+  std::filesystem::path ids_out;  // .npy with these ids; empty = not written
   LaunchOptions run;
   plan::Plan plan;
   memory::Ledger& ledger;
 };
 
-// What the library exports under the name kEntryPoint; the pointers never are null.
+// What the library exports under the name kEntryPoint. The pointers are never null.
 struct Module {
-  // Returns the signal that asked the run to stop, 0 when it ended by itself.
+  // Returns the signal that stopped the run, or 0 if it ended by itself.
   int (*train)(const TrainJob& job);
   void (*predict)(const PredictJob& job);
   // The recipe that a checkpoint was trained with.
   recipe::Recipe (*read_recipe)(const std::filesystem::path& checkpoint);
   // Whether torch can compute on a GPU here.
   bool (*has_gpu)();
-  // What training steps cost: on the GPU, or on so many threads of the CPU. And what the library
-  // takes, by what was resident before it was loaded.
+  // Measures the cost of training steps, on the GPU or on `threads` threads of the CPU. Also
+  // measures the memory of the library; `resident_before` is what was resident before it was
+  // loaded.
   plan::StepRates (*measure_steps)(bool gpu, unsigned threads, uint64_t resident_before,
                                    memory::Ledger& ledger);
 };

@@ -35,12 +35,12 @@ namespace {
 using plan::StepRates;
 using recipe::ModelKind;
 
-constexpr double kSeconds = 0.05;  // of one measurement
+constexpr double kSeconds = 0.05;  // per measurement
 constexpr double kDropout = 0.5;
 constexpr int64_t kHeads = 8;
 
-// Work a second, waiting for a GPU to have done it. `work` returns a tensor that it has made last.
-// One thread alone is timed by what it computes, so that other programs do not count.
+// Calls of `work` per second; waits until a GPU has finished. `work` returns the tensor that it
+// made last. A single CPU thread is timed by its CPU time, so that other programs do not count.
 template <typename Work>
 double rate_of(const Work& work) {
   bool gpu = false;
@@ -66,7 +66,7 @@ BlockSize block_size(int64_t more) {
   return {.destinations = 1024 * more, .sources = 8192 * more, .degree = 12};
 }
 
-// Lists of equal length over sources drawn evenly, on the CPU; the scales are gcn's.
+// Lists of equal length with uniformly drawn sources, on the CPU, with scales as for gcn.
 nn::BlockTensors make_block(const BlockSize& size) {
   const auto whole = at::TensorOptions().dtype(at::kInt);
   const int64_t edges = size.destinations * size.degree;
@@ -94,14 +94,14 @@ nn::BlockTensors make_block(const BlockSize& size) {
   return block;
 }
 
-// How the batches of a measurement look.
+// The size of the batches of a measurement.
 struct Look {
   uint32_t columns = 0;
   uint64_t seeds = 0;
   std::vector<uint32_t> fanout;  // empty for an mlp
 };
 
-// A graph whose nodes have ten neighbours each, and a pipeline that makes batches of it.
+// A graph whose nodes have ten neighbours each, and a pipeline that makes batches from it.
 class MadeUpBatches {
  public:
   MadeUpBatches(ModelKind kind, const Look& look, c10::Device device)
@@ -184,7 +184,7 @@ class Learner {
   nn::Adam adam_;
 };
 
-// Seconds of a whole step on next to nothing, from taking a batch to the changed parameters.
+// Seconds of a whole step with almost no data, from taking a batch to the updated parameters.
 double fixed_seconds(ModelKind kind, int64_t layers, c10::Device device) {
   constexpr int64_t kColumns = 8;
   Learner learner({.kind = kind,
@@ -204,8 +204,8 @@ double fixed_seconds(ModelKind kind, int64_t layers, c10::Device device) {
          });
 }
 
-// How much longer a step on an ordinary batch takes than the rates say: matrices that are larger
-// than the caches, and all that no rate stands for.
+// How many times longer a typical step takes than the rates predict, because matrices are larger
+// than the caches and because of everything that no rate covers.
 double more_than_rates(ModelKind kind, const StepRates& rates, c10::Device device) {
   constexpr int64_t kColumns = 128;
   const Look look = {kColumns, 1024, {10, 5}};
@@ -236,7 +236,7 @@ double more_than_rates(ModelKind kind, const StepRates& rates, c10::Device devic
   return std::clamp((seconds - fixed) / by_rates, 1.0, 4.0);
 }
 
-// Forward and the weights' gradient: two products of rows x in x out.
+// Forward and the gradient of the weights: two products of rows x in x out.
 double flops(int64_t rows, int64_t in, int64_t out, c10::Device device) {
   nn::Model model({.kind = ModelKind::mlp, .inputs = in, .classes = out, .layers = 1}, 1, device);
   const nn::BatchTensors batch = {.input = at::rand({rows, in}).to(device)};
@@ -320,7 +320,7 @@ StepRates measure_steps(c10::Device device, unsigned threads) {
     const double layer = std::clamp(three - two, 0.0, two / 2);
     rates.fixed.at(static_cast<size_t>(kind)) = {two - 2 * layer, layer};
   }
-  // A GPU, and threads, need more to show what they can do.
+  // GPUs and several threads reach their full speed only with more work.
   constexpr int64_t kMuch = 8;
   constexpr auto kWide = static_cast<int64_t>(StepRates::kWide);
   constexpr auto kNarrow = static_cast<int64_t>(StepRates::kNarrow);
@@ -343,7 +343,8 @@ StepRates measure_steps(c10::Device device, unsigned threads) {
   } else {
     rates.copied_bytes = copied_bytes(device);
   }
-  // Attention gains less from threads than sums, and most of it is computed by all of them.
+  // Measured with all threads, because attention is mostly computed by all of them and gains less
+  // from threads than sums do.
   rates.attention = all_attention / rates.pass_gain;
   nn::set_computing_threads(threads);
   if (device.is_cpu()) {

@@ -1,5 +1,5 @@
-// What training steps cost on a device, measured with the layers themselves: for plans, which know
-// no torch.
+// Measures the cost of training steps on a device with the real layers. Plans use the result; they
+// do not need torch.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -9,8 +9,8 @@
 
 namespace plimsoll::train {
 
-// Takes about a second. On a CPU with `threads` threads, which torch keeps. Tensors take up
-// to 160 MiB.
+// Takes about a second and up to 160 MiB of tensors. On a CPU it leaves the number of computing
+// threads set to `threads`.
 plan::StepRates measure_steps(c10::Device device, unsigned threads);
 
 }  // namespace plimsoll::train

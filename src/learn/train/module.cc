@@ -1,4 +1,4 @@
-// What the training library exports.
+// The exported functions of the training library.
 #include <ATen/Context.h>
 #include <c10/util/Exception.h>
 #include <fmt/format.h>
@@ -24,20 +24,22 @@
 namespace plimsoll::train {
 namespace {
 
-// Torch's errors carry a backtrace of its own and no advice; what comes as far as here is a full
-// GPU, or a bug.
+// Turns torch's errors into ours: they contain a backtrace and no advice. An error that reaches
+// this function is a full GPU or a bug.
 template <typename Work>
 auto guarded(const Work& work) {
   try {
     return work();
   } catch (const c10::OutOfMemoryError& error) {
-    fail(ErrorKind::memory, "{}\nThe GPU is full; end what else uses it, or use --device cpu",
+    fail(ErrorKind::memory,
+         "{}\nThe GPU is full; stop other programs that use it, or use --device cpu",
          error.what_without_backtrace());
   } catch (const c10::Error& error) {
-    // cuBLAS has its own word for a GPU that another process has filled.
+    // cuBLAS reports a GPU that another process has filled in its own way.
     if (std::string_view(error.what_without_backtrace()).find("ALLOC_FAILED") !=
         std::string_view::npos) {
-      fail(ErrorKind::memory, "the GPU is full; end what else uses it, or use --device cpu ({})",
+      fail(ErrorKind::memory,
+           "the GPU is full; stop other programs that use it, or use --device cpu ({})",
            error.what_without_backtrace());
     }
     fail(ErrorKind::internal, "{}", error.what_without_backtrace());
@@ -45,7 +47,7 @@ auto guarded(const Work& work) {
 }
 
 int run_training(const TrainJob& job) {
-  memory::begin_peak();  // measuring the machine, once, is not part of the training
+  memory::begin_peak();  // do not count the measurement of the machine
   const TensorMemory tensors(job.ledger);
   const c10::Device device = choose_device(job.run.device);
   const memory::Lease runtime = lease_runtime(job.ledger, job.plan.runtime_bytes);
@@ -62,7 +64,7 @@ int run_training(const TrainJob& job) {
   return trainer.run();
 }
 
-// Before there is a ledger; without its tensors a checkpoint is small.
+// Called before there is a ledger. A checkpoint without its tensors is small.
 recipe::Recipe read_recipe(const std::filesystem::path& checkpoint) {
   memory::Ledger ledger(pickle::kMostPickleBytes + pickle::kMostObjectBytes + kMostValueBytes);
   return read_checkpoint(checkpoint, ledger).recipe;
@@ -72,7 +74,7 @@ recipe::Recipe read_recipe(const std::filesystem::path& checkpoint) {
 }  // namespace plimsoll::train
 
 extern "C" const plimsoll::train::Module* plimsoll_train_module() {
-  using namespace plimsoll;  // NOLINT: what is exported stands outside of it
+  using namespace plimsoll;  // NOLINT: the exported function is outside of the namespace
   static constexpr train::Module kModule = {
       [](const train::TrainJob& job) {
         return train::guarded([&] { return train::run_training(job); });

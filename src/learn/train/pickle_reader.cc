@@ -12,10 +12,10 @@
 namespace plimsoll::train {
 namespace {
 
-constexpr int kMaxDepth = 100;        // of lists and dicts in each other
-constexpr uint64_t kMaxGrowth = 256;  // bytes of values for a byte of pickle; honest ones need 80
+constexpr int kMaxDepth = 100;        // of nested lists and dicts
+constexpr uint64_t kMaxGrowth = 256;  // bytes of values per byte of pickle; a normal one needs 80
 constexpr uint64_t kFreeValueBytes = kMiB;
-constexpr uint64_t kLeaseBytes = kMiB;  // at a time
+constexpr uint64_t kLeaseBytes = kMiB;  // the least to lease at a time
 
 at::ScalarType type_of(const pickle::Storage& storage) {
   for (const StorageType& known : kStorageTypes) {
@@ -46,7 +46,7 @@ class ValueMaker {
 void ValueMaker::reserve(uint64_t bytes) {
   bytes_ += bytes;
   if (bytes_ > max_bytes_) {
-    fail(ErrorKind::input, "its pickle repeats its values without end: they take more than {}",
+    fail(ErrorKind::input, "its pickle repeats values too often: they take more than {}",
          format_bytes(max_bytes_));
   }
   if (bytes_ > lease_.bytes()) {
@@ -75,7 +75,7 @@ PyValue ValueMaker::to_value(const pickle::Object& object, int depth) {
         } else if constexpr (std::is_arithmetic_v<T>) {
           return held;
         } else {
-          fail(ErrorKind::input, "it holds a {}, which is no value", pickle::type_name(object));
+          fail(ErrorKind::input, "it holds a {}, not a plain value", pickle::type_name(object));
         }
       },
       object.any);

@@ -1,4 +1,4 @@
-// The values of a pickle that torch.save wrote; their tensors stay in the file.
+// Turns the objects of a pickle that torch.save wrote into values. The tensors stay in the file.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@ namespace plimsoll::train {
 
 constexpr uint64_t kMostValueBytes = 512 * kMiB;
 
-// Copies the dict that the pickle is, and all it refers to, out of its objects. `lease` grows by
-// what that takes, before it is taken. Throws Error{input} where it holds what is no value, or
-// itself, or would take more than kMostValueBytes or than a pickle of `pickle_bytes` can honestly
-// need: a few bytes can ask for any number of copies.
+// Copies the pickle's dict and everything it refers to. Extends `lease` before it allocates. Throws
+// Error{input} if the pickle contains something that is not a plain value, or contains itself, or
+// if the values would take more than kMostValueBytes or more than a normal pickle of `pickle_bytes`
+// needs: a few bytes can refer to the same objects any number of times.
 PyDict values_of(const pickle::Pickle& pickle, uint64_t pickle_bytes, memory::Ledger& ledger,
                  memory::Lease& lease);
 

@@ -38,7 +38,7 @@ std::span<const uint32_t> split_nodes(const Data& data, SplitName split) {
   return {};
 }
 
-// The original ids of nodes that are asked for in ascending order of their positions.
+// The original ids of nodes. Positions must be requested in ascending order.
 class Ids {
  public:
   Ids(const graph::Store& store, memory::Ledger& ledger)
@@ -62,7 +62,8 @@ class Ids {
   uint64_t count_ = 0;
 };
 
-// The nodes asked for, and their original ids: by ascending id, each has a row.
+// The requested nodes, and the set of their original ids. The output has one row per node, in
+// ascending order of ids.
 struct Asked {
   batch::Seeds seeds;
   feature::NodeSet ids;
@@ -73,7 +74,7 @@ Asked ask(const PredictJob& job, const Data& data) {
   const std::span<const uint32_t> nodes = split_nodes(data, job.split);
   const bool all = job.split == SplitName::all;
   if (!all && nodes.empty()) {
-    fail(ErrorKind::input, "{}: the split asked for is empty; --split all takes every node",
+    fail(ErrorKind::input, "{}: the requested split is empty; use --split all for all nodes",
          store.folder().string());
   }
   Asked asked{all ? batch::Seeds::all(store.meta().nodes) : batch::Seeds::in_order(nodes),
@@ -93,7 +94,7 @@ void check_fit(const Checkpoint& checkpoint, const PredictJob& job) {
        wanted.inputs, wanted.classes);
 }
 
-// Answers come in the order of the seeds, and so of their positions.
+// Answers arrive in the order of the seeds, which is the order of their positions.
 void write_answers(const PredictJob& job, const Asked& asked, BatchFeed& feed,
                    Inference& inference) {
   const nn::ModelShape shape = inference.shape();
@@ -140,7 +141,7 @@ void write_ids(const PredictJob& job, const Asked& asked) {
   file.commit();
 }
 
-// The checkpoint's tensors are needed no longer than this.
+// What is kept of the checkpoint; its own tensors are released.
 struct Trained {
   recipe::Recipe recipe;
   nn::Model model;

@@ -1,4 +1,4 @@
-// A trained model's answers as a NumPy file.
+// Predicts with a trained model and writes the results as a NumPy file.
 #pragma once
 
 #include "train/job.h"

@@ -8,9 +8,9 @@
 #include <ctime>
 #include <span>
 
+#include "base/host.h"
 #include "io/checksum.h"
 #include "io/partial_file.h"
-#include "memory/host.h"
 
 namespace plimsoll::train {
 namespace {
@@ -120,7 +120,7 @@ void write_results(const fs::path& save_dir, const Results& results) {
 }
 
 bool has_results(const fs::path& save_dir, uint64_t epochs, uint64_t best_epoch) {
-  const auto text = memory::read_text(save_dir / "results.json");
+  const auto text = read_text(save_dir / "results.json");
   const auto json = nlohmann::json::parse(text.value_or(""), nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) return false;
   const auto is = [&](const char* key, const nlohmann::json& value) {

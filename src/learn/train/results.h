@@ -1,4 +1,5 @@
-// results.json: what a training came to, under the keys that users' scripts read and some of ours.
+// results.json, the results of a training run: the keys that users' scripts read, and some of our
+// own.
 #pragma once
 
 #include <chrono>
@@ -25,14 +26,14 @@ std::string_view name(Status status);
 struct EpochResult {
   uint64_t epoch = 0;  // from 1
   double loss = 0;
-  std::optional<double> valid_accuracy;  // none in epochs without evaluation
+  std::optional<double> valid_accuracy;  // empty in epochs without evaluation
   std::optional<double> test_accuracy;
   double seconds = 0;
   double lr = 0;
 };
 
-// A batch's milliseconds by stage: the first two of any thread that makes batches, the others of
-// the training thread.
+// The average milliseconds per batch of each stage: `sample` and `gather` of the threads that make
+// batches, the others of the training thread.
 struct StageMilliseconds {
   double sample = 0;
   double gather = 0;
@@ -46,45 +47,45 @@ struct Results {
   std::string dataset;
   recipe::Recipe recipe;
   uint64_t parameters = 0;
-  uint64_t best_epoch = 0;               // the one of best.pth; 0 before the first evaluation
-  std::optional<double> train_accuracy;  // of the best epoch, as the other two
+  uint64_t best_epoch = 0;               // the epoch of best.pth; 0 before the first evaluation
+  std::optional<double> train_accuracy;  // of the best epoch, like the next two
   std::optional<double> valid_accuracy;
   std::optional<double> test_accuracy;
   double training_seconds = 0;
   std::string timestamp;  // as timestamp() gives it
   Status status = Status::finished;
   std::vector<EpochResult> series;
-  uint64_t peak_memory_bytes = 0;     // by the kernel
-  uint64_t planned_memory_bytes = 0;  // by the plan, before the start
-  uint64_t unattributed_bytes = 0;    // of the kernel's figure at the end, in no lease
-  batch::ReadCounts reads;            // of all epochs with their evaluations
-  double planned_epoch_seconds = 0;   // of its batches alone; 0 = not known
-  plan::Arrangement arrangement;      // that it ran in
+  uint64_t peak_memory_bytes = 0;     // as the kernel counts it
+  uint64_t planned_memory_bytes = 0;  // the plan's peak
+  uint64_t unattributed_bytes = 0;    // resident at the end, but in no lease
+  batch::ReadCounts reads;            // of all epochs, including evaluations
+  double planned_epoch_seconds = 0;   // without evaluation; 0 = unknown
+  plan::Arrangement arrangement;
   std::string store_checksum;
   std::string device;
   double batches_per_second = 0;
   StageMilliseconds stages;
 };
 
-// What is not a number becomes null.
+// Missing values, NaN and infinity become null.
 nlohmann::ordered_json to_json(const Results& results);
 
-// Replaces save_dir/results.json, whole or not at all.
+// Replaces save_dir/results.json atomically.
 void write_results(const std::filesystem::path& save_dir, const Results& results);
 
-// Whether save_dir has the results of a training that ended after so many epochs, the best one
-// being `best_epoch`.
+// Whether save_dir has the results of a training run that ended after so many epochs, with
+// `best_epoch` as the best one.
 bool has_results(const std::filesystem::path& save_dir, uint64_t epochs, uint64_t best_epoch);
 
-// Memory over the time of a run as CSV: seconds, bytes lent, bytes resident, the plan's peak and
-// the limit. Whole or not at all.
+// Writes the memory over the time of a run as CSV, atomically: seconds, leased bytes, resident
+// bytes, the plan's peak and the limit.
 void write_memory_log(const std::filesystem::path& file,
                       std::span<const memory::MemorySample> samples, const plan::Plan& plan);
 
-// One checksum for all of a store: XXH3-64 over its files' checksums in the order of their names.
+// One checksum for the whole store: XXH3-64 over its files' checksums, in the order of their names.
 std::string store_checksum(const graph::Store& store);
 
-// What the store calls its source, else the folder's name without .plim.
+// The name of the store's source, or the folder's name without .plim.
 std::string dataset_name(const graph::Store& store);
 
 // "2024-05-17T09:30:00+02:00", local time.

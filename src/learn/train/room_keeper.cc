@@ -21,7 +21,7 @@ void RoomKeeper::adjust(int64_t room_bytes) {
     most_used_bytes_ = std::max(most_used_bytes_, used);
     const uint64_t lower = std::max(needed_bytes_, used > wanted ? used - wanted : 0);
     ledger_.set_limit(std::min(limit_bytes, lower));
-    // What cannot be given back is needed to go on.
+    // Memory that could not be released stays within the limit.
     ledger_.set_limit(std::min(limit_bytes, std::max(ledger_.used_bytes(), ledger_.limit_bytes())));
     const uint64_t left = std::min(most_used_bytes_, ledger_.used_bytes());
     given_back_bytes_ = std::max(given_back_bytes_.load(), most_used_bytes_ - left);

@@ -1,5 +1,5 @@
-// Gives memory back while a run goes on when its surroundings need it, and takes it again when they
-// do not: another process, a lowered memory.high, stalls.
+// Releases memory during a run when the rest of the machine needs it, and takes it again later.
+// Reasons are another process, a lowered memory.high, or stalls.
 #pragma once
 
 #include <atomic>
@@ -13,18 +13,18 @@ namespace plimsoll::train {
 
 class RoomKeeper {
  public:
-  // Both must outlive it. `rows` is what may rise again. `needed_bytes` is what the run cannot do
-  // without: lines go down for others, but the ledger keeps that much, however little of it happens
-  // to be lent when memory is short.
+  // Both references must outlive it. `rows` is the file whose line goes up again. The ledger keeps
+  // at least `needed_bytes`, what the run needs without its lines, even if less is leased at the
+  // moment when memory is short.
   RoomKeeper(memory::Ledger& ledger, io::LinedFile& rows, uint64_t needed_bytes);
 
-  // What the watch calls: negative where bytes must be given back, positive where some may be
+  // Called by the watch: if negative, so many bytes must be released; if positive, so many may be
   // taken.
   void adjust(int64_t room_bytes);
-  // Throws what ended the watch, if something did.
+  // Rethrows the exception that ended the watch, if any.
   void rethrow_failure() const { watch_.rethrow_failure(); }
 
-  uint64_t given_back_bytes() const { return given_back_bytes_; }  // the most at one time
+  uint64_t given_back_bytes() const { return given_back_bytes_; }  // the maximum so far
 
  private:
   memory::Ledger& ledger_;
@@ -32,9 +32,9 @@ class RoomKeeper {
   const uint64_t planned_limit_bytes_;
   const uint64_t planned_line_bytes_;
   const uint64_t needed_bytes_;
-  uint64_t most_used_bytes_ = 0;  // when memory got tight
+  uint64_t most_used_bytes_ = 0;  // the most that was leased when memory got short
   std::atomic<uint64_t> given_back_bytes_ = 0;
-  memory::PressureWatch watch_;  // last: it uses all of the above
+  memory::PressureWatch watch_;  // declared last: it uses all of the above
 };
 
 }  // namespace plimsoll::train

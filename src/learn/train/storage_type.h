@@ -1,4 +1,4 @@
-// The names that torch.save gives to the types of numbers: torch.FloatStorage and so on.
+// The names of number types in files of torch.save: torch.FloatStorage and so on.
 #pragma once
 
 #include <c10/core/ScalarType.h>

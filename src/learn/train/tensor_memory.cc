@@ -22,9 +22,9 @@ namespace {
 constexpr uint64_t kLargeBytes = 64 * 1024;
 constexpr uint64_t kHeaderBytes = nn::kTensorHeaderBytes;
 
-// Stands in front of every tensor's values; knows how to end them.
+// Placed before every tensor's values; owns their memory.
 struct Header {
-  memory::Pages pages;  // holds the header itself; none where the heap does
+  memory::Pages pages;  // contains the header itself; empty if it is on the heap
   uint64_t room_bytes = 0;
 };
 static_assert(sizeof(Header) <= kHeaderBytes);
@@ -84,14 +84,15 @@ class Pool final : public c10::Allocator {
     return {values, values, &take_back, cpu};
   }
 
-  // Null outside of a TensorMemory. The mutex is not held while leasing: that may ask for what is
-  // cached here.
+  // Null if there is no TensorMemory. The mutex is not held while leasing, because that may call
+  // give_back_cached().
   void* lend_large(uint64_t room_bytes) {
     memory::Ledger* ledger = nullptr;
     {
       const std::lock_guard lock(mutex_);
       if (ledger_ == nullptr) return nullptr;
-      // A somewhat larger room will do: batches vary, and a room for every size would add up.
+      // Accept memory that is up to half as large again: batches vary, and keeping memory for every
+      // size would take too much.
       const auto found = cached_.lower_bound(room_bytes);
       if (found != cached_.end() && found->first <= room_bytes + room_bytes / 2) {
         Header* header = found->second;
@@ -128,11 +129,11 @@ class Pool final : public c10::Allocator {
     }
   }
 
-  // No more is kept than was needed at one time before: the pool never adds to the peak.
+  // Keeps at most as much as was in use at the same time before, so the pool never raises the peak.
   void keep(Header* header) {
     const std::lock_guard lock(mutex_);
     if (live_.erase(header) == 0) {
-      release(header);  // of a TensorMemory that has ended
+      release(header);  // its TensorMemory has ended
       return;
     }
     live_bytes_ -= header->room_bytes;
@@ -141,7 +142,7 @@ class Pool final : public c10::Allocator {
     trim_cached(0);
   }
 
-  // With what comes next, too, no more than at the highest.
+  // Releases cached memory until everything, with `coming_bytes`, is at most the peak so far.
   void trim_cached(uint64_t coming_bytes) {
     const uint64_t most = std::max(most_live_bytes_, live_bytes_ + coming_bytes);
     while (!cached_.empty() && live_bytes_ + cached_bytes_ + coming_bytes > most) {
@@ -158,12 +159,12 @@ class Pool final : public c10::Allocator {
     cached_bytes_ = 0;
   }
 
-  // The header lies in the pages that it owns.
+  // Moves the pages out first: the header is inside the pages that it owns.
   static void release(Header* header) { const memory::Pages last = std::move(header->pages); }
 
   std::mutex mutex_;
   memory::Ledger* ledger_ = nullptr;
-  std::multimap<uint64_t, Header*> cached_;  // by room
+  std::multimap<uint64_t, Header*> cached_;  // by room_bytes
   std::set<Header*> live_;
   uint64_t cached_bytes_ = 0;
   uint64_t live_bytes_ = 0;

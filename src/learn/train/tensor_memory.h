@@ -1,6 +1,6 @@
-// Where torch's CPU tensors live: in leased memory, kept for the next tensor of about the same
-// size. The heap would give a large tensor's pages back to the kernel at every batch, and take as
-// long to get them again as the batch itself needs.
+// An allocator for torch's CPU tensors. It uses leased memory and keeps it for the next tensor of
+// about the same size. The heap would return a large tensor's pages to the kernel at every batch;
+// getting them again takes as long as computing the batch.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,17 @@
 
 namespace plimsoll::train {
 
-// While it lives, tensors of 64 KiB and more take leases ("tensors") of the ledger. One at a time.
+// While it lives, tensors of 64 KiB and more take leases ("tensors") from the ledger. There must be
+// only one at a time.
 class TensorMemory {
  public:
   explicit TensorMemory(memory::Ledger& ledger);
   TensorMemory(const TensorMemory&) = delete;
   TensorMemory& operator=(const TensorMemory&) = delete;
-  ~TensorMemory();  // tensors that still live keep their memory, without lease
+  ~TensorMemory();  // tensors that still live keep their memory, but without a lease
 
  private:
-  memory::Ledger::Reclaimer reclaimer_;  // of what is kept for the next tensor
+  memory::Ledger::Reclaimer reclaimer_;  // releases the memory that is kept for later tensors
 };
 
 }  // namespace plimsoll::train

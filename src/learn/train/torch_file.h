@@ -1,6 +1,6 @@
-// Files that Python's torch.load opens, with weights_only=True too: what goes in is plain values
-// and tensors, never a class. They are zip archives of a pickle, which holds everything but the
-// numbers of the tensors, and one stored member a tensor.
+// Files that Python's torch.load can open, also with weights_only=True: they contain only plain
+// values and tensors, no classes. Such a file is a zip archive with a pickle, which holds
+// everything except the numbers of the tensors, and one uncompressed member per tensor.
 #pragma once
 
 #include <filesystem>
@@ -12,20 +12,20 @@
 
 namespace plimsoll::train {
 
-// Writes the dict so that `path` is at every moment the old file or the new one, each whole: it
-// grows as `path`.partial, is synced and renamed. Tensors may lie on any device and in any order in
-// memory; beyond them it needs the memory of the largest, and only where that one must be moved. A
-// full disk is Error{disk}, another refusal of the system Error{io}, text that is not UTF-8
-// Error{input}: Python could not read it back. One writer for a path at a time.
+// Writes the dict atomically: `path` is always the complete old file or the complete new one. The
+// new file is written as `path`.partial, synced and renamed. Tensors may be on any device and have
+// any strides; a tensor that is not contiguous on the CPU is copied, one at a time. Throws
+// Error{disk} if the disk is full, Error{io} for other system errors, and Error{input} for text
+// that is not UTF-8, which Python could not read. Only one writer per path at a time.
 void write_torch_file(const std::filesystem::path& path, const PyDict& dict);
-// Into a file that is empty; syncs nothing.
+// Writes to an empty file and does not sync it.
 void write_torch_file(const io::OpenFile& file, const PyDict& dict);
 
-// What write_torch_file() or torch.save of a dict wrote, opened: every byte agrees with its
-// checksum. Its values are read, and take leases ("checkpoint values") of the ledger as long as it
-// lives; its tensors stay in the file until they are asked for. All functions throw Error{io} where
-// the file is missing or cannot be read, Error{memory} where the ledger refuses, and Error{input}
-// with the file and what is wrong where it is anything else, damaged or hostile.
+// Reads a file of write_torch_file() or of torch.save with a dict. The constructor compares all
+// checksums and reads the values, which take leases ("checkpoint values") as long as it lives. The
+// tensors stay in the file until they are requested. All functions throw Error{io} if the file is
+// missing or unreadable, Error{memory} if a lease is refused, and Error{input} with the file and
+// the reason if it is damaged, hostile or anything else.
 class TorchFileReader {
  public:
   TorchFileReader(const std::filesystem::path& path, memory::Ledger& ledger);
@@ -35,11 +35,12 @@ class TorchFileReader {
 
   const PyDict& values() const;
 
-  // Its numbers into a tensor of the same sizes: straight from the file where `to` lies on the CPU
-  // and has the same type and order.
+  // Reads the numbers into `to`, which must have the same sizes. Reads directly from the file if
+  // `to` is on the CPU and has the same type and strides.
   void read_into(const StoredTensor& stored, const at::Tensor& to);
 
-  // On the CPU, without gradients. Those that shared their numbers in Python share them again.
+  // A new tensor on the CPU, without gradients. Tensors that shared a storage in Python share it
+  // again.
   at::Tensor load(const StoredTensor& stored);
 
  private:
@@ -47,7 +48,7 @@ class TorchFileReader {
   std::unique_ptr<Content> content_;
 };
 
-// All of it, with its tensors.
+// Reads the whole file, including its tensors.
 PyDict read_torch_file(const std::filesystem::path& path, memory::Ledger& ledger);
 
 }  // namespace plimsoll::train

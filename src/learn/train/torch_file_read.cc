@@ -28,9 +28,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint64_t kLeasedByTorchBytes = 64 * 1024;  // tensors from here on: train/tensor_memory.h
-constexpr size_t kBlockBytes = 256 * 1024;           // of a file that is verified
-constexpr uint64_t kMostMembers = 100'000;           // libzip keeps 300 bytes of each
+constexpr uint64_t kLeasedByTorchBytes = 64 * 1024;  // from this size on: train/tensor_memory.h
+constexpr size_t kBlockBytes = 256 * 1024;           // for verifying
+constexpr uint64_t kMostMembers = 100'000;           // libzip keeps 300 bytes per member
 constexpr std::string_view kPickleName = "/data.pkl";
 
 struct DiscardArchive {
@@ -44,8 +44,8 @@ bool is_stored(const zip_stat_t& status) {
   return status.comp_method == ZIP_CM_STORE && status.encryption_method == ZIP_EM_NONE;
 }
 
-// The members of an archive that are neither compressed nor encrypted, and together no larger than
-// the file: what they hold cannot take more memory.
+// The members of an archive that are neither compressed nor encrypted. Together they are not larger
+// than the file, so their contents cannot take more memory than that.
 class StoredArchive {
  public:
   StoredArchive(const fs::path& path, uint64_t file_bytes);
@@ -54,9 +54,9 @@ class StoredArchive {
   bool has(const std::string& name) const { return locate(name) >= 0; }
   uint64_t size(const std::string& name) const { return stat(index(name)).size; }
 
-  // Reads every member against its checksum, and keeps nothing.
+  // Reads every member to compare its checksum.
   void verify() const;
-  // All of the member, which has that many bytes.
+  // Reads the whole member, which must have that many bytes.
   void read(const std::string& name, std::span<std::byte> bytes) const;
   std::string read_text(const std::string& name, uint64_t max_bytes) const;
 
@@ -71,13 +71,13 @@ class StoredArchive {
   zip_stat_t stat(zip_uint64_t index) const;
 
   std::unique_ptr<zip_t, DiscardArchive> archive_;
-  std::string folder_;  // that all members lie in
+  std::string folder_;  // the folder of all members
 };
 
-// The most members that one of the ends of a directory in the last bytes of the file speaks of:
-// libzip takes memory for as many before it looks at them.
+// The largest number of members that any end-of-directory record in the last bytes of the file
+// claims. libzip allocates memory for that many before it checks them.
 uint64_t most_members(const fs::path& path, uint64_t file_bytes) {
-  constexpr uint64_t kTailBytes = 65536 + 512;  // a comment, and the ends in both sizes
+  constexpr uint64_t kTailBytes = 65536 + 512;  // a comment, and the records in both formats
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   std::string tail(std::min(file_bytes, kTailBytes), '\0');
   const ssize_t count =
@@ -152,7 +152,7 @@ StoredArchive::Member StoredArchive::open(zip_uint64_t index, std::string_view n
   return member;
 }
 
-// 0 at the end; that read is the one that compares the checksum.
+// 0 at the end; the read that returns 0 compares the checksum.
 size_t StoredArchive::read_some(zip_file_t* member, std::span<std::byte> bytes,
                                 std::string_view name) {
   const zip_int64_t count = ::zip_fread(member, bytes.data(), bytes.size());
@@ -184,7 +184,7 @@ void StoredArchive::verify() const {
   const auto count = static_cast<zip_uint64_t>(::zip_get_num_entries(archive_.get(), 0));
   for (zip_uint64_t i = 0; i < count; ++i) {
     const zip_stat_t status = stat(i);
-    if (!is_stored(status)) continue;  // and never read
+    if (!is_stored(status)) continue;  // such members are never read
     const Member member = open(i, status.name);
     while (read_some(member.get(), block, status.name) > 0) {
     }
@@ -202,7 +202,7 @@ std::string StoredArchive::read_text(const std::string& name, uint64_t max_bytes
   return text;
 }
 
-// Tells the formats apart that people have under the same ending, and returns the size of the file.
+// Returns the size of the file. Throws if it is in another format that uses the same ending.
 uint64_t check_format(const fs::path& path) {
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat status = {};
@@ -226,7 +226,7 @@ uint64_t check_format(const fs::path& path) {
   fail(ErrorKind::input, "{} cannot be read as a file of torch.save: {}", path.string(), why);
 }
 
-// Runs what reads `path`; its errors then name the file.
+// Runs `work`, which reads `path`, and adds the file's name to its errors.
 template <typename Work>
 auto reading(const fs::path& path, const Work& work) {
   try {
@@ -243,7 +243,7 @@ auto reading(const fs::path& path, const Work& work) {
   }
 }
 
-// Whether its numbers are the whole storage, in order.
+// Whether the tensor is the whole storage, in order.
 bool is_whole(const StoredTensor& stored) {
   int64_t stride = 1;
   for (size_t i = stored.sizes.size(); i-- > 0;) {
@@ -278,7 +278,7 @@ class TorchFileReader::Content {
 
   const fs::path& path() const { return path_; }
   const PyDict& values() const { return values_; }
-  // The bytes of its storage, which are as many as its numbers need.
+  // The size of its storage in bytes. Throws Error{input} if it does not match the tensor.
   uint64_t check(const StoredTensor& stored) const;
   void read(const StoredTensor& stored, std::span<std::byte> numbers) const;
   at::Tensor load(const StoredTensor& stored);
@@ -288,7 +288,7 @@ class TorchFileReader::Content {
   memory::Ledger& ledger_;
   StoredArchive archive_;
   memory::Lease lease_;          // of the values
-  memory::Lease tensors_lease_;  // of the storages that are too small for one of their own
+  memory::Lease tensors_lease_;  // of storages that are too small for their own lease
   PyDict values_;
   std::unordered_map<std::string, at::Tensor> loaded_;  // by storage
 };

@@ -20,14 +20,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kLossesAtOnce = 64;       // on a GPU, between two looks
-constexpr double kLeastWriteSeconds = 10;  // between checkpoints at the end of short epochs
-constexpr uint64_t kPlateauPatience = 5;   // evaluations before the rate is cut
+constexpr size_t kLossesAtOnce = 64;       // read together from a GPU
+constexpr double kLeastWriteSeconds = 10;  // between checkpoints if epochs are short
+constexpr uint64_t kPlateauPatience = 5;   // evaluations before the rate is reduced
 constexpr double kPlateauFactor = 0.5;
 
 enum Purpose : uint64_t { kShuffle = 1, kDraws = 2, kDropout = 3, kParameters = 4 };
 
-// One key for everything random in an epoch, by purpose.
+// The random key of an epoch for one purpose.
 uint64_t key(uint64_t seed, Purpose purpose, uint64_t epoch) {
   return RandomStream(seed, purpose).at(epoch);
 }
@@ -68,8 +68,7 @@ int Trainer::run() {
   if (job_.resume) resume();
   if (job_.resume && finished() &&
       has_results(job_.save_dir, position_.series.size(), position_.best_epoch)) {
-    fmt::print("nothing left to do; {} stays as it is\n",
-               (job_.save_dir / "results.json").string());
+    fmt::print("nothing left to do; {} is unchanged\n", (job_.save_dir / "results.json").string());
     return 0;
   }
   epoch_start_ = Clock::now();
@@ -102,9 +101,9 @@ void Trainer::save_and_fail(const Error& error) {
     feed_.pipeline.release();
     write_checkpoints();
   } catch (const Error&) {
-    throw error;  // the first one is what its user must hear of
+    throw error;  // the user must see the first error
   }
-  fail(error.kind(), "{}\nWhat was learned until then is in {}; train --resume goes on from there",
+  fail(error.kind(), "{}\nThe progress so far is saved in {}; continue with train --resume",
        error.what(), last_good_);
 }
 
@@ -118,12 +117,12 @@ void Trainer::resume() {
   if (checkpoint.store.checksum != store_.checksum) {
     fail(ErrorKind::input,
          "{} was trained on {} (checksum {}), this store is {} (checksum {}); resume on the same "
-         "store (sums that were precomputed are another one), or start a new run",
+         "store (one with precomputed sums is a different store), or start a new run",
          file.string(), checkpoint.store.name, checkpoint.store.checksum, store_.name,
          store_.checksum);
   }
   if (checkpoint.position.epoch > recipe_.epochs) {
-    fail(ErrorKind::usage, "--epochs {}: {} has {} already; give at least as many", recipe_.epochs,
+    fail(ErrorKind::usage, "--epochs {}: {} already has {}; give at least as many", recipe_.epochs,
          file.string(), checkpoint.position.epoch);
   }
   load_model(checkpoint, file, model_);
@@ -132,7 +131,7 @@ void Trainer::resume() {
   last_good_ = file.string();
   fmt::print("  so far    {} epoch{} and {} batch{} of the next{}\n", position_.epoch,
              position_.epoch == 1 ? "" : "s", position_.batch, position_.batch == 1 ? "" : "es",
-             finished() ? "; nothing is left to train, unless --epochs asks for more" : "");
+             finished() ? "; nothing left to train, raise --epochs to train more" : "");
 }
 
 bool Trainer::wants_early_stop() const {
@@ -149,7 +148,7 @@ double Trainer::learning_rate() const {
   return recipe_.lr * position_.lr_scale;
 }
 
-// Null where no epoch draws what another has drawn, or every row is in memory anyway.
+// Null if epochs do not reuse batches, or if all rows are in memory.
 batch::PackedRows* Trainer::rows_to_reuse(uint64_t drawing, uint64_t batches) {
   if (recipe_.reuse_epochs == 1 || data_.rows.file().resident()) return nullptr;
   if (!packed_rows_) {
@@ -168,8 +167,8 @@ bool Trainer::train_epoch() {
   const batch::Seeds seeds =
       batch::Seeds::shuffled(split.nodes.span(), key(recipe_.seed, kShuffle, drawing));
   const uint64_t total = seeds.batches(recipe_.batch_size);
-  if (position_.batch >= total) return true;  // stopped while evaluating
-  // Where rows are put aside for later epochs, the first one is a part of the average.
+  if (position_.batch >= total) return true;  // the run was stopped during the evaluation
+  // If rows are packed for later epochs, the first epoch counts: its cost is part of the average.
   if (++passes_ == 2 && recipe_.reuse_epochs == 1) pace_ = {};
   const Clock::time_point start = Clock::now();
   const batch::StageTimes before = feed_.pipeline.times();
@@ -189,7 +188,7 @@ bool Trainer::train_epoch() {
                       .gradients = true,
                       .packed = rows_to_reuse(drawing, total)});
   for (FedBatch* fed = &feed_.feeder.next(); fed->batch != nullptr; fed = &feed_.feeder.next()) {
-    room_keeper_.rethrow_failure();  // between batches: one that is computed is also counted
+    room_keeper_.rethrow_failure();  // here, so that a computed batch is also counted
     const bool ended = fed->batch->last_part();
     if (!train_batch(*fed) || !ended) continue;
     ++position_.batch;
@@ -240,14 +239,14 @@ bool Trainer::train_batch(FedBatch& fed) {
   return true;
 }
 
-// Nothing is kept of a batch that did not fit: its gradients are those of some parts only.
+// Starts a batch that did not fit again from its beginning, because its gradients are incomplete.
 void Trainer::begin_again(const batch::Batch& batch) {
   model_.forget();
   const uint64_t index = batch.index;
   const uint32_t seeds = batch.seeds;
   if (feed_.feeder.retry(/*from_its_start=*/true)) {
     report_.note(fmt::format(
-        "batch {} did not fit with {} seeds at once; it begins again with less in memory",
+        "batch {} did not fit into memory with {} seeds at once; trying again with less in memory",
         index + 1, seeds));
     return;
   }
@@ -271,8 +270,8 @@ at::Tensor Trainer::forward_backward(const nn::BatchTensors& tensors, int64_t ba
   return loss.sum;
 }
 
-// Adds what is pending to the epoch's sum, in order, and ends the run at the first that is not a
-// number.
+// Adds the pending losses to the epoch's sum, in order. Throws Error{diverged} at the first that is
+// not finite.
 void Trainer::look_at_losses() {
   if (losses_.empty()) return;
   std::vector<at::Tensor> sums;
@@ -301,7 +300,7 @@ void Trainer::finish_epoch() {
   const bool evaluated = last || result.epoch % recipe_.log_steps == 0;
   const auto is_due = [&] { return !written_ || seconds_since(last_write_) > kLeastWriteSeconds; };
   if (evaluated) {
-    if (is_due()) write_checkpoints();  // an evaluation may take long, or have no room
+    if (is_due()) write_checkpoints();  // an evaluation may take long or run out of memory
     const std::array<const batch::Split*, 2> splits = {&data_.splits.valid, &data_.splits.test};
     const auto shares = accuracies(inference_, splits, report_);
     result.valid_accuracy = shares[0];
@@ -325,8 +324,8 @@ void Trainer::finish_epoch() {
   if (last || named || is_due()) write_checkpoints();
 }
 
-// Whether this is the best epoch so far, by validation, or by loss where there is none; and what
-// the schedule makes of it.
+// Checks whether this is the best epoch so far, by validation accuracy, or by loss if there are no
+// validation nodes. Writes the best checkpoint, or updates the plateau schedule.
 void Trainer::judge(const EpochResult& result) {
   const bool first = position_.best_epoch == 0;
   const bool better = first || (result.valid_accuracy ? result.valid_accuracy > position_.best_valid
@@ -349,7 +348,7 @@ void Trainer::judge(const EpochResult& result) {
   }
 }
 
-// With the time since the epoch began, or since it was last counted.
+// The position including the time since epoch_start_.
 Position Trainer::position_now() const {
   Position now = position_;
   now.epoch_seconds += seconds_since(epoch_start_);
@@ -357,8 +356,8 @@ Position Trainer::position_now() const {
   return now;
 }
 
-// best.pth first: if only one of the two reaches the disk, the run that resumes from last.pth will
-// find the same best again.
+// best.pth comes first: if the process is killed between the two, a run that resumes from last.pth
+// finds the same best epoch again.
 void Trainer::write_checkpoints() {
   data_.check_unchanged();
   look_at_losses();

@@ -1,5 +1,5 @@
-// The training loop: epochs of batches, evaluations between them, checkpoints, and the orderly end
-// when somebody asks for it.
+// The training loop: epochs of batches, evaluations between them, checkpoints, and an orderly end
+// after a signal.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -26,7 +26,7 @@
 
 namespace plimsoll::train {
 
-// Seconds of the training thread.
+// Seconds in the training thread.
 struct ComputeTimes {
   double forward = 0;
   double backward = 0;
@@ -35,16 +35,16 @@ struct ComputeTimes {
 
 class Trainer {
  public:
-  // Everything must outlive it.
+  // All references must outlive the Trainer.
   struct Prepared {
     const Data& data;
     c10::Device device;
-    const memory::Timeline& timeline;  // since before the data was loaded
-    uint64_t needed_bytes = 0;         // beside the lines
+    const memory::Timeline& timeline;  // started before the data was loaded
+    uint64_t needed_bytes = 0;         // memory without the lines
   };
   Trainer(const TrainJob& job, const Prepared& prepared);
 
-  // Returns the signal that asked it to stop, else 0.
+  // Returns the signal that stopped it, else 0.
   int run();
 
  private:
@@ -53,11 +53,11 @@ class Trainer {
   void resume();
   bool finished() const;
   double learning_rate() const;
-  // One epoch or the rest of it; false when it was asked to stop on the way.
+  // Trains one epoch or the rest of it; false if a signal stopped it.
   bool train_epoch();
   batch::PackedRows* rows_to_reuse(uint64_t drawing, uint64_t batches);
-  // One batch, or a part of one; the step comes with the last. False where there was no room to
-  // compute it: it is then begun again, in smaller parts.
+  // Trains one batch or a part of one; the optimizer's step follows the last part. False if there
+  // was not enough memory: the batch then starts again in smaller parts.
   bool train_batch(FedBatch& fed);
   // Adds to the gradients; returns the sum of the losses, on the device.
   at::Tensor forward_backward(const nn::BatchTensors& tensors, int64_t batch_seeds);
@@ -65,14 +65,14 @@ class Trainer {
   void look_at_losses();
   void finish_epoch();
   void judge(const EpochResult& result);
-  // last.pth, and best.pth where there is a newer one.
+  // Writes last.pth, and best.pth if there is a newer best epoch.
   void write_checkpoints();
   Position position_now() const;
-  // Saves what was learned, and says so with the error.
+  // Saves a checkpoint and rethrows the error with its path.
   [[noreturn]] void save_and_fail(const Error& error);
   void write_named_checkpoint();
   bool wants_early_stop() const;
-  // Returns the signal that came while the last figures were computed, else 0.
+  // Writes and prints the results. Returns the signal that arrived meanwhile, else 0.
   int end(Status status);
   std::optional<double> train_accuracy_of_best();
   void print_end(const Results& results) const;
@@ -88,25 +88,25 @@ class Trainer {
   const StoreIdentity store_;
   nn::Model model_;
   nn::Adam adam_;
-  std::optional<batch::PackedRows> packed_rows_;  // of epochs with the same draws
+  std::optional<batch::PackedRows> packed_rows_;  // for epochs with the same batches
   BatchFeed feed_;
   Inference inference_;
   Position position_;
-  std::optional<io::PartialFile> best_;  // best.pth of a newer best epoch, not yet under its name
+  std::optional<io::PartialFile> best_;  // a newer best.pth that does not have its name yet
   struct PendingLoss {
     uint64_t batch = 0;
     uint64_t seeds = 0;
     at::Tensor sum;
   };
-  at::Tensor parts_loss_;            // of the parts of a batch that have been computed
-  std::vector<PendingLoss> losses_;  // not looked at: a look makes the CPU wait for a GPU
+  at::Tensor parts_loss_;            // sum over the computed parts of the current batch
+  std::vector<PendingLoss> losses_;  // not read yet: reading makes the CPU wait for a GPU
   std::string last_good_;            // the newest checkpoint on disk
   Clock::time_point epoch_start_;
   Clock::time_point last_write_;  // or the start
   bool written_ = false;
   uint64_t batches_done_ = 0;
-  // Of training passes, not of evaluations. The first of several also starts the device and takes
-  // its buffers: it does not count.
+  // Of training passes, without evaluations. If there are several, the first does not count,
+  // because it also starts the device and allocates buffers.
   struct Pace {
     uint64_t batches = 0;
     double seconds = 0;
@@ -114,7 +114,7 @@ class Trainer {
     batch::StageTimes stages;
   };
   Pace pace_;
-  uint64_t passes_ = 0;  // begun
+  uint64_t passes_ = 0;  // how many were started
   RoomKeeper room_keeper_;
   const memory::Timeline& timeline_;
 };

@@ -1,5 +1,5 @@
-// How a run ends: the best epoch's accuracy on its own training nodes, results.json, and where time
-// and memory went.
+// The end of a run: the best epoch's accuracy on the training nodes, results.json, and a summary of
+// time and memory.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,11 +21,11 @@ std::string percent_or_dash(const std::optional<double>& share) {
 
 }  // namespace
 
-// Only at the end, and of the best epoch, which the model then holds.
+// Call only at the end: it loads the best epoch into the model.
 std::optional<double> Trainer::train_accuracy_of_best() {
   if (position_.best_epoch == 0) return {};
   const std::filesystem::path file = job_.save_dir / "best.pth";
-  if (!std::filesystem::exists(file)) return {};  // somebody has taken it away
+  if (!std::filesystem::exists(file)) return {};  // the user removed it
   load_model(read_checkpoint(file, job_.ledger), file, model_);
   const std::array<const batch::Split*, 1> splits = {&data_.splits.train};
   return accuracies(inference_, splits, report_).front();
@@ -60,7 +60,7 @@ int Trainer::end(Status status) {
   }
   if (status != Status::stopped) {
     write_checkpoints();
-    // From here on the model holds the best epoch: nothing may be written from it.
+    // From here on the model holds the best epoch, so no checkpoint may be written.
     try {
       results.train_accuracy = train_accuracy_of_best();
     } catch (const Interrupted& interrupted) {
@@ -121,7 +121,7 @@ void Trainer::print_end(const Results& results) const {
 void Trainer::print_reads(const batch::ReadCounts& reads) {
   if (reads.reads == 0) return;
   const auto percent = [&](uint64_t rows) {
-    // What was read again, in rounds or for a line that went down, is no other row.
+    // Rows that were read more than once, in rounds or after a line went down, count once.
     return 100.0 * static_cast<double>(std::min(rows, reads.rows)) /
            static_cast<double>(std::max<uint64_t>(1, reads.rows));
   };
@@ -129,7 +129,7 @@ void Trainer::print_reads(const batch::ReadCounts& reads) {
              format_count(reads.reads), format_bytes(reads.bytes / reads.reads), reads.method,
              percent(reads.rows_on_disk));
   if (reads.rows_packed > 0) {
-    fmt::print("          {:.1f} % came in one piece from an earlier epoch with the same draws\n",
+    fmt::print("          {:.1f} % were read in one piece, packed by an earlier epoch\n",
                percent(reads.rows_packed));
   }
 }
@@ -152,7 +152,7 @@ void Trainer::print_memory(const Results& results) const {
              format_bytes(results.planned_memory_bytes), 100 * std::abs(planned / peak - 1),
              planned < peak ? "less" : "more", format_bytes(results.unattributed_bytes));
   if (room_keeper_.given_back_bytes() > 0) {
-    fmt::print("          memory was short around us: {} were given back for a time\n",
+    fmt::print("          memory was short on this machine: {} were released for a while\n",
                format_bytes(room_keeper_.given_back_bytes()));
   }
 }

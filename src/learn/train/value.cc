@@ -5,7 +5,7 @@
 namespace plimsoll::train {
 namespace {
 
-// In the order of Value::Any.
+// In the order of PyValue::Any.
 constexpr std::array<std::string_view, std::variant_size_v<PyValue::Any>> kTypeNames = {
     "None", "bool", "int", "float", "str", "Tensor", "list", "dict", "Tensor"};
 
@@ -26,8 +26,8 @@ std::string words(const Key& key) {
   return fmt::format("'{}'", std::get<std::string>(key));
 }
 
-// What the value holds as T, null where it is of another type; `widened` is the place for an int
-// that is asked for as a double.
+// The value as T, or null if it has another type. An int that is requested as a double is stored in
+// `widened`.
 template <typename T>
 const T* held(const PyValue& value, [[maybe_unused]] double& widened) {
   if constexpr (std::is_same_v<T, double>) {

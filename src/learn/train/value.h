@@ -1,5 +1,6 @@
-// The plain Python values of a checkpoint, as torch.load would show them. A value owns what it
-// holds and copies deeply, all but tensors: as everywhere in torch, a copy shares its numbers.
+// The plain Python values of a checkpoint, as torch.load returns them. A value owns its content,
+// and a copy is deep, except for tensors: as everywhere in torch, a copied tensor shares its
+// numbers.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -23,7 +24,7 @@ namespace plimsoll::train {
 
 class PyValue;
 
-// A tensor that is still in its file: a view of the numbers under data/`storage`, within them.
+// A tensor that is still in its file: a view of the numbers in data/`storage`; stays within them.
 struct StoredTensor {
   std::string storage;
   at::ScalarType type = at::ScalarType::Undefined;
@@ -33,12 +34,12 @@ struct StoredTensor {
   std::vector<int64_t> strides;
 };
 
-// A Python list; tuples are read as lists too. `List(other)` copies, `List{other}` nests.
+// A Python list; tuples are also read as lists. `PyList(other)` copies, `PyList{other}` nests.
 using PyList = std::vector<PyValue>;
 
 using Key = std::variant<int64_t, std::string>;
 
-// As in Python, in the order of insertion; optimizers count their parameters by integer keys.
+// A Python dict, in the order of insertion. Optimizers use integer keys for their parameters.
 class PyDict {
  public:
   struct Entry;
@@ -51,16 +52,16 @@ class PyDict {
   PyDict& operator=(PyDict&& other) noexcept;
   ~PyDict();
 
-  // Makes the entry, as None, where there is none.
+  // Adds an entry with None if the key is missing.
   PyValue& operator[](const Key& key);
 
-  // Null where there is none. As every pointer and reference here, it lasts until the next insert.
+  // Null if the key is missing. All pointers and references are valid until the next insertion.
   const PyValue* find(const Key& key) const;
 
-  // Throws Error{input} with the key where there is none.
+  // Throws Error{input} with the key if it is missing.
   const PyValue& at(const Key& key) const;
 
-  // at(key) as Value::as<T>() has it; the Error{input} names the key and both types.
+  // at(key).as<T>(), but the Error{input} names the key and both types.
   template <typename T>
   std::conditional_t<std::is_arithmetic_v<T>, T, const T&> get(const Key& key) const;
 
@@ -108,13 +109,13 @@ class PyValue {
     return std::holds_alternative<T>(any_);
   }
 
-  // T is one of the types in Any but None, and StoredTensor stands for what points at it; a double
-  // may be written as an int, as Python's 1 for 1.0. Throws Error{input} with both types for any
-  // other.
+  // T is one of the types in Any except None, or StoredTensor for the pointer to it. An int is also
+  // accepted as a double, like Python's 1 for 1.0. Throws Error{input} with both types if the value
+  // has another type.
   template <typename T>
   std::conditional_t<std::is_arithmetic_v<T>, T, const T&> as() const;
 
-  // As Python names it: "int", "dict", "Tensor".
+  // The name in Python: "int", "dict", "Tensor".
   std::string_view type_name() const;
 
  private:

@@ -53,7 +53,7 @@ std::optional<Cause> cause_named(std::string_view name) {
 
 Cause cause_of(std::string_view name) {
   if (const auto cause = cause_named(name)) return *cause;
-  throw Error(ErrorKind::input, fmt::format("there is no cause '{}'", name));
+  throw Error(ErrorKind::input, fmt::format("unknown cause '{}'", name));
 }
 
 }  // namespace plimsoll::diagnosis

@@ -16,13 +16,14 @@ using process::Level;
 std::string_view guarantee_of(Level level) {
   switch (level) {
     case Level::cgroup2:
-      return "nothing of a command survives: the kernel ends its group at one word (cgroup v2)";
+      return "no process of a command survives: the kernel kills its whole group (cgroup v2)";
     case Level::freezer:
-      return "nothing of a command survives: its group is frozen, then killed (cgroup v1)";
+      return "no process of a command survives: its group is frozen, then killed (cgroup v1)";
     case Level::pid_namespace:
-      return "nothing of a command survives: the kernel ends its pid namespace";
+      return "no process of a command survives: the kernel ends its pid namespace";
     case Level::sweep:
-      return "leftovers are searched for and ended, without a guarantee (subreaper and sweep)";
+      return "leftover processes are searched for and ended, without a guarantee (subreaper and "
+             "sweep)";
   }
   return "";
 }
@@ -30,7 +31,7 @@ std::string_view guarantee_of(Level level) {
 Check check_kernel(const MachineFacts& facts) {
   if (facts.supervision.pidfds) return {"kernel", Health::good, facts.kernel, ""};
   return {"kernel", Health::bad, facts.kernel + ", without pidfds",
-          "a kernel of 5.3 or later; without it exec does not start anything"};
+          "a kernel of 5.3 or later; without it exec starts nothing"};
 }
 
 Check check_supervision(const MachineFacts& facts) {
@@ -62,7 +63,7 @@ Check check_memory_group(const MachineFacts& facts) {
 Check check_memory(const MachineFacts& facts) {
   const Circumstances& now = facts.now;
   Check check{"memory", Health::good, describe_memory(now) + "; " + describe_oom_kills(now), ""};
-  // Kills by a group's own limit are what limits are for.
+  // Kills by a group's own limit are expected, so they do not count here.
   const bool may_be_the_hosts =
       now.kernel_notes.empty() || std::ranges::any_of(now.kernel_notes, [](const KernelNote& note) {
         return note.what == KernelNote::What::oom_on_host;
@@ -70,7 +71,7 @@ Check check_memory(const MachineFacts& facts) {
   const bool is_short = now.available_bytes && *now.available_bytes < now.limit.bytes / 10;
   if (is_short) {
     check.health = Health::bad;
-    check.remedy = "end what else runs here; the host's OOM killer is near";
+    check.remedy = "end other programs; the host's OOM killer may act soon";
   } else if (now.oom_kills.value_or(0) > 0 && may_be_the_hosts) {
     check.health = Health::limited;
     check.remedy =
@@ -97,7 +98,7 @@ Check check_gpu(const meter::GpuReading& gpu, const std::string& driver) {
     check.health = Health::limited;
     check.state += "; held by " + holders;
     check.remedy =
-        "plimsoll orphans --kill, where it is left of a run of ours; --gpu-free and "
+        "plimsoll orphans --kill ends processes left over from earlier runs; --gpu-free and "
         "--gpu-wait wait for others";
   }
   return check;
@@ -125,7 +126,7 @@ Check check_cpu_energy(const MachineFacts& facts) {
     return {"CPU energy", Health::limited,
             fmt::format("{} cannot be read: {}", zone.name, zone.unreadable_because),
             "as root: chmod a+r /sys/class/powercap/intel-rapl:*/energy_uj, which lets all users "
-            "see it until the next boot"};
+            "read it until the next boot"};
   }
   return {"CPU energy", Health::good,
           fmt::format("{} counters, of whole packages", facts.energy_zones.size()), ""};
@@ -134,7 +135,7 @@ Check check_cpu_energy(const MachineFacts& facts) {
 Check check_uring(const MachineFacts& facts) {
   if (facts.uring_obstacle.empty()) return {"io_uring", Health::good, "works", ""};
   return {"io_uring", Health::limited, "threads read instead: " + facts.uring_obstacle,
-          "sysctl kernel.io_uring_disabled=0, or a container that lets it through"};
+          "sysctl kernel.io_uring_disabled=0, or a container that allows it"};
 }
 
 Check check_disk(const MachineFacts& facts) {
@@ -150,7 +151,7 @@ Check check_disk(const MachineFacts& facts) {
     check.state += fmt::format(", writes {}/s, reads {}/s{}",
                                format_bytes(static_cast<uint64_t>(disk.write_bytes_per_second)),
                                format_bytes(static_cast<uint64_t>(disk.read_bytes_per_second)),
-                               disk.past_the_cache ? "" : " (of its cache: no O_DIRECT)");
+                               disk.past_the_cache ? "" : " (from the page cache: no O_DIRECT)");
   } else {
     check.state += ", not measured: " + disk.unmeasured_because;
     check.health = Health::limited;
@@ -161,7 +162,8 @@ Check check_disk(const MachineFacts& facts) {
     check.remedy = "remove old checkpoints; df -h and df -i";
   } else if (disk.space->free_bytes < disk.space->total_bytes / 20) {
     check.health = Health::limited;
-    check.remedy = "more than 5 % free: checkpoints are written whole before the old ones go";
+    check.remedy =
+        "keep more than 5 % free: a checkpoint is written completely before the old one is removed";
   }
   return check;
 }
@@ -172,8 +174,8 @@ Check check_shared_memory(const MachineFacts& facts) {
   if (!space || space->free_bytes < kGiB) {
     check.health = !space || space->total_bytes < 128 * kMiB ? Health::bad : Health::limited;
     check.remedy =
-        "docker run --shm-size 8g, or mount -o remount,size=8G /dev/shm; data loader "
-        "workers die of a bus error without it";
+        "docker run --shm-size 8g, or mount -o remount,size=8G /dev/shm; without it data loader "
+        "workers die of a bus error";
   }
   return check;
 }
@@ -184,7 +186,7 @@ Check check_locked_memory(const MachineFacts& facts) {
   Check check{"ulimit -l", Health::good, format_bytes(most) + " may be locked", ""};
   if (most < kMiB) {
     check.health = Health::limited;
-    check.remedy = "ulimit -l unlimited (limits.conf: memlock): pinned memory and RDMA want more";
+    check.remedy = "ulimit -l unlimited (limits.conf: memlock): pinned memory and RDMA need more";
   }
   return check;
 }
@@ -232,10 +234,10 @@ std::vector<Check> check_up(const MachineFacts& facts) {
                                check_memory_group(facts), check_memory(facts), check_swap(facts)};
   if (!facts.no_gpu_because.empty()) {
     checks.push_back({"GPU", Health::limited, facts.no_gpu_because,
-                      "none needed without an NVIDIA GPU; else install its driver"});
+                      "nothing to do without an NVIDIA GPU; otherwise install its driver"});
   } else if (facts.gpus.empty()) {
     checks.push_back({"GPU", Health::limited,
-                      fmt::format("driver {}, and no GPU that we may use", facts.driver_version),
+                      fmt::format("driver {}, but no GPU that we may use", facts.driver_version),
                       "docker run --gpus all, or a job that asks for one"});
   }
   for (const meter::GpuReading& gpu : facts.gpus) {

@@ -1,5 +1,5 @@
-// What this machine lets us guarantee, point by point, with the remedy where it is less than it
-// could be. Pure.
+// What plimsoll can guarantee on this machine, point by point, with a remedy for each weakness.
+// Pure.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -13,8 +13,8 @@ namespace plimsoll::diagnosis {
 
 enum class Health {
   good,
-  limited,  // it works, with less of a promise
-  bad,      // it does not work, or runs will fail of it
+  limited,  // it works, with a weaker guarantee
+  bad,      // it does not work, or it will make runs fail
 };
 std::string_view name(Health health);
 
@@ -22,12 +22,12 @@ struct Check {
   std::string subject;  // "memory limit"
   Health health = Health::good;
   std::string state;
-  std::string remedy;  // empty where there is nothing to better
+  std::string remedy;  // empty if there is nothing to improve
 };
 
 std::vector<Check> check_up(const MachineFacts& facts);
 
-// A line each and one for the remedy; colours are terminal escapes.
+// One line per check, and one more for its remedy; `colours` adds terminal escape sequences.
 std::string describe(const std::vector<Check>& checks, bool colours);
 nlohmann::ordered_json to_json(const std::vector<Check>& checks);
 

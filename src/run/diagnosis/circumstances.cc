@@ -39,19 +39,18 @@ std::optional<Space> space_of(const std::filesystem::path& folder) {
                .free_files = about.f_files == 0 ? UINT64_MAX : about.f_favail};
 }
 
-Circumstances look_around(const memory::Host& host) {
+Circumstances look_around(const Host& host) {
   Circumstances now;
   now.limit = memory::detect_limit(host);
   now.group = memory::cgroup_usage(host);
-  const std::string meminfo = memory::read_text(host.root / "proc/meminfo").value_or("");
-  if (const auto kib = memory::number_of(meminfo, "MemAvailable:")) {
+  const std::string meminfo = read_text(host.root / "proc/meminfo").value_or("");
+  if (const auto kib = number_of(meminfo, "MemAvailable:")) {
     now.available_bytes = *kib * kKiB;
   }
-  now.swap_bytes = memory::number_of(meminfo, "SwapTotal:").value_or(0) * kKiB;
-  const std::string vmstat = memory::read_text(host.root / "proc/vmstat").value_or("");
-  now.oom_kills = memory::number_of(vmstat, "oom_kill");
-  now.seconds_since_boot =
-      leading_seconds(memory::read_text(host.root / "proc/uptime").value_or("0"));
+  now.swap_bytes = number_of(meminfo, "SwapTotal:").value_or(0) * kKiB;
+  const std::string vmstat = read_text(host.root / "proc/vmstat").value_or("");
+  now.oom_kills = number_of(vmstat, "oom_kill");
+  now.seconds_since_boot = leading_seconds(read_text(host.root / "proc/uptime").value_or("0"));
   if (const auto log = read_kernel_log()) {
     now.kernel_log_readable = true;
     now.kernel_notes = parse_kernel_log(*log);

@@ -1,4 +1,5 @@
-// This machine, now: what makes one explanation of an exit code likelier than another.
+// The current state of this machine. It makes some explanations of an exit code more likely than
+// others.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "base/host.h"
 #include "diagnosis/kernel_log.h"
 #include "diagnosis/verdict.h"
 #include "memory/cgroup.h"
-#include "memory/host.h"
 #include "memory/limit.h"
 
 namespace plimsoll::diagnosis {
@@ -18,13 +19,13 @@ namespace plimsoll::diagnosis {
 struct Space {
   uint64_t total_bytes = 0;
   uint64_t free_bytes = 0;
-  uint64_t free_files = 0;  // inodes; a file system without a limit has very many
+  uint64_t free_files = 0;  // inodes; UINT64_MAX for a file system without a limit
 };
 std::optional<Space> space_of(const std::filesystem::path& folder);
 
 struct Circumstances {
   memory::Limit limit;
-  std::optional<memory::CgroupMemory> group;  // the tightest, where one has a limit
+  std::optional<memory::CgroupMemory> group;  // the tightest one, if any has a limit
   std::optional<uint64_t> available_bytes;    // of RAM
   uint64_t swap_bytes = 0;
   std::optional<uint64_t> oom_kills;  // since boot, on the whole machine
@@ -36,16 +37,16 @@ struct Circumstances {
   bool in_slurm = false;
 };
 
-Circumstances look_around(const memory::Host& host = memory::Host::real());
+Circumstances look_around(const Host& host = Host::real());
 
-// One line each, for people.
+// One line each, for messages.
 std::string describe_memory(const Circumstances& now);
 std::string describe_oom_kills(const Circumstances& now);
 std::string describe_segfaults(const Circumstances& now);
 std::string describe_shared_memory(const Circumstances& now);
 std::string describe_disk(const Circumstances& now);
 
-// The one that bears on the cause; empty where none does.
+// The description that is relevant for the cause; empty if none is.
 std::string circumstance_of(Cause cause, const Circumstances& now);
 
 }  // namespace plimsoll::diagnosis

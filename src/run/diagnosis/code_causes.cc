@@ -25,7 +25,7 @@ std::string signal_name(int number) {
 
 std::optional<int> signal_behind(int exit_code) {
   if (exit_code > 128 && exit_code <= 128 + kLastSignal) return exit_code - 128;
-  // Only those that launchers are seen to pass on: 255 is a favourite of many programs.
+  // Only signals that launchers are known to pass on: many programs exit with 255 themselves.
   switch (256 - exit_code) {
     case SIGABRT:
     case SIGKILL:
@@ -50,8 +50,8 @@ using Causes = std::vector<LikelyCause>;
 constexpr int kLikely = 50;
 constexpr int kPossible = 30;
 constexpr int kRare = 10;
-constexpr int kProven = 40;     // added where the kernel's log has a case
-constexpr int kSupported = 20;  // added where the machine's state speaks for it
+constexpr int kProven = 40;     // added if the kernel's log has such a case
+constexpr int kSupported = 20;  // added if the machine's state supports it
 
 bool has_note(const Circumstances& now, KernelNote::What what) {
   return std::ranges::any_of(now.kernel_notes,
@@ -64,7 +64,7 @@ bool is_host_short(const Circumstances& now) {
   return now.available_bytes && *now.available_bytes < 2 * kGiB;
 }
 
-// Kills by a group's limit are the likelier the more the surroundings have one.
+// A kill by a group's limit is likelier if this process runs under such a limit.
 Causes causes_of_kill(const Circumstances& now) {
   const bool kills_counted = now.oom_kills.value_or(0) > 0;
   int by_limit = has_tight_group(now) ? kLikely : kRare;
@@ -73,7 +73,7 @@ Causes causes_of_kill(const Circumstances& now) {
   const bool noted_on_host = has_note(now, KernelNote::What::oom_on_host);
   if (noted_in_group) by_limit += kProven;
   if (noted_on_host) by_host += kProven;
-  // Where the log has both, the last one is the nearer.
+  // If the log has both, the more recent one is likelier.
   const auto last =
       std::find_if(now.kernel_notes.rbegin(), now.kernel_notes.rend(),
                    [](const KernelNote& note) { return note.what != KernelNote::What::segfault; });
@@ -82,8 +82,7 @@ Causes causes_of_kill(const Circumstances& now) {
   if (is_host_short(now)) by_host += kSupported;
   const std::string for_certain =
       "plimsoll exec --memory SIZE -- COMMAND, which says who killed it and how much it had used; "
-      "a "
-      "smaller batch, fewer data loader workers";
+      "a smaller batch, fewer data loader workers";
   const int by_others = kills_counted || now.oom_kills == std::nullopt ? kRare : kLikely;
   Causes causes = {
       {by_limit, "the OOM killer of a memory limit: a cgroup, a container, a batch job",
@@ -134,10 +133,10 @@ Causes causes_of_signal(int signal, const Circumstances& now) {
            "", "the last lines of its output"},
           {kPossible, "an allocation that was refused (std::bad_alloc)", describe_memory(now),
            "a smaller batch"},
-          {kRare, "damaged memory that glibc found", "", "valgrind, or an older package"}};
+          {kRare, "memory corruption that glibc detected", "", "valgrind, or an older package"}};
     case SIGPIPE:
-      return {{kLikely, "the reader of its output went away: head, grep -q, a closed terminal", "",
-               "plimsoll exec --log FILE, which cannot break"},
+      return {{kLikely, "the reader of its output ended: head, grep -q, a closed terminal", "",
+               "plimsoll exec --log FILE, which needs no reader"},
               {kPossible, "a logger or tee that was killed", describe_disk(now), ""}};
     case SIGTERM:
       return {{kLikely + (now.in_slurm ? -kSupported : 0),
@@ -147,7 +146,7 @@ Causes causes_of_signal(int signal, const Circumstances& now) {
                "sacct -j JOB --format=State,ExitCode,Elapsed,Timelimit"},
               {kPossible, "a runner's timeout", "", "a longer time, and checkpoints"}};
     case SIGINT:
-      return {{kLikely, "Ctrl-C, or a script that sent what Ctrl-C sends", "", ""}};
+      return {{kLikely, "Ctrl-C, or a script that sent SIGINT", "", ""}};
     case SIGHUP:
       return {{kLikely, "its terminal or ssh connection was closed", "",
                "tmux, nohup or a batch system"}};
@@ -155,8 +154,8 @@ Causes causes_of_signal(int signal, const Circumstances& now) {
       return {{kLikely, "a package compiled for a newer CPU than this one", "",
                "a build for this CPU; lscpu lists what it can do"}};
     case SIGFPE:
-      return {{kLikely, "a division of integers by zero in compiled code", "",
-               "python -X faulthandler"}};
+      return {
+          {kLikely, "an integer division by zero in compiled code", "", "python -X faulthandler"}};
     case SIGXCPU:
       return {{kLikely, "the limit on CPU time", "", "ulimit -t"}};
     case SIGXFSZ:
@@ -173,12 +172,12 @@ Causes causes_of_signal(int signal, const Circumstances& now) {
 
 Causes causes_of_failure(const Circumstances& now) {
   const bool no_room = now.disk && now.disk->free_bytes < kGiB;
-  return {{kLikely, "an error of its own: a Python exception, CUDA out of memory among them", "",
-           "plimsoll explain LOG, which knows what frameworks say"},
+  return {{kLikely, "an error of its own, such as a Python exception or CUDA out of memory", "",
+           "plimsoll explain LOG, which knows the messages of frameworks"},
           {kRare + (no_room ? kLikely : 0), "a disk that ran full", describe_disk(now), "df -h"}};
 }
 
-// What plimsoll's own commands end with; docs/errors.md has the whole table.
+// The exit codes of plimsoll's own commands; docs/errors.md has the whole table.
 std::optional<LikelyCause> cause_of_own_code(int code) {
   const auto cause = [](const char* what, const char* remedy) {
     return LikelyCause{kPossible, std::string("plimsoll itself: ") + what, "", remedy};
@@ -186,14 +185,14 @@ std::optional<LikelyCause> cause_of_own_code(int code) {
   switch (code) {
     case 3:
       return cause("an input file or a checkpoint is corrupt, or not what was expected",
-                   "the message, which names file and place");
+                   "the message, which names the file and the place");
     case 4:
-      return cause("--memory is too little for this work; nothing was begun",
-                   "the least limit is in the message; plimsoll plan");
+      return cause("--memory is too small for this work; nothing was started",
+                   "the smallest possible limit is in the message; plimsoll plan");
     case 5:
       return cause("too little room on the disk", "df -h; --temp-dir or --save-dir elsewhere");
     case 6:
-      return cause("the operating system refused to read or write", "the message");
+      return cause("the operating system failed to read or write", "the message");
     case 7:
       return cause("the output exists already, or another run is writing it",
                    "--force, or another name");
@@ -204,7 +203,7 @@ std::optional<LikelyCause> cause_of_own_code(int code) {
       return cause("a training was asked to stop and wrote last.pth",
                    "plimsoll train --resume FOLDER");
     case 10:
-      return cause("a training's loss became infinite or no number", "a lower --lr");
+      return cause("a training's loss became infinite or NaN", "a lower --lr");
     case 11:
       return cause("plimsoll run: some experiments of a batch failed", "plimsoll status RUN");
     case 12:
@@ -219,20 +218,20 @@ Causes causes_of_exit(int code, const Circumstances& now) {
   switch (code) {
     case 0:
       return {{kLikely, "nothing went wrong, as far as the command knows", "",
-               "behind a pipe only the last command's code counts: set -o pipefail"}};
+               "in a pipe only the last command's code counts: set -o pipefail"}};
     case 2:
       return {{kLikely, "a command line it does not understand (argparse, most tools)", "",
                "its --help"},
               {kPossible, "a shell that could not read its script", "", "bash -n SCRIPT"}};
     case 120:
-      return {{kLikely, "Python could not write the last of its output: its reader went away", "",
-               "plimsoll exec --log FILE, which cannot break"},
+      return {{kLikely, "Python could not write the end of its output: the reader ended", "",
+               "plimsoll exec --log FILE, which needs no reader"},
               {kPossible, "a disk that ran full", describe_disk(now), "df -h"}};
     case 121:
       return {{kLikely, "plimsoll exec: it hung, and --idle-timeout ended it", "",
                "plimsoll explain --last; the stacks are in the log"}};
     case 122:
-      return {{kLikely, "plimsoll exec: its --memory was too little", describe_memory(now),
+      return {{kLikely, "plimsoll exec: its --memory was too small", describe_memory(now),
                "plimsoll explain --last"}};
     case 124:
       return {{kLikely, "timeout(1) or plimsoll exec --timeout ended it", "",
@@ -243,15 +242,15 @@ Causes causes_of_exit(int code, const Circumstances& now) {
                "start it",
                "", "what the runner printed; plimsoll doctor"}};
     case 126:
-      return {
-          {kLikely, "the file is there and may not be executed", "", "chmod +x FILE"},
-          {kPossible, "its #! line names no interpreter of this machine, or it is for another CPU",
-           "", "head -1 FILE; file FILE"}};
+      return {{kLikely, "the file exists but is not executable", "", "chmod +x FILE"},
+              {kPossible, "its #! line names a missing interpreter, or it is for another CPU", "",
+               "head -1 FILE; file FILE"}};
     case 127:
-      return {{kLikely, "command not found: a misspelling, or an environment that is not active",
-               "", "command -v NAME; conda activate, source venv/bin/activate, module load"},
-              {kPossible, "a shared library that is missing", "", "ldd FILE"},
-              {kRare, "a script with Windows line ends (bash\\r)", "", "sed -i 's/\\r$//' SCRIPT"}};
+      return {
+          {kLikely, "command not found: a misspelling, or an environment that is not active", "",
+           "command -v NAME; conda activate, source venv/bin/activate, module load"},
+          {kPossible, "a shared library that is missing", "", "ldd FILE"},
+          {kRare, "a script with Windows line endings (bash\\r)", "", "sed -i 's/\\r$//' SCRIPT"}};
     case 255:
       return {{kLikely, "ssh, srun or a launcher that lost its connection or its worker", "",
                "its log"},
@@ -269,7 +268,7 @@ Causes causes_of_exit(int code, const Circumstances& now) {
 std::vector<LikelyCause> causes_of(const Code& code, const Circumstances& now) {
   if (code.state) return causes_of_state(*code.state, now);
   if (code.from_slurm && code.signal == kSlurmOutOfMemory) {
-    return {{kLikely, "a step of the job was killed for memory (OUT_OF_MEMORY in sacct)",
+    return {{kLikely, "a step of the job was killed because of its memory (OUT_OF_MEMORY in sacct)",
              describe_memory(now),
              "a larger --mem, or a smaller batch; sacct's MaxRSS is a sample "
              "every 30 s and may be far below the peak"}};

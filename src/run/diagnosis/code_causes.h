@@ -1,4 +1,4 @@
-// What exit codes and signals stand for.
+// What exit codes and signals mean.
 #pragma once
 
 #include <optional>
@@ -10,21 +10,19 @@
 
 namespace plimsoll::diagnosis {
 
-// Signals by name, and exit codes that stand for one.
-
 std::string signal_name(int number);  // "SIGKILL", "signal 42"
 
-// 137 -> 9, as shells, tee in a pipe with pipefail, and srun report a command that a signal ended;
-// 247 -> 9, what becomes of a Python launcher's sys.exit(-9). Nothing for an ordinary code.
+// The signal that an exit code stands for: 137 -> 9, as shells, pipes with pipefail and srun report
+// a command that a signal ended; 247 -> 9, the result of sys.exit(-9) in a Python launcher. Nothing
+// for an ordinary code.
 std::optional<int> signal_behind(int exit_code);
 
-// What ended the leader, or the command behind it.
+// The signal that ended the leader, or the one that its exit code stands for.
 std::optional<int> ending_signal(const process::LeaderEnd& end);
 
-// The causes that an exit code or a signal can have, each with a weight for this machine.
+constexpr int kSlurmOutOfMemory = 125;  // not a real signal: Slurm uses this number itself
 
-constexpr int kSlurmOutOfMemory = 125;  // no signal has this number: Slurm took it for itself
-
+// The possible causes of an exit code or a signal, each with a weight for this machine.
 std::vector<LikelyCause> causes_of(const Code& code, const Circumstances& now);
 
 }  // namespace plimsoll::diagnosis

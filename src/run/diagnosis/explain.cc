@@ -52,7 +52,7 @@ std::string headline_of(const Code& code) {
                        in_full ? "" : fmt::format(" = {}", code.state->name), code.state->meaning);
   }
   if (code.from_slurm && code.signal == kSlurmOutOfMemory) {
-    return fmt::format("{}: Slurm's mark for a job that ran out of memory", code.text);
+    return fmt::format("{}: Slurm's code for a job that ran out of memory", code.text);
   }
   if (!code.signal) {
     if (code.exit_code == 0) return fmt::format("{}: the command succeeded", code.text);
@@ -63,7 +63,7 @@ std::string headline_of(const Code& code) {
   const bool added = code.exit_code == 128 + *code.signal;
   return fmt::format("{}{}: the command was ended by {}{}", code.text,
                      added ? fmt::format(" = 128 + {}", *code.signal) : "", name,
-                     code.signal == SIGKILL ? ", which nothing can catch" : "");
+                     code.signal == SIGKILL ? ", which no program can catch" : "");
 }
 
 }  // namespace
@@ -83,7 +83,7 @@ std::optional<Code> parse_code(std::string_view text) {
   }
   const auto number = whole_number(text);
   if (!number || *number > kHighestCode || *number < -kHighestSignal) return {};
-  if (*number < 0) {  // as Python's subprocess reports a signal
+  if (*number < 0) {  // Python's subprocess reports signal n as -n
     code.signal = -*number;
   } else {
     code.exit_code = *number;

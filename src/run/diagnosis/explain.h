@@ -1,4 +1,4 @@
-// What an exit code means, with the causes in the order of their likelihood here and now. Pure.
+// Explains an exit code: its possible causes, the likeliest on this machine first. Pure.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -12,18 +12,18 @@
 
 namespace plimsoll::diagnosis {
 
-// How a command ended, as people find it written: "137", "-9" (Python), "SIGKILL", and Slurm's
-// "0:9" and "0:125" (exit code, then signal) or "OUT_OF_MEMORY" (a job's state).
+// How a command ended, in the forms that users see: "137", "-9" (Python), "SIGKILL", and Slurm's
+// "0:9" and "0:125" (exit code and signal) or "OUT_OF_MEMORY" (a job's state).
 struct Code {
   std::string text;
   int exit_code = 0;
-  std::optional<int> signal;  // also the one behind a shell's 128 + n
+  std::optional<int> signal;  // also n for a shell's 128 + n
   bool from_slurm = false;
-  std::optional<SlurmState> state;  // then there is neither code nor signal
+  std::optional<SlurmState> state;  // if set, exit_code and signal are not
 };
 std::optional<Code> parse_code(std::string_view text);
 
-// The signal or state that was probably meant by a word that parse_code does not know.
+// The signal or state most similar to a word that parse_code() does not know.
 std::optional<std::string> nearest_code(std::string_view text);
 
 struct LikelyCause {
@@ -34,9 +34,9 @@ struct LikelyCause {
 };
 
 struct Explanation {
-  std::string headline;             // "137 = 128 + 9: SIGKILL, which nothing can catch"
+  std::string headline;             // "137 = 128 + 9: the command was ended by SIGKILL, ..."
   std::vector<LikelyCause> causes;  // the likeliest first
-  std::string introduction = "On this machine, now, the likeliest first:";  // of the causes
+  std::string introduction = "On this machine, now, the likeliest first:";  // before the causes
 };
 
 Explanation explain(const Code& code, const Circumstances& now);

@@ -1,5 +1,5 @@
-// The order of the questions is the diagnosis: what we did ourselves, then what the kernel counted,
-// then what the signal says, and the words of the output last.
+// The order of the checks is the diagnosis: first what plimsoll did itself, then the kernel's
+// counters, then the output together with the signal, and the exit code last.
 #include <fmt/format.h>
 
 #include <array>
@@ -21,7 +21,8 @@ std::string program_of(const process::Ending& ending) {
   return path.substr(path.rfind('/') + 1);
 }
 
-// Whether the command line itself shows a pipe whose first part can fail unseen.
+// Whether the command line has a shell pipe without pipefail, so that its first part can fail
+// without an exit code.
 bool hides_failures_in_a_pipe(const process::Ending& ending) {
   for (size_t i = 1; i + 1 < ending.command.size(); ++i) {
     const std::string& option = ending.command[i];
@@ -40,13 +41,13 @@ Verdict judge_success(const Case& end) {
   Verdict verdict{.cause = Cause::success, .headline = "done in " + duration(end.ending().seconds)};
   std::string oddity;
   if (const uint64_t kills = end.memory().group_oom_kills; kills > 0) {
-    oddity = fmt::format("{} of its processes {} killed for memory on the way", kills,
+    oddity = fmt::format("{} of its processes {} killed because of memory while it ran", kills,
                          kills == 1 ? "was" : "were");
   } else if (end.ending().leftovers_ended > 0) {
     oddity = fmt::format("{} of its processes were still alive and have been ended",
                          end.ending().leftovers_ended);
   } else if (end.sign && end.sign->sign != Sign::fallout) {
-    oddity = "exit code 0, though " + output_says(end);
+    oddity = "exit code 0, but " + output_says(end);
   }
   verdict.evidence = joined({peak_memory(end), oddity});
   return verdict;
@@ -60,19 +61,20 @@ Verdict judge_not_started(const Case& end, const process::NotStarted& start) {
     case ENOENT:
       verdict.cause = Cause::missing_dependency;
       verdict.headline = "not started: command not found: " + start.what;
-      verdict.evidence = "no such file, neither there nor in PATH, or its interpreter is missing";
+      verdict.evidence = "there is no such file, also not in PATH, or its interpreter is missing";
       verdict.next_step = "check the spelling, activate its environment, or give the full path";
       break;
     case EACCES:
-      verdict.evidence = "the file is there and may not be executed";
-      verdict.next_step = fmt::format("chmod +x {}, or its interpreter before it", start.what);
+      verdict.evidence = "the file exists but is not executable";
+      verdict.next_step =
+          fmt::format("chmod +x {}, or put its interpreter before it (bash, python)", start.what);
       break;
     case ENOEXEC:
-      verdict.evidence = "the file is no program for this machine and has no #! line";
-      verdict.next_step = "a #! line at its start, or its interpreter before it (bash, python)";
+      verdict.evidence = "the file is not a program for this machine and has no #! line";
+      verdict.next_step = "add a #! line, or put its interpreter before it (bash, python)";
       break;
     case E2BIG:
-      verdict.evidence = "the arguments and the environment are larger than the kernel takes";
+      verdict.evidence = "the arguments and the environment are larger than the kernel allows";
       verdict.next_step = "pass long lists in a file";
       break;
     default:
@@ -82,7 +84,7 @@ Verdict judge_not_started(const Case& end, const process::NotStarted& start) {
   return verdict;
 }
 
-// The first that has an answer is right.
+// Called in this order; the first verdict counts.
 constexpr std::array kQuestions = {judge_memory, judge_gpu, judge_surroundings, judge_signal};
 
 }  // namespace
@@ -136,7 +138,7 @@ std::string peak_memory(const Case& end) {
 
 std::optional<Verdict> judge_log(std::string_view output) {
   Evidence evidence;
-  evidence.ending.leader = process::Exited{1};  // a log is asked about because it went wrong
+  evidence.ending.leader = process::Exited{1};  // a user asks about a log because of a failure
   const Case end{.known = evidence, .sign = decisive_sign(output), .log_only = true};
   if (!end.sign) return {};
   for (const auto question : kQuestions) {

@@ -1,4 +1,5 @@
-// Endings by a signal, by ourselves, by the surroundings, and by an exit code that says no more.
+// Verdicts for endings by a signal, by plimsoll itself, by the environment (disk, shared memory,
+// Slurm, missing dependencies), and by an ordinary exit code.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,9 +43,9 @@ Verdict killed_verdict(const Case& end) {
     verdict.headline =
         fmt::format("ended{} by {}, which was sent to plimsoll", end.after(), signal_name(signal));
     verdict.next_step =
-        "a handler in the command, where it should do something else at this signal";
+        "add a handler to the command if it should react differently to this signal";
   } else if (signal == SIGKILL) {
-    verdict.evidence += "; no OOM kill was counted, and we sent nothing";
+    verdict.evidence += "; no OOM kill was counted, and plimsoll sent no signal";
     verdict.next_step =
         "journalctl -u systemd-oomd and the batch system's log, which end jobs "
         "without a kernel message";
@@ -53,7 +54,7 @@ Verdict killed_verdict(const Case& end) {
   } else if (signal == SIGINT) {
     if (end.ending().typed_interrupt) verdict.cause = Cause::interrupted;
     verdict.headline = fmt::format("interrupted{}: SIGINT", end.after());
-    verdict.next_step = end.ending().typed_interrupt ? "" : "nothing, where that was a Ctrl-C";
+    verdict.next_step = end.ending().typed_interrupt ? "" : "nothing, if that was a Ctrl-C";
   }
   return verdict;
 }
@@ -62,7 +63,7 @@ Verdict broken_pipe(const Case& end) {
   return {
       .cause = Cause::broken_pipe,
       .headline = "broken pipe" + end.after(),
-      .evidence = joined({how_it_ended(end), "the reader of its output went away first"}),
+      .evidence = joined({how_it_ended(end), "the reader of its output ended first"}),
       .next_step = "see why the reader (head, tee, grep -q) ended, or write to a file with --log"};
 }
 
@@ -79,11 +80,12 @@ Verdict crash(const Case& end, int signal) {
   } else if (signal == SIGILL) {
     verdict.next_step = "a build for this CPU: a package was compiled for a newer one";
   } else if (signal == SIGBUS) {
-    verdict.next_step = "df /dev/shm and df of its files: a mapped file had no room or was cut";
+    verdict.next_step =
+        "df /dev/shm and df of its files: a mapped file had no space or was truncated";
   } else if (signal == SIGABRT) {
     verdict.next_step =
-        "the lines before the end of its output: it aborted itself (an assertion, "
-        "an uncaught C++ exception, damaged memory)";
+        "the last lines of its output: it aborted itself (an assertion, an uncaught C++ "
+        "exception, memory corruption)";
   }
   return verdict;
 }
@@ -101,10 +103,9 @@ Verdict missing(const Case& end) {
         "activate the environment it was written for, or pip install " +
         (sign.subject.empty() ? "it" : sign.subject.substr(0, sign.subject.find('.')));
   } else if (sign.sign == Sign::missing_library) {
-    verdict.headline = fmt::format("missing or unfit shared library{}{}", what, end.after());
+    verdict.headline = fmt::format("missing or incompatible shared library{}{}", what, end.after());
     verdict.next_step =
-        "ldd on the file that asks for it; LD_LIBRARY_PATH, or the package's build "
-        "for this system";
+        "ldd on the file that needs it; LD_LIBRARY_PATH, or the package's build for this system";
   } else {
     verdict.headline = fmt::format("command not found{}{}", what, end.after());
     verdict.next_step = "check the spelling, activate its environment, or give the full path";
@@ -119,18 +120,18 @@ std::optional<Verdict> judge_cut(const Case& end) {
   if (ending.keeper_given_up && ending.cut == process::Cut::none) {
     return Verdict{
         .cause = Cause::killed,
-        .headline = "ended" + end.after() + ": plimsoll's keeper was stopped again and again",
-        .evidence = joined({"somebody sent SIGSTOP to the process that watches over the command, "
-                            "the command itself for one, and the command was ended for that",
+        .headline = "ended" + end.after() + ": plimsoll's keeper process was stopped repeatedly",
+        .evidence = joined({"a program, maybe the command itself, sent SIGSTOP to the process that "
+                            "watches the command, so plimsoll ended the command",
                             peak_memory(end)}),
         .next_step = "look for what stops processes: in the command, kill -STOP $PPID"};
   }
   if (ending.keeper_lost && ending.cut == process::Cut::none) {
     return Verdict{
         .cause = Cause::killed,
-        .headline = "killed by somebody else" + end.after() + ": plimsoll's keeper",
-        .evidence = joined({"the process that watches over the command was killed, and the "
-                            "command was ended for that",
+        .headline = "ended" + end.after() + ": plimsoll's keeper process was killed",
+        .evidence = joined({"the process that watches the command was killed, so plimsoll ended "
+                            "the command",
                             peak_memory(end)}),
         .next_step = "ask who kills plimsoll's processes; plimsoll explain 137"};
   }
@@ -147,12 +148,12 @@ std::optional<Verdict> judge_cut(const Case& end) {
     case process::Cut::idle:
       return Verdict{.cause = Cause::hung,
                      .headline = "hung: ended" + end.after(),
-                     .evidence = joined({fmt::format("no output and no work of CPU or GPU for {}",
+                     .evidence = joined({fmt::format("no output and no CPU or GPU use for {}",
                                                      duration(ending.cut_after_seconds)),
                                          output_says(end), peak_memory(end)}),
                      .next_step =
-                         "see the stacks in the log; data loader workers and collective operations "
-                         "that wait for a dead process are the usual cause"};
+                         "see the stacks in the log; usual causes are data loader workers and "
+                         "collective operations that wait for a dead process"};
     case process::Cut::memory_watch:
       return judge_own_limit(end);
     case process::Cut::interrupted:
@@ -195,7 +196,7 @@ std::optional<Verdict> judge_signal(const Case& end) {
     default:
       return killed_verdict(end);
   }
-  // Python takes SIGPIPE for an exception.
+  // Python turns SIGPIPE into an exception.
   const bool is_pipe = end.says(Sign::fallout) && (end.sign->line.starts_with("BrokenPipeError") ||
                                                    end.sign->line.ends_with("Broken pipe"));
   if (is_pipe) return broken_pipe(end);
@@ -209,13 +210,14 @@ std::optional<Verdict> judge_surroundings(const Case& end) {
         .cause = Cause::timed_out,
         .headline = "timed out" + end.after() + ": the limit of its Slurm job",
         .evidence = output_says(end),
-        .next_step = "a longer --time in the job's script, and checkpoints to go on from"};
+        .next_step = "a longer --time in the job's script, and checkpoints to resume from"};
   }
   if (end.says(Sign::batch_system_end)) {
-    return Verdict{.cause = Cause::killed,
-                   .headline = "ended by Slurm" + end.after(),
-                   .evidence = output_says(end),
-                   .next_step = "sacct -j, for the state of the job; --requeue goes on by itself"};
+    return Verdict{
+        .cause = Cause::killed,
+        .headline = "ended by Slurm" + end.after(),
+        .evidence = output_says(end),
+        .next_step = "sacct -j for the state of the job; --requeue restarts it automatically"};
   }
   const bool is_shared_memory = end.says(Sign::shared_memory);
   const bool is_own_doing = !end.signal || end.signal == SIGABRT || end.signal == SIGBUS;
@@ -247,9 +249,9 @@ Verdict judge_exit_code(const Case& end) {
                   .next_step = "the end of its output says why"};
   if (end.log_only) verdict.headline = "failed";
   if (!end.log_only && end.ending().output_tail.empty()) {
-    verdict.next_step = "the end of its output; with --log FILE the verdict reads it, too";
+    verdict.next_step = "the end of its output; with --log FILE plimsoll reads it too";
   }
-  if (code == 0) verdict.headline = fmt::format("failed{}: a pipe hid it", end.after());
+  if (code == 0) verdict.headline = fmt::format("failed{}: a pipe hid the exit code", end.after());
   if (end.says(Sign::gpu_error)) {
     verdict.cause = Cause::gpu_failed;
     verdict.headline = "GPU error" + end.after();
@@ -265,13 +267,13 @@ Verdict judge_exit_code(const Case& end) {
     verdict.cause = Cause::missing_dependency;
     verdict.headline =
         fmt::format("a command could not be executed{} (exit code {})", end.after(), code);
-    verdict.next_step = "chmod +x, or its interpreter before it";
+    verdict.next_step = "chmod +x, or put its interpreter before it";
   } else if (code == 124 && runs_under_timeout(end.ending())) {
     verdict.cause = Cause::timed_out;
-    verdict.headline = "timed out" + end.after() + ": the `timeout` within the command";
+    verdict.headline = "timed out" + end.after() + ": the `timeout` in the command";
     verdict.next_step = "a longer time for it, or --timeout instead";
   } else if (code == 2 && !end.sign) {
-    verdict.next_step = "the end of its output; 2 is mostly a command line that is wrong";
+    verdict.next_step = "the end of its output; 2 usually means a wrong command line";
   }
   return verdict;
 }

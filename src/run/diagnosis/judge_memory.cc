@@ -1,4 +1,4 @@
-// Endings for want of memory, the host's and the GPU's.
+// Verdicts for endings by lack of memory, of the host or of a GPU.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,12 +14,13 @@ namespace plimsoll::diagnosis {
 namespace {
 
 constexpr uint64_t kLargeShare = 4;  // a quarter of a GPU
-// Less than this is what a driver or a desktop holds, not a neighbour.
+// Less than this is held by a driver or a desktop, not by another job.
 constexpr uint64_t kNeighbourBytes = 256 * kMiB;
 
 std::string largest_process(const Case& end) {
   const auto& memory = end.memory();
-  // What was seen is a moment before the end: of a fast one not the process that took the memory.
+  // The sample is from shortly before the end. If memory grew fast, the largest sampled process is
+  // not the one that took the memory.
   const bool is_it = 2 * memory.largest_process_bytes >= memory.peak_bytes.value_or(0);
   if (memory.largest_process.empty() || !is_it) return {};
   return fmt::format("largest process {} ({})", memory.largest_process,
@@ -53,8 +54,8 @@ Verdict host_killer(const Case& end) {
           .headline = "out of memory: killed by the host's OOM killer" + end.after(),
           .evidence = joined({peak_memory(end), std::move(count), largest_process(end)}),
           .next_step =
-              "fewer jobs at a time, or --memory below what the machine can spare "
-              "(plimsoll doctor), so that the limit is yours"};
+              "fewer jobs at a time, or a --memory below what the machine has free (see plimsoll "
+              "doctor), so that the command's own limit acts first"};
 }
 
 struct Neighbours {
@@ -62,7 +63,7 @@ struct Neighbours {
   std::string who;
 };
 
-// The most that others held on any of the command's GPUs.
+// The largest amount that others held on one of the command's GPUs.
 Neighbours neighbours_of(const Evidence& known) {
   Neighbours most;
   for (const auto* snapshot : {&known.gpus_at_end, &known.gpus_before}) {
@@ -91,14 +92,14 @@ uint64_t total_bytes(const GpuMessage& message, const Evidence& known) {
   return total;
 }
 
-// Would it have fitted but for the neighbours?
+// Whether the command would have fitted on the GPU without the other processes.
 bool fits_alone(const GpuMessage& message, const Evidence& known, uint64_t neighbour_bytes) {
   const uint64_t total = total_bytes(message, known);
   if (message.wanted_bytes && message.own_bytes && total > 0) {
     return *message.own_bytes + *message.wanted_bytes <= total;
   }
   if (message.wanted_bytes && total > 0 && *message.wanted_bytes > total) return false;
-  // Nothing is known of its own size: a neighbour with a quarter of the GPU is the likelier cause.
+  // Its own size is unknown: assume a neighbour is the cause if it holds a quarter of the GPU.
   return total > 0 && neighbour_bytes >= total / kLargeShare;
 }
 
@@ -113,11 +114,11 @@ Verdict neighbour_verdict(const Case& end, const GpuMessage& message, const Neig
                               ? *message.own_bytes + *message.wanted_bytes
                               : total - total / kLargeShare;
   return {.cause = Cause::gpu_memory_neighbour,
-          .headline = "GPU out of memory: somebody else held it" + end.after(),
+          .headline = "GPU out of memory: other processes held it" + end.after(),
           .evidence = joined({fmt::format("{} held by {}", format_bytes(others.bytes),
                                           others.who.empty() ? "others" : others.who),
                               describe(message)}),
-          .next_step = room + ", which waits until the room is there",
+          .next_step = room + ", which waits until enough is free",
           .gpu_room_bytes = needed};
 }
 
@@ -155,7 +156,7 @@ std::optional<Verdict> judge_memory(const Case& end) {
     return Verdict{.cause = Cause::memory_refused,
                    .headline = "out of memory: an allocation was refused" + end.after(),
                    .evidence = joined({output_says(end), how_it_ended(end), peak_memory(end)}),
-                   .next_step = less_or_more(end) + "; ulimit -v shows a limit of the shell's"};
+                   .next_step = less_or_more(end) + "; ulimit -v shows the shell's limit"};
   }
   return {};
 }
@@ -171,7 +172,7 @@ std::optional<Verdict> judge_gpu(const Case& end) {
         *message.total_bytes > accounted ? *message.total_bytes - accounted : 0;
     others.bytes = std::max(others.bytes, foreign);
   }
-  // A share of every GPU is the driver's own.
+  // The driver reserves a share of every GPU.
   const uint64_t drivers = message.total_bytes.value_or(0) / 32;
   if (others.bytes > std::max(kNeighbourBytes, drivers) &&
       fits_alone(message, end.known, others.bytes)) {
@@ -182,12 +183,13 @@ std::optional<Verdict> judge_gpu(const Case& end) {
   const std::string figures = describe(message);
   return Verdict{
       .cause = Cause::gpu_memory_own,
-      .headline = "GPU out of memory by its own size" + end.after(),
-      .evidence = joined({figures.empty() ? output_says(end) : figures,
-                          end.known.gpus_at_end.empty() ? "" : "nobody else held much of the GPU"}),
+      .headline = "GPU out of memory: the command alone needs too much" + end.after(),
+      .evidence =
+          joined({figures.empty() ? output_says(end) : figures,
+                  end.known.gpus_at_end.empty() ? "" : "no other process held much of the GPU"}),
       .next_step = is_fragmented
-                       ? "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, for " +
-                             format_bytes(*message.idle_bytes) + " lay idle in pieces; or " +
+                       ? "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, because " +
+                             format_bytes(*message.idle_bytes) + " were cached in fragments; or " +
                              smaller_batch(end.ending().command)
                        : smaller_batch(end.ending().command) + ", or mixed precision"};
 }

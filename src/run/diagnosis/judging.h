@@ -1,4 +1,4 @@
-// Shared by the parts of judge(): what is known about an end, looked at once.
+// Shared by the parts of judge(): the known facts about an ending, prepared once.
 #pragma once
 
 #include <optional>
@@ -12,9 +12,9 @@ namespace plimsoll::diagnosis {
 
 struct Case {
   const Evidence& known;
-  std::optional<int> signal = {};    // that ended the command, unwrapped from a shell's 128 + n
-  std::optional<Finding> sign = {};  // of the output
-  bool log_only = false;             // nothing else is known: no exit code, no time
+  std::optional<int> signal = {};    // that ended the command; also from a shell's 128 + n
+  std::optional<Finding> sign = {};  // the decisive line of the output
+  bool log_only = false;             // only a log is known: no exit code, no duration
 
   const process::Ending& ending() const { return known.ending; }
   const process::MemoryFacts& memory() const { return known.ending.memory; }
@@ -23,17 +23,17 @@ struct Case {
 };
 
 std::string duration(double seconds);          // "4.2 s", "41 s", "3 min 12 s"
-std::string shortened(std::string_view line);  // to what fits beside other words
+std::string shortened(std::string_view line);  // to at most 140 bytes and "..."
 std::string how_it_ended(const Case& end);     // "exit code 1", "bash reported 137: SIGKILL"
 std::string output_says(const Case& end);      // "the output says: ..."; empty without a sign
 std::string peak_memory(const Case& end);      // "peak 3.2 GiB of 16.0 GiB"; empty if unknown
-// Joins what is not empty by "; ".
+// Joins the non-empty parts with "; ".
 std::string joined(std::initializer_list<std::string> parts);
 
-// Each gives a verdict where the case is one of its own.
+// Each returns a verdict if it can explain the case.
 std::optional<Verdict> judge_cut(const Case& end);
 std::optional<Verdict> judge_memory(const Case& end);
-Verdict judge_own_limit(const Case& end);  // it is known to be --memory
+Verdict judge_own_limit(const Case& end);  // call it only if --memory is known to be the cause
 std::optional<Verdict> judge_gpu(const Case& end);
 std::optional<Verdict> judge_signal(const Case& end);
 std::optional<Verdict> judge_surroundings(const Case& end);  // disk, shared memory, dependencies

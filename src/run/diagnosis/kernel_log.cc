@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/host.h"
 #include "base/units.h"
-#include "memory/host.h"
 
 namespace plimsoll::diagnosis {
 namespace {
@@ -14,7 +14,7 @@ namespace {
 constexpr int kReadAll = 3;      // SYSLOG_ACTION_READ_ALL
 constexpr int kBufferSize = 10;  // SYSLOG_ACTION_SIZE_BUFFER
 
-// "<4>[30530.724110] text" -> seconds, and what follows.
+// "<4>[30530.724110] text": returns the seconds and leaves the text in `line`.
 double take_time(std::string_view& line) {
   const size_t open = line.find('[');
   const size_t close = line.find(']');
@@ -39,7 +39,7 @@ std::string between(std::string_view text, std::string_view open, std::string_vi
 KernelNote oom_note(std::string_view line, KernelNote::What what, double seconds) {
   KernelNote note{.what = what, .seconds_after_boot = seconds};
   note.process = between(line, "(", ")");
-  if (const auto kib = memory::leading_number(between(line, "anon-rss:", "kB"))) {
+  if (const auto kib = leading_number(between(line, "anon-rss:", "kB"))) {
     note.resident = format_bytes(*kib * kKiB);
   }
   return note;

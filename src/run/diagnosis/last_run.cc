@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/text_file.h"
+#include "process/registry.h"
 
 namespace plimsoll::diagnosis {
 namespace {
@@ -48,13 +49,6 @@ ordered_json to_json(const std::vector<meter::GpuReading>& gpus) {
   return array;
 }
 
-std::optional<Cause> cause_named(const std::string& text) {
-  for (int i = 0; i <= static_cast<int>(Cause::not_started); ++i) {
-    if (name(static_cast<Cause>(i)) == text) return static_cast<Cause>(i);
-  }
-  return {};
-}
-
 }  // namespace
 
 ordered_json result_json(const Evidence& evidence, const Verdict& verdict) {
@@ -73,9 +67,11 @@ ordered_json result_json(const Evidence& evidence, const Verdict& verdict) {
 ordered_json unfinished_json(const std::vector<std::string>& command) {
   const Verdict verdict = {
       .cause = Cause::killed,
-      .headline = "no end is on record: it is still running, or plimsoll was killed",
-      .evidence = "plimsoll exec wrote down its start and nothing more",
-      .next_step = "plimsoll orphans, which lists what is left of runs; plimsoll explain 137"};
+      .headline = "its end was not recorded: it is still running, or plimsoll was killed",
+      .evidence = "plimsoll exec recorded only its start",
+      .next_step =
+          "plimsoll orphans, which lists processes left over from earlier runs; plimsoll explain "
+          "137"};
   return {{"command", command}, {"verdict", to_json(verdict)}};
 }
 
@@ -85,14 +81,9 @@ ordered_json refused_json(const std::vector<std::string>& command, const Verdict
           {"verdict", to_json(verdict)}};
 }
 
-std::filesystem::path last_run_file(const memory::Host& host) {
-  const auto folder = [&](const char* variable) {
-    std::filesystem::path path = host.variable(variable).value_or("");
-    return path.is_absolute() ? path : std::filesystem::path();
-  };
-  std::filesystem::path state = folder("XDG_STATE_HOME");
-  if (state.empty() && !folder("HOME").empty()) state = folder("HOME") / ".local/state";
-  return state.empty() ? state : state / "plimsoll/last.json";
+std::filesystem::path last_run_file(const Host& host) {
+  const auto folder = process::state_folder(host);
+  return folder.empty() ? folder : folder / "last.json";
 }
 
 LastRun read_last_run(const std::filesystem::path& file) {
@@ -102,11 +93,9 @@ LastRun read_last_run(const std::filesystem::path& file) {
   }
   const auto take = [](const ordered_json& root) -> LastRun {
     const auto& verdict = root.at("verdict");
-    const auto cause = cause_named(verdict.at("cause").get<std::string>());
-    if (!cause) fail(ErrorKind::input, "unknown cause {}", verdict.at("cause").dump());
     return {.command = fmt::format(
                 "{}", fmt::join(root.at("command").get<std::vector<std::string>>(), " ")),
-            .verdict = {.cause = *cause,
+            .verdict = {.cause = cause_of(verdict.at("cause").get<std::string>()),
                         .headline = verdict.at("headline").get<std::string>(),
                         .evidence = verdict.at("evidence").get<std::string>(),
                         .next_step = verdict.at("next_step").get<std::string>()}};
@@ -114,7 +103,7 @@ LastRun read_last_run(const std::filesystem::path& file) {
   try {
     return from_json<ordered_json>(read_small_file(file, JsonLimits().bytes), "it", take);
   } catch (const Error& error) {
-    fail(error.kind(), "{} is no result of plimsoll exec: {}", file.string(), error.what());
+    fail(error.kind(), "{} is not a result of plimsoll exec: {}", file.string(), error.what());
   }
 }
 

@@ -1,4 +1,5 @@
-// The result of the last exec, kept for `explain --last`; the same JSON as exec --result writes.
+// The result of the last `plimsoll exec`, kept for `plimsoll explain --last`. It is the same JSON
+// as `exec --result` writes.
 #pragma once
 
 #include <filesystem>
@@ -7,30 +8,30 @@
 #include <string>
 #include <vector>
 
+#include "base/host.h"
 #include "diagnosis/verdict.h"
-#include "memory/host.h"
 
 namespace plimsoll::diagnosis {
 
 // The command, how it ended, what was measured, and the verdict.
 nlohmann::ordered_json result_json(const Evidence& evidence, const Verdict& verdict);
 
-// What stands in its place while it runs, and stays where plimsoll was killed.
+// The content while the command runs. It stays in the file if plimsoll is killed.
 nlohmann::ordered_json unfinished_json(const std::vector<std::string>& command);
 
-// Of a command that was not started: the command, exec's exit code, and the verdict.
+// For a command that was not started: the command, exec's exit code, and the verdict.
 nlohmann::ordered_json refused_json(const std::vector<std::string>& command,
                                     const Verdict& verdict);
 
-// $XDG_STATE_HOME/plimsoll/last.json, ~/.local/state/plimsoll/last.json; empty where there is no
-// home.
-std::filesystem::path last_run_file(const memory::Host& host = memory::Host::real());
+// $XDG_STATE_HOME/plimsoll/last.json or ~/.local/state/plimsoll/last.json; empty if there is no
+// state folder.
+std::filesystem::path last_run_file(const Host& host = Host::real());
 
 struct LastRun {
   std::string command;  // as one line
   Verdict verdict;
 };
-// Throws Error{input} for a file that holds something else, Error{io} where there is none.
+// Throws Error{io} if the file does not exist, Error{input} if it contains something else.
 LastRun read_last_run(const std::filesystem::path& file);
 
 }  // namespace plimsoll::diagnosis

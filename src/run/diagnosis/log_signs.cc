@@ -17,7 +17,7 @@ std::optional<uint64_t> size_behind(std::string_view text, std::string_view word
   return leading_size(text.substr(at + words.size()));
 }
 
-// "... 9.50 GiB already allocated": the size is the two words before.
+// "... 9.50 GiB already allocated": the two words before are the size.
 std::optional<uint64_t> size_before(std::string_view text, std::string_view words) {
   const size_t end = text.find(words);
   if (end == std::string_view::npos) return {};
@@ -87,14 +87,14 @@ namespace {
 
 constexpr size_t kMostLineBytes = 1000;
 
-// A line has the sign when it holds `first` and, somewhere behind it, `then`.
+// A line matches if it contains `first` and, somewhere after it, `then`.
 struct Pattern {
   Sign sign;
   std::string_view first;
   std::string_view then = {};
 };
 
-// The first pattern that a line matches counts: special cases stand before general ones.
+// The first pattern that matches counts, so special cases come before general ones.
 constexpr auto kPatterns = std::to_array<Pattern>({
     {Sign::batch_system_memory, "oom-kill event"},
     {Sign::batch_system_memory, "oom_kill event"},
@@ -204,15 +204,15 @@ bool matches(std::string_view line, const Pattern& pattern) {
          line.find(pattern.then, at + pattern.first.size()) != std::string_view::npos;
 }
 
-// "Killed" and "./train.sh: line 3:  4711 Killed    python train.py" are a shell's; "Killed 3 idle
-// workers" is not.
+// A shell prints "Killed" or "./train.sh: line 3:  4711 Killed    python train.py"; "Killed 3 idle
+// workers" is not from a shell.
 bool is_shells_killed(std::string_view line) {
   if (line == "Killed") return true;
   const size_t at = line.find(" Killed ");
   return at != std::string_view::npos && line.find(": line ") < at;
 }
 
-// "torch.nn.SomeError: text", as the last line of a traceback: a name with dots.
+// The last line of a traceback: "torch.nn.SomeError: text", a name with dots.
 bool is_exception(std::string_view line) {
   const std::string_view type = line.substr(0, line.find(':'));
   return !type.empty() && std::ranges::all_of(type, [](unsigned char c) {
@@ -220,7 +220,8 @@ bool is_exception(std::string_view line) {
   });
 }
 
-// "[rank0]: text" of torchrun, "3: text" of srun -l -> "text", blanks before it kept.
+// Removes the rank that torchrun ("[rank0]: text") or srun -l ("3: text") puts before a line; keeps
+// the blanks before the text.
 std::string_view without_rank(std::string_view line) {
   std::string_view rest = line;
   const bool bracketed = rest.starts_with("[rank");
@@ -232,7 +233,7 @@ std::string_view without_rank(std::string_view line) {
   return rest.starts_with(separator) ? rest.substr(separator.size()) : line;
 }
 
-// What stands between the first pair of single quotes.
+// The text between the first pair of single quotes.
 std::string quoted(std::string_view line) {
   const size_t open = line.find('\'');
   const size_t close = open == std::string_view::npos ? open : line.find('\'', open + 1);
@@ -240,7 +241,7 @@ std::string quoted(std::string_view line) {
   return std::string(line.substr(open + 1, close - open - 1));
 }
 
-// The words of "a: b: c" one from the end: "bash: line 1: python3: command not found" -> python3.
+// The part before the message: "bash: line 1: python3: command not found" -> python3.
 std::string before_the_last_colon(std::string_view line, std::string_view message) {
   const size_t end = line.find(message);
   if (end == std::string_view::npos) return {};
@@ -293,7 +294,7 @@ class Tracebacks {
     return is_exception(line) ? Part::exception : Part::none;
   }
 
-  // After Part::exception.
+  // Call it after Part::exception.
   void complete(Finding& finding) {
     finding.place = std::exchange(place_, {});
     finding.chained = std::exchange(chained_, false);
@@ -336,7 +337,7 @@ std::vector<Finding> find_signs(std::string_view output) {
     const std::string_view raw_line = without_rank(output.substr(0, end));
     output.remove_prefix(end == std::string_view::npos ? output.size() : end + 1);
     const Tracebacks::Part part = tracebacks.see(raw_line);
-    // A traceback shows source text, which may hold any words: only its last line speaks.
+    // A traceback shows source code, which may contain any words: only its last line counts.
     if (part == Tracebacks::Part::middle) continue;
     const std::string_view line = trim(raw_line);
     Finding finding{.line = std::string(line.substr(0, kMostLineBytes)), .number = number};
@@ -351,7 +352,7 @@ std::vector<Finding> find_signs(std::string_view output) {
 }
 
 std::optional<Finding> decisive_sign(const std::vector<Finding>& findings) {
-  // What came before the last exception that stands by itself has been survived.
+  // Start at the last exception that is not chained: the program survived everything before it.
   auto it = findings.begin();
   for (auto other = it; other != findings.end(); ++other) {
     if (other->sign == Sign::python_exception && !other->chained) it = other;
@@ -359,7 +360,7 @@ std::optional<Finding> decisive_sign(const std::vector<Finding>& findings) {
   if (it == findings.end()) return {};
   auto decisive = it;
   for (; it != findings.end(); ++it) {
-    if (it->sign <= decisive->sign) decisive = it;  // of equals the last
+    if (it->sign <= decisive->sign) decisive = it;  // if equal, the last one
   }
   return *decisive;
 }

@@ -37,7 +37,7 @@ std::string kernel_name() {
                      static_cast<const char*>(about.machine));
 }
 
-SupervisionFacts supervision_facts(const memory::Host& host) {
+SupervisionFacts supervision_facts(const Host& host) {
   SupervisionFacts facts{.pidfds = process::pidfds_work()};
   for (const process::Level level : process::kLevels) {
     facts.levels.push_back({level, process::obstacle(level, host)});
@@ -54,7 +54,8 @@ struct Rate {
   uint64_t bytes = 0;
 };
 
-// Does transfer(offset) of a megabyte each, in order, until the time or the megabytes are used up.
+// Calls transfer(offset) for blocks of io::kStreamBytes, in order, until the time or `most_bytes`
+// is used up.
 template <typename Transfer>
 Rate rate_of(uint64_t most_bytes, const Transfer& transfer) {
   const auto start = Clock::now();
@@ -99,7 +100,7 @@ std::string uring_obstacle(memory::Ledger& ledger) {
   }
 }
 
-void read_gpus(MachineFacts& facts, const memory::Host& host) {
+void read_gpus(MachineFacts& facts, const Host& host) {
   const meter::GpuAccess access = meter::open_gpus(host);
   facts.no_gpu_because = access.missing_because;
   if (!access.gpus) return;
@@ -111,7 +112,7 @@ void read_gpus(MachineFacts& facts, const memory::Host& host) {
   }
 }
 
-bool is_in_path(const memory::Host& host, const std::string& program) {
+bool is_in_path(const Host& host, const std::string& program) {
   std::istringstream folders(host.variable("PATH").value_or(""));
   for (std::string folder; std::getline(folders, folder, ':');) {
     if (access((fs::path(folder) / program).c_str(), X_OK) == 0) return true;
@@ -121,7 +122,7 @@ bool is_in_path(const memory::Host& host, const std::string& program) {
 
 }  // namespace
 
-MachineFacts examine(const fs::path& folder, const memory::Host& host) {
+MachineFacts examine(const fs::path& folder, const Host& host) {
   memory::Ledger ledger(64 * kMiB);
   MachineFacts facts{
       .kernel = kernel_name(), .supervision = supervision_facts(host), .now = look_around(host)};

@@ -1,5 +1,5 @@
-// All that doctor looks at, as values; reading them is one function, judging them another
-// (checkup.h).
+// Everything that `plimsoll doctor` looks at, as values. examine() reads them; checkup.h judges
+// them.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/host.h"
 #include "diagnosis/circumstances.h"
-#include "memory/host.h"
 #include "meter/cpu_power.h"
 #include "meter/gpu.h"
 #include "process/level.h"
@@ -18,15 +18,15 @@ namespace plimsoll::diagnosis {
 
 struct LevelFact {
   process::Level level = process::Level::sweep;
-  std::string obstacle;  // empty where it works
+  std::string obstacle;  // empty if it works
 };
 
 struct SupervisionFacts {
   bool pidfds = false;
   std::vector<LevelFact> levels;  // the strongest first
   process::Level in_force = process::Level::sweep;
-  std::string memory_group;     // "cgroup v2"; empty where none can bound a command's memory
-  std::string memory_obstacle;  // why not
+  std::string memory_group;     // "cgroup v2"; empty if no group can limit a command's memory
+  std::string memory_obstacle;  // why no group can
 };
 
 struct DiskFacts {
@@ -35,29 +35,28 @@ struct DiskFacts {
   std::string unmeasured_because;
   double write_bytes_per_second = 0;
   double read_bytes_per_second = 0;
-  bool past_the_cache = false;
+  bool past_the_cache = false;  // measured with O_DIRECT, without the page cache
 };
 
 struct MachineFacts {
   std::string kernel;  // "Linux 6.1.0 x86_64"
   SupervisionFacts supervision;
   Circumstances now;
-  std::string no_gpu_because;  // empty where there is a driver
+  std::string no_gpu_because;  // empty if there is a driver and it can be read
   std::string driver_version;
   std::vector<meter::GpuReading> gpus;
   std::vector<meter::EnergyZone> energy_zones;
-  std::string uring_obstacle;  // empty where io_uring works
+  std::string uring_obstacle;  // empty if io_uring works
   DiskFacts disk;
   uint64_t most_locked_bytes = 0;  // ulimit -l
   uint64_t most_open_files = 0;    // ulimit -n, soft
   uint64_t hard_open_files = 0;
-  std::string slurm_job;   // empty outside of one
-  bool has_slurm = false;  // its commands are installed
+  std::string slurm_job;   // empty outside a job
+  bool has_slurm = false;  // Slurm's commands are installed
 };
 
-// Takes about half a second, most of it for the disk of `folder`, where up to 64 MiB are written to
-// a file without a name.
-MachineFacts examine(const std::filesystem::path& folder,
-                     const memory::Host& host = memory::Host::real());
+// Takes about half a second, mostly for measuring the disk of `folder`: it writes up to 64 MiB to a
+// file without a name.
+MachineFacts examine(const std::filesystem::path& folder, const Host& host = Host::real());
 
 }  // namespace plimsoll::diagnosis

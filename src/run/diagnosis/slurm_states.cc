@@ -90,7 +90,7 @@ Causes causes_of_ended_job(std::string_view name, const Circumstances& now) {
                   "a longer --time, up to the partition's limit: sinfo -o '%P %l'"),
             cause(kSecond, "it hung, and the time limit was the first to notice",
                   "plimsoll exec --idle-timeout 15m -- COMMAND, which says where it hangs"),
-            cause(kThird, "it saves no checkpoint, so that each try starts from the beginning",
+            cause(kThird, "it saves no checkpoints, so each attempt starts from the beginning",
                   "--signal=B:USR1@120 and a checkpoint; plimsoll train --resume FOLDER")};
   }
   if (name == "CANCELLED") {
@@ -118,13 +118,13 @@ Causes causes_of_ended_job(std::string_view name, const Circumstances& now) {
                                             "administrators")};
   }
   if (name == "DEADLINE") {
-    return {cause(kFirst, "the time of its --deadline came before its end",
+    return {cause(kFirst, "its --deadline passed before it ended",
                   "a later --deadline, a shorter --time, or no --deadline")};
   }
   if (name == "PREEMPTED") {
-    return {cause(kFirst, "it ran in a partition or QOS whose jobs others may end",
-                  "--requeue and checkpoints (plimsoll train --resume), or a partition that is not "
-                  "preempted: scontrol show config | grep -i preempt")};
+    return {cause(kFirst, "it ran in a partition or QOS whose jobs can be preempted",
+                  "--requeue and checkpoints (plimsoll train --resume), or a partition without "
+                  "preemption: scontrol show config | grep -i preempt")};
   }
   if (name == "REVOKED") {
     return {cause(kFirst, "it was submitted to several clusters, and another one runs it",
@@ -153,11 +153,11 @@ Causes causes_of_waiting_job(std::string_view name) {
   if (name == "REQUEUE_HOLD" || name == "SPECIAL_EXIT") {
     return {cause(kFirst,
                   "its launch failed, or the cluster's epilog reacted to its exit code: it waits "
-                  "for a person",
+                  "until a person releases it",
                   "scontrol show job JOB; then scontrol release JOB, or scancel JOB")};
   }
   if (name == "RESV_DEL_HOLD") {
-    return {cause(kFirst, "the reservation that it asked for is gone",
+    return {cause(kFirst, "the reservation that it requested was deleted",
                   "scontrol update JobId=JOB Reservation=OTHER; then scontrol release JOB")};
   }
   return {};
@@ -183,7 +183,7 @@ Causes causes_of_live_job(std::string_view name) {
     return {cause(kFirst,
                   "a job of higher priority has its CPUs (gang scheduling), or scontrol "
                   "suspend was used",
-                  "nothing: it goes on; its memory stays in use, and its time limit waits")};
+                  "nothing: it will continue; its memory stays in use, and its time limit waits")};
   }
   if (name == "STOPPED") {
     return {cause(kFirst, "somebody sent it SIGSTOP", "scancel -s CONT JOB")};
@@ -196,7 +196,7 @@ Causes causes_of_live_job(std::string_view name) {
                   "wait; scontrol show burstbuffer")};
   }
   if (name == "RESIZING") {
-    return {cause(kFirst, "scontrol update NumNodes was used", "nothing: it goes on")};
+    return {cause(kFirst, "scontrol update NumNodes was used", "nothing: it continues")};
   }
   return {};
 }

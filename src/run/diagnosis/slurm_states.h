@@ -1,5 +1,5 @@
-// The states of a Slurm job, as sacct and squeue print them. The words and what they mean are those
-// of Slurm's own manual; the causes behind them and the remedies are ours. Pure.
+// The states of a Slurm job, as sacct and squeue print them. Names and meanings come from Slurm's
+// manual; the causes and remedies are ours. Pure.
 #pragma once
 
 #include <optional>
@@ -15,12 +15,12 @@ struct LikelyCause;
 
 struct SlurmState {
   std::string_view name;     // "OUT_OF_MEMORY"
-  std::string_view brief;    // "OOM", as squeue has it
-  std::string_view meaning;  // behind "the job": "ran out of memory and was ended"
+  std::string_view brief;    // "OOM", as squeue prints it
+  std::string_view meaning;  // follows "the job": "ran out of memory and was ended"
 };
 
-// In capitals or not, in full or brief; also as sacct prints it: "CANCELLED by 1000", and cut to
-// the width of its column, "OUT_OF_ME+".
+// Accepts the full or brief name in any case, and sacct's forms: "CANCELLED by 1000", and names cut
+// to the column width, "OUT_OF_ME+".
 std::optional<SlurmState> slurm_state(std::string_view text);
 
 // All full names.

@@ -11,13 +11,13 @@ Verdict judge_refusal(Cause cause, const std::string& why) {
   if (cause == Cause::not_admitted) {
     return {.cause = cause,
             .headline = headline,
-            .evidence = "its GPUs did not have the room in time",
-            .next_step = "a longer --gpu-wait, or end what holds the GPUs"};
+            .evidence = "its GPUs did not have enough free memory in time",
+            .next_step = "a longer --gpu-wait, or end the processes that hold the GPUs"};
   }
   return {.cause = cause,
           .headline = headline,
-          .evidence = "plimsoll exec could not supervise it as asked, and did not start it",
-          .next_step = "remove what the message names; plimsoll doctor says what works here"};
+          .evidence = "plimsoll exec could not supervise it as requested, so it was not started",
+          .next_step = "fix what the message names; plimsoll doctor shows what works here"};
 }
 
 std::string describe(const Verdict& verdict) {

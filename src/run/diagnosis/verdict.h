@@ -15,13 +15,13 @@
 
 namespace plimsoll::diagnosis {
 
-// What is known about an end. GPU snapshots are of the GPUs the command had: before it started, and
-// after the last process of its tree had gone, so that all they show belongs to others.
+// What is known about an ending. The GPU snapshots show the command's GPUs before it started and
+// after the last process of its tree ended, so everything they show belongs to others.
 struct Evidence {
   process::Ending ending;
   std::vector<meter::GpuReading> gpus_before;
   std::vector<meter::GpuReading> gpus_at_end;
-  std::optional<uint64_t> machine_limit_bytes;  // no --memory above it is worth a try
+  std::optional<uint64_t> machine_limit_bytes;  // a --memory above it cannot help
 };
 
 struct Verdict {
@@ -29,20 +29,20 @@ struct Verdict {
   std::string headline;   // "out of memory: killed by its own limit after 41 s"
   std::string evidence;   // one line
   std::string next_step;  // "--batch-size at half its value, or --memory 24G"; empty after success
-  // With gpu_memory_neighbour: the room on a GPU with which it would have fitted.
+  // With gpu_memory_neighbour: free GPU memory that the command needs.
   std::optional<uint64_t> gpu_room_bytes = {};
 };
 
 Verdict judge(const Evidence& evidence);
 
-// Of a command that was not started: not_admitted or not_supervised, and why.
+// For a command that was not started: not_admitted or not_supervised, and why.
 Verdict judge_refusal(Cause cause, const std::string& why);
 
-// From a log alone; nothing where it holds no known sign of a failure.
+// From a log alone; nothing if it has no known sign of a failure.
 std::optional<Verdict> judge_log(std::string_view output);
 
-// Three lines, the last without an end: ✗ or ✓ and the headline; the evidence; "try: " and the next
-// step. What is empty is left out.
+// Up to three lines, without a final newline: ✗ or ✓ and the headline; the evidence; "try: " and
+// the next step. Empty parts are left out.
 std::string describe(const Verdict& verdict);
 
 nlohmann::ordered_json to_json(const Verdict& verdict);

@@ -15,15 +15,16 @@ namespace plimsoll::energy {
 void Neighbours::look_before(const meter::GpuReading& gpu, const IsOurs& is_ours) {
   look(gpu, is_ours);
   if (reason_.empty() && gpu.has_unlisted_holder()) {
-    reason_ = fmt::format("{} of GPU {} were in use before it began, by nobody listed",
+    reason_ = fmt::format("{} of GPU {} were in use before the start, by no process that is listed",
                           format_bytes(gpu.unexplained_bytes()), gpu.index);
   }
 }
 
 void Neighbours::look(const meter::GpuReading& gpu, const IsOurs& is_ours) {
   if (!reason_.empty()) return;
-  // A listed pid without a process is one that has just ended, or one of another pid namespace:
-  // perhaps ours, by another number, if ours has the device open and is not listed.
+  // A listed pid without a visible process has just ended, or is in another pid namespace. It may
+  // be one of ours under another number: that is possible if a process of ours has the device open
+  // but is not listed.
   std::set<pid_t> unknown;
   size_t ours_unlisted = 0;
   for (const meter::GpuHolder& holder : gpu.holders) {
@@ -91,7 +92,7 @@ Baseline baseline_of(const EnergyReport& idle, double measured_at) {
 void subtract(const Baseline& baseline, EnergyReport& report) {
   subtract(baseline.package_watts, report.seconds, report.cpu.package);
   subtract(baseline.memory_watts, report.seconds, report.cpu.memory);
-  // A machine without a domain for memory: the total is the package's.
+  // Without a memory domain, the total equals the package figure.
   report.cpu.total.net_joules = report.cpu.package.net_joules;
   if (report.cpu.memory.joules) {
     report.cpu.total.net_joules = sum_of({report.cpu.package, report.cpu.memory}).net_joules;
@@ -120,8 +121,7 @@ std::string describe(const Baseline& baseline) {
                         watts_text(gpu.counter_watts ? gpu.counter_watts : gpu.integral_watts));
   }
   if (!baseline.disturbed_because.empty()) {
-    text +=
-        fmt::format("; not idle, so that net figures are too low: {}", baseline.disturbed_because);
+    text += fmt::format("; not idle, so net figures are too low: {}", baseline.disturbed_because);
   }
   return text;
 }

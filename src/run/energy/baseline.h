@@ -1,4 +1,5 @@
-// What a measured run is compared with: the idle machine, and who else was on its GPUs.
+// What a run's energy is compared with: the power of the idle machine, and which other processes
+// used its GPUs.
 #pragma once
 
 #include <sys/types.h>
@@ -15,28 +16,24 @@
 
 namespace plimsoll::energy {
 
-// Who else was on a GPU while it was measured.
-
-// Of one GPU; asked from time to time. Keeps the first reason.
+// Detects other users of one GPU while it is measured. Call it from time to time; it keeps the
+// first reason.
 class Neighbours {
  public:
   using IsOurs = std::function<bool(pid_t)>;
 
-  // Before anything of ours is on it, memory that nobody is listed for is somebody else's, too:
-  // inside a container the driver lists nobody.
+  // Call this one before the run uses the GPU. Memory that no listed process explains then belongs
+  // to others too: inside a container the driver lists no processes.
   void look_before(const meter::GpuReading& gpu, const IsOurs& is_ours);
   void look(const meter::GpuReading& gpu, const IsOurs& is_ours);
 
-  // Empty where nobody was.
+  // Empty if no other process used the GPU.
   const std::string& shared_because() const { return reason_; }
 
  private:
   std::string reason_;
-  std::set<pid_t> unknown_;  // pids of the last look that this pid namespace does not show
+  std::set<pid_t> unknown_;  // pids of the last look that are not visible in this pid namespace
 };
-
-// What the machine takes when nothing of ours runs, measured before a batch: what a run took beyond
-// that is its net energy.
 
 struct GpuBaseline {
   std::string uuid;
@@ -44,29 +41,31 @@ struct GpuBaseline {
   std::optional<double> integral_watts;
 };
 
+// The power of the idle machine, measured before a batch. A run's net energy is what it used beyond
+// this.
 struct Baseline {
   double measured_at = 0;  // seconds since 1970
   double seconds = 0;
   std::optional<double> package_watts;
   std::optional<double> memory_watts;
   std::vector<GpuBaseline> gpus;
-  std::string disturbed_because;  // somebody was at work meanwhile: the net figures are too low
+  std::string disturbed_because;  // set if the machine was not idle: net figures are then too low
 };
 
 Baseline baseline_of(const EnergyReport& idle, double measured_at);
 
-// Fills in the net figures. Each is less the idle power over the time that the figure covers, of
-// the same source.
+// Fills in the net figures. Each is the gross figure minus the idle power of the same source over
+// the time that the figure covers.
 void subtract(const Baseline& baseline, EnergyReport& report);
 
-// One line for people.
+// One line for messages.
 std::string describe(const Baseline& baseline);
 
-// In the run's folder, so that a resumed batch has the same. Throws Error{io, disk}.
+// Saves it in the run's folder, so that a resumed batch uses the same. Throws Error{io, disk}.
 void save(const Baseline& baseline, const std::filesystem::path& file);
-// What save() wrote; throws Error{input} with `name` for any other text.
+// Parses what save() wrote; throws Error{input} with `name` for any other text.
 Baseline baseline_from(std::string_view text, std::string_view name);
-// Nothing where there is no such file.
+// Nothing if the file does not exist.
 std::optional<Baseline> load_baseline(const std::filesystem::path& file);
 
 }  // namespace plimsoll::energy

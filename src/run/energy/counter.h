@@ -1,5 +1,5 @@
-// Energy counters of hardware, which wrap (RAPL) or begin anew (a GPU's, when its driver is loaded
-// again), as joules that only rise.
+// Turns hardware energy counters into joules that only rise. RAPL counters wrap; a GPU's counter
+// restarts when its driver is reloaded.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace plimsoll::energy {
 
-// Differences mean something within one segment. A new one begins where it is not known how much
-// there was in between.
+// Differences are valid only within one segment. A new segment begins when the energy since the
+// last reading is unknown.
 struct Cumulative {
   double joules = 0;
   unsigned segment = 0;
@@ -17,12 +17,12 @@ struct Cumulative {
 
 class RisingCounter {
  public:
-  // `range`: where the counter wraps, in counts; 0 for one that does not, whose fall is a reset.
+  // `range`: the count at which the counter wraps; 0: it never wraps, so a lower count is a reset.
   RisingCounter(double joules_per_count, uint64_t range)
       : joules_per_count_(joules_per_count), range_(range) {}
 
-  // A counter that may have wrapped more than once since the last reading, or that would stand for
-  // more power than a package or its memory can draw, begins a new segment.
+  // Begins a new segment if the counter may have wrapped more than once since the last reading, or
+  // if the difference means more power than a package or its memory can draw.
   Cumulative add(double at, uint64_t count);
 
   static constexpr double kMostWatts = 2000;
@@ -37,8 +37,8 @@ class RisingCounter {
   Cumulative now_;
 };
 
-// What a counter says about a stretch of time. Readings may be missing in between: a counter counts
-// without being looked at.
+// The energy that a counter shows over a period. Missing readings in between do no harm: the
+// counter keeps counting.
 class CounterSum {
  public:
   void add(double at, const Cumulative& reading);
@@ -46,10 +46,10 @@ class CounterSum {
   double joules() const { return joules_; }
   double covered_seconds() const { return covered_seconds_; }
   unsigned breaks() const { return breaks_; }
-  // Whether the last reading began a segment, and from when nothing is known.
+  // Whether the last reading began a new segment, and how long the unknown time before it is.
   bool just_broke() const { return just_broke_; }
   double broke_seconds() const { return broke_seconds_; }
-  // For a break that something else can tell about.
+  // Adds the energy of a break, measured by another source.
   void bridge(double joules, double seconds);
 
  private:
@@ -62,18 +62,17 @@ class CounterSum {
   double broke_seconds_ = 0;
 };
 
-// What was read at one moment.
-
 struct GpuValues {
   std::optional<double> watts;
   std::optional<Cumulative> counter;
-  // About once a second.
+  // Only about once a second:
   std::optional<double> celsius, memory_celsius, percent, memory_percent;
 };
 
+// Everything that was read at one moment.
 struct Reading {
-  double at = 0;     // a clock that never goes backwards
-  double epoch = 0;  // the time of day
+  double at = 0;     // seconds of a monotonic clock
+  double epoch = 0;  // seconds since 1970
   std::vector<std::optional<Cumulative>> cpu;
   std::vector<GpuValues> gpus;
 };

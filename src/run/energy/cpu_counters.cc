@@ -17,13 +17,13 @@ namespace {
 
 constexpr double kJoulesPerMicrojoule = 1e-6;
 
-// Either all of them, or why one cannot be had: a sum that lacks a package would be no sum.
+// All domains, or why one cannot be opened: a sum without one of the packages would be wrong.
 struct Opened {
   std::vector<CpuCounters::Domain> domains;
   std::string obstacle;
 };
 
-Opened open_powercap(const memory::Host& host) {
+Opened open_powercap(const Host& host) {
   Opened opened;
   for (const meter::EnergyZone& zone : meter::energy_zones(host)) {
     const std::string file = (zone.folder / "energy_uj").string();
@@ -48,7 +48,7 @@ Opened open_powercap(const memory::Host& host) {
   return opened;
 }
 
-Opened open_perf(const memory::Host& host, const CpuCounters::OpenEvent& open_event) {
+Opened open_perf(const Host& host, const CpuCounters::OpenEvent& open_event) {
   const meter::PowerEvents found = meter::power_events(host);
   Opened opened{.domains = {}, .obstacle = found.missing_because};
   for (const meter::PowerEvent& event : found.events) {
@@ -56,7 +56,7 @@ Opened open_perf(const memory::Host& host, const CpuCounters::OpenEvent& open_ev
     Fd fd = open_event(event);
     if (!fd) {
       const std::string why = std::strerror(errno);
-      const auto paranoid = memory::read_text(host.root / "proc/sys/kernel/perf_event_paranoid");
+      const auto paranoid = read_text(host.root / "proc/sys/kernel/perf_event_paranoid");
       const auto level = paranoid.value_or("unknown");
       return {.domains = {},
               .obstacle = fmt::format("perf_event_open for {}: {} (perf_event_paranoid {})", name,
@@ -73,7 +73,7 @@ Opened open_perf(const memory::Host& host, const CpuCounters::OpenEvent& open_ev
   return opened;
 }
 
-// errno says why there is none; 0 where the file holds no number.
+// If it returns nothing, errno says why; 0 means that the file contains no number.
 std::optional<uint64_t> read_count(const CpuCounters::Domain& domain) {
   errno = 0;
   if (domain.is_event) {
@@ -92,7 +92,7 @@ std::optional<uint64_t> read_count(const CpuCounters::Domain& domain) {
 
 }  // namespace
 
-CpuCounters CpuCounters::open(const memory::Host& host, const OpenEvent& open_event) {
+CpuCounters CpuCounters::open(const Host& host, const OpenEvent& open_event) {
   CpuCounters counters;
   Opened powercap = open_powercap(host);
   if (powercap.obstacle.empty()) {

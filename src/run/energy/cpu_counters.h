@@ -1,5 +1,6 @@
-// The energy counters of this machine's packages and their memory: through powercap, through perf
-// where that is closed, or the reasons why neither can be had. Opened once, read many times.
+// The energy counters of this machine's CPU packages and their memory. They are read through
+// powercap, or through perf if powercap is not readable; otherwise missing_because() says why.
+// Opened once, read many times.
 #pragma once
 
 #include <functional>
@@ -8,8 +9,8 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "base/host.h"
 #include "energy/counter.h"
-#include "memory/host.h"
 #include "meter/cpu_power.h"
 
 namespace plimsoll::energy {
@@ -17,14 +18,14 @@ namespace plimsoll::energy {
 class CpuCounters {
  public:
   using OpenEvent = std::function<Fd(const meter::PowerEvent&)>;
-  static CpuCounters open(const memory::Host& host = memory::Host::real(),
+  static CpuCounters open(const Host& host = Host::real(),
                           const OpenEvent& open_event = meter::open_power_event);
 
   struct Domain {
     std::string name;  // "package-0", "dram", "energy-pkg of CPU 0"
     std::string file;
     bool is_memory = false;
-    bool is_event = false;  // of perf: 8 bytes at a read
+    bool is_event = false;  // a perf event: a read returns 8 bytes
     double joules_per_count = 0;
     Fd fd;
     RisingCounter counter;
@@ -34,7 +35,8 @@ class CpuCounters {
   const std::string& missing_because() const { return missing_because_; }
   const std::vector<Domain>& domains() const { return domains_; }
 
-  // In the order of the domains; nothing where one cannot be read now, and read_failure() says why.
+  // In the order of the domains. A domain that cannot be read now has no value; read_failure() says
+  // why.
   std::vector<std::optional<Cumulative>> read(double at);
   const std::string& read_failure() const { return read_failure_; }
 

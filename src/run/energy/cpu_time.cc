@@ -2,13 +2,10 @@
 
 #include <fmt/format.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <sstream>
 
 #include "base/units.h"
-#include "memory/host.h"
 
 namespace plimsoll::energy {
 namespace {
@@ -24,23 +21,6 @@ double cpu_seconds_of(int who) {
 }
 
 }  // namespace
-
-std::optional<double> host_busy_seconds(const std::filesystem::path& proc) {
-  const auto text = memory::read_text(proc / "stat");
-  if (!text || !text->starts_with("cpu ")) return {};
-  std::istringstream words(text->substr(4, text->find('\n')));
-  // user, nice, system, idle, iowait, irq, softirq, steal; guests are within user and nice.
-  constexpr int kFields = 8;
-  constexpr int kIdle = 3;
-  constexpr int kWaiting = 4;
-  double ticks = 0;
-  for (int field = 0; field < kFields; ++field) {
-    double value = 0;
-    if (!(words >> value)) break;
-    if (field != kIdle && field != kWaiting) ticks += value;
-  }
-  return ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
-}
 
 double own_cpu_seconds() { return cpu_seconds_of(RUSAGE_SELF) + cpu_seconds_of(RUSAGE_CHILDREN); }
 

@@ -1,14 +1,10 @@
 // Whether a package was ours alone: the CPU time of the whole host against that of our tree.
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <string>
 
 namespace plimsoll::energy {
-
-// Of all CPUs since the machine started, with what a hypervisor took. `proc` is /proc, or a test's.
-std::optional<double> host_busy_seconds(const std::filesystem::path& proc);
 
 // This process and all children that were waited for: called when a run is over, all of its tree.
 double own_cpu_seconds();

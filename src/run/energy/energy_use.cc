@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "base/host.h"
 #include "base/units.h"
 #include "gate/policy.h"
-#include "memory/host.h"
 #include "meter/gpu.h"
 
 namespace plimsoll::energy {
@@ -17,7 +17,7 @@ energy::GpuChoice choose(const std::string& gpus) {
   if (gpus.empty()) return {.uuids = {}, .none_because = "no GPU is visible"};
   energy::GpuChoice choice;
   for (const auto& gpu : gate::choose_gpus(gpus, access.gpus->read_counters(),
-                                           memory::Host::real().variable("CUDA_VISIBLE_DEVICES"))) {
+                                           Host::real().variable("CUDA_VISIBLE_DEVICES"))) {
     choice.uuids.push_back(gpu.uuid);
   }
   return choice;
@@ -30,9 +30,9 @@ std::unique_ptr<energy::Recorder> open_recorder(const EnergyUse& use) {
   use.say(energy::describe(recorder->sources()));
   const std::filesystem::path file = use.folder / "idle_baseline.json";
   if (use.idle_baseline_seconds > 0 && !energy::any(recorder->sources())) {
-    use.say("--idle-baseline: there is nothing to measure with; there will be no net figures");
+    use.say("--idle-baseline: no energy counter is available; there will be no net figures");
   } else if (use.idle_baseline_seconds > 0) {
-    use.say(fmt::format("measuring what the machine takes when idle, for {}",
+    use.say(fmt::format("measuring the power of the idle machine for {}",
                         format_seconds(use.idle_baseline_seconds)));
     energy::save(recorder->measure_baseline(use.idle_baseline_seconds), file);
   } else if (const auto known = energy::load_baseline(file)) {

@@ -1,4 +1,4 @@
-// The energy recorder of a batch, opened for its GPUs and with its idle baseline.
+// Opens the energy recorder of a batch, with its GPUs and its idle baseline.
 #pragma once
 
 #include <filesystem>
@@ -11,13 +11,13 @@
 namespace plimsoll::energy {
 
 struct EnergyUse {
-  std::string gpus;                  // as exec's --gpu; empty: none
-  double idle_baseline_seconds = 0;  // measured now; 0: the run's own, if it has one
+  std::string gpus;                  // like exec's --gpu; empty: no GPU is measured
+  double idle_baseline_seconds = 0;  // measure it now; 0: use the one in the folder, if any
   std::filesystem::path folder;      // of the run
   std::function<void(const std::string&)> say;
 };
 
-// Says what is measured with what. Takes as long as the baseline does.
+// Prints what is measured and how. Blocks while the baseline is measured.
 std::unique_ptr<energy::Recorder> open_recorder(const EnergyUse& use);
 
 }  // namespace plimsoll::energy

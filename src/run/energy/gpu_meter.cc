@@ -17,7 +17,7 @@ Range range_of(const Integral& integral) {
 
 Figure figure_of(const Measured& measured) {
   if (measured.covered_seconds <= 0 || measured.run_seconds <= 0) {
-    return unavailable(measured.missing_because.empty() ? "it ended before it was read twice"
+    return unavailable(measured.missing_because.empty() ? "the run ended before a second reading"
                                                         : measured.missing_because);
   }
   if (measured.joules <= 0) {
@@ -40,8 +40,7 @@ void GpuMeter::add(double at, const GpuValues& values) {
   if (!values.counter) return;
   counter_.add(at, *values.counter);
   if (counter_.just_broke()) {
-    // The driver was loaded again. What it took in between, the sampled power knows, if there is
-    // any.
+    // The driver was reloaded. The sampled power, if there is any, gives the energy of the gap.
     const double sampled = watts_.covered_seconds() - covered_then_;
     if (sampled > kNearlyAll * counter_.broke_seconds()) {
       counter_.bridge(watts_.area() - area_then_, counter_.broke_seconds());

@@ -1,4 +1,4 @@
-// What one GPU took over a run, from the readings in their order.
+// The energy of one GPU over a run, from its readings in order of time.
 #pragma once
 
 #include <string>
@@ -9,16 +9,15 @@
 
 namespace plimsoll::energy {
 
-// Power is sampled more than ten times a second; where no sample came for this long, the time
-// counts as not covered.
+// Power is sampled more than ten times a second. A gap longer than this counts as not covered.
 constexpr double kMostPowerGapSeconds = 1;
-constexpr double kMostSlowGapSeconds = 5;  // of temperature and utilisation
+constexpr double kMostSlowGapSeconds = 5;  // the same for temperature and utilisation
 
 class GpuMeter {
  public:
   void add(double at, const GpuValues& values);
 
-  // `seconds`: of the run; `shared_because`: empty where it was ours alone.
+  // `seconds`: duration of the run; `shared_because`: empty if no other process used the GPU.
   struct Circumstances {
     double seconds = 0;
     std::string shared_because;
@@ -33,21 +32,21 @@ class GpuMeter {
   Integral percent_{kMostSlowGapSeconds};
   CounterSum counter_;
   unsigned bridged_ = 0;
-  // Of the integral, when the counter was read last.
+  // The integral's area and covered time when the counter was last read.
   double area_then_ = 0;
   double covered_then_ = 0;
 };
 
-// A figure from joules that cover some seconds of a run. Nothing covered, or a counter that stands
-// still, is no figure.
+// Input of figure_of(): joules that cover some seconds of a run.
 struct Measured {
   double joules = 0;
   double covered_seconds = 0;
   double run_seconds = 0;
   std::string source;
-  std::string missing_because;  // in case it is
+  std::string missing_because;  // the reason, if nothing is covered
   std::string shared_because;
 };
+// Unavailable if no time is covered or the counter did not move.
 Figure figure_of(const Measured& measured);
 
 Range range_of(const Integral& integral);

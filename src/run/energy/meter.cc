@@ -9,9 +9,9 @@
 namespace plimsoll::energy {
 namespace {
 
-constexpr double kBeginLookSeconds = 0.01;  // how often it is asked whether the run has begun
-constexpr double kFirstLookSeconds = 1;     // after the beginning: who came along
-constexpr double kLookCost = 200;           // a look may take a 200th of the time
+constexpr double kBeginLookSeconds = 0.01;  // how often to check whether the run has started
+constexpr double kFirstLookSeconds = 1;     // from the first look at the GPUs to the second
+constexpr double kLookCost = 200;           // looks take at most 1/200 of the time
 constexpr double kJoulesPerMillijoule = 1e-3;
 
 std::vector<unsigned> indices_of(const std::vector<GpuDevice>& devices) {
@@ -100,9 +100,9 @@ double Meter::tick() {
     if (slow_ones) next_slow_ = now + kSlowSeconds;
     read(slow_ones);
     next_read_ += kSampleSeconds;
-    if (next_read_ <= now) next_read_ = now + kSampleSeconds;  // late: no hurrying after
+    if (next_read_ <= now) next_read_ = now + kSampleSeconds;  // late: skip the missed readings
   }
-  // After the reading: looking takes longer.
+  // After the reading, because looking takes longer.
   if (now >= next_look_) look();
   count_until(now - kHoldSeconds);
   return next_read_;
@@ -111,7 +111,7 @@ double Meter::tick() {
 void Meter::begin(double now) {
   begun_ = true;
   began_at_ = next_read_ = next_slow_ = next_look_ = now;
-  host_before_ = host_busy_seconds(sources_.proc);
+  host_before_ = busy_cpu_seconds(sources_.proc);
   own_before_ = sources_.own_cpu_seconds();
 }
 
@@ -191,10 +191,10 @@ void Meter::stop() {
   read(true);
   stopped_at_ = held_.back().at;
   look();
-  host_after_ = host_busy_seconds(sources_.proc);
+  host_after_ = busy_cpu_seconds(sources_.proc);
 }
 
-// What was read after the end is used once, for the line to the end.
+// Readings after the end are used only to interpolate the value at the end.
 void Meter::end_at(double at) {
   count_until(at);
   if (!held_.empty() && last_ && last_->at < at) {
@@ -206,7 +206,7 @@ void Meter::end_at(double at) {
 EnergyReport Meter::report(std::optional<double> run_seconds) {
   EnergyReport report;
   if (!begun_) {
-    const Figure never = unavailable("it did not begin");
+    const Figure never = unavailable("the run did not start");
     report.cpu = {.package = never, .memory = never, .total = never};
     report.all_gpus = never;
     return report;
@@ -256,7 +256,7 @@ CpuFigures Meter::cpu_figures(double seconds) {
   figures.memory = memories.empty()
                        ? unavailable(counters.source() + " has no domain for memory here")
                        : sum_of(memories);
-  // A machine that does not count its memory has packages only, in every run.
+  // Without a memory counter, the total is the packages' energy, in every run on this machine.
   figures.total = memories.empty() ? figures.package : sum_of({figures.package, figures.memory});
   return figures;
 }
@@ -272,7 +272,7 @@ void Meter::gpu_figures(double seconds, EnergyReport& report) {
     GpuFigures figures{.index = device.index, .uuid = device.uuid, .name = device.name};
     std::string shared = neighbours_[i].shared_because();
     if (shared.empty() && !look_failure_.empty()) {
-      shared = "who else was on it is not known: " + look_failure_;
+      shared = "cannot tell who else used it: " + look_failure_;
     }
     gpus_[i].report({.seconds = seconds,
                      .shared_because = shared,

@@ -1,5 +1,5 @@
-// Measures one run: readings at regular times, from the moment it began until the moment it ended.
-// Has no thread and no clock of its own; recorder.h gives it both.
+// Measures the energy of one run with regular readings from its start to its end. It has no thread
+// and no clock of its own; recorder.h provides both.
 #pragma once
 
 #include <deque>
@@ -19,27 +19,27 @@ namespace plimsoll::energy {
 
 constexpr double kSampleSeconds = 0.08;  // 12.5 times a second
 constexpr double kSlowSeconds = 1;       // temperature and utilisation
-constexpr double kLookSeconds = 5;       // who else is on the GPUs
-// Readings wait this long before they count: a run's end is known only when its supervisor has seen
-// its GPU memory come back, and what came after the end is left out.
+constexpr double kLookSeconds = 5;       // looks for other processes on the GPUs
+// Readings are held this long before they count. The end of a run is known only later, when its
+// supervisor has seen the GPU memory freed, and readings after the end must not count.
 constexpr double kHoldSeconds = 20;
 
 struct MeterOptions {
-  std::filesystem::path folder;  // for the series; exists. Empty: none are written
-  std::function<bool()> begun;   // whether the run has; empty: it has
+  std::filesystem::path folder;  // for the CSV series; must exist. Empty: no files are written
+  std::function<bool()> begun;   // whether the run has started; empty: it has
 };
 
 class Meter {
  public:
-  // `sources` must stay.
+  // `sources` must outlive the meter.
   Meter(Sources& sources, MeterOptions options);
 
-  // Does what is due, and returns when to come again.
+  // Does what is due and returns the time of the next call.
   double tick();
-  // The last reading, once the run has ended.
+  // Takes the last reading. Call it when the run has ended.
   void stop();
-  // After stop(), when all processes of the run have been waited for. `run_seconds`: how long the
-  // run itself took, where that is known better than by begin and stop.
+  // Call it after stop(), when all processes of the run have been waited for. `run_seconds`: the
+  // duration of the run, if it is known more exactly than the time from start to stop.
   EnergyReport report(std::optional<double> run_seconds);
 
  private:
@@ -55,7 +55,7 @@ class Meter {
   Sources& sources_;
   MeterOptions options_;
   std::vector<unsigned> indices_;
-  std::deque<Reading> held_;  // at most kHoldSeconds of them
+  std::deque<Reading> held_;  // the readings of the last kHoldSeconds
   std::optional<Reading> last_;
   std::vector<RisingCounter> gpu_counters_;
   std::vector<GpuMeter> gpus_;
@@ -68,7 +68,7 @@ class Meter {
   Series temperature_;
   Series utilisation_;
   bool begun_ = false;
-  bool watched_ = false;  // from its beginning; else only its end was seen
+  bool watched_ = false;  // measured from the start; otherwise only the end was seen
   double began_at_ = 0;
   double stopped_at_ = 0;
   double next_read_ = 0;
@@ -81,7 +81,7 @@ class Meter {
   double own_before_ = 0;
 };
 
-// Between two readings, by straight lines.
+// The linear interpolation between two readings.
 Reading between(const Reading& before, const Reading& after, double at);
 
 }  // namespace plimsoll::energy

@@ -25,7 +25,8 @@ double thread_cpu_seconds() {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
 }
 
-// A thread that is started meanwhile gets no signals: they are for who reads them.
+// Blocks all signals. A thread that is started meanwhile inherits that, so signals reach only the
+// threads that handle them.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
@@ -132,7 +133,7 @@ EnergyReport Recorder::report(std::optional<double> run_seconds) {
   };
   if (!failure_.empty()) add_reason(failure_);
   if (!folder_.empty()) try {
-      // The journal has the figures: this one may be lost.
+      // No sync: the journal has the figures, so this file may be lost.
       io::write_whole(folder_ / "cpu_energy.txt", cpu_energy_text(report), io::Sync::no);
     } catch (const Error& error) {
       add_reason(error.what());

@@ -1,6 +1,7 @@
-// Measures a batch's runs, one after the other, on a thread of its own that lives while a run does.
-// That thread reads, sleeps and writes its files; it takes no lock that a fork in its middle could
-// leave behind but those of malloc and stdio, which the C library hands to the child.
+// Measures the runs of a batch one after the other, in a thread that lives as long as a run. The
+// thread reads, sleeps and writes its files. The main thread may fork meanwhile, so this thread
+// must take no locks except those of malloc and stdio, which the C library keeps valid in the
+// child.
 #pragma once
 
 #include <condition_variable>
@@ -19,7 +20,7 @@
 
 namespace plimsoll::energy {
 
-// Used by one thread, in the order start, stop, report.
+// For one thread, in the order start, stop, report.
 class Recorder {
  public:
   explicit Recorder(Sources sources) : sources_(std::move(sources)) {}
@@ -29,17 +30,17 @@ class Recorder {
 
   const Sources& sources() const { return sources_; }
 
-  // Makes the folder and writes the series into it; without one, writes none. The run counts from
-  // the moment at which `begun` says that it has.
+  // Makes the folder and writes the series into it; an empty path writes none. Measurement begins
+  // when `begun` returns true.
   void start(const std::filesystem::path& folder, std::function<bool()> begun = {});
-  // At the end of the run: the last reading.
+  // Takes the last reading, at the end of the run.
   void stop();
-  // When all processes of the run have been waited for; see Meter. Writes cpu_energy.txt. What
-  // cannot be written is in the figures' reasons: a batch does not fail for it.
+  // Call it when all processes of the run have been waited for; see Meter. Writes cpu_energy.txt. A
+  // failed write appears in the figures' reasons; it does not fail the batch.
   EnergyReport report(std::optional<double> run_seconds = {});
 
-  // Waits for `seconds`, in which nothing of ours may run. The net figures of later runs are less
-  // what it finds.
+  // Measures the idle power for `seconds`; start nothing meanwhile. Later runs use it for their net
+  // figures.
   const Baseline& measure_baseline(double seconds);
   void set_baseline(const Baseline& baseline) { baseline_ = baseline; }
   const std::optional<Baseline>& baseline() const { return baseline_; }
@@ -54,12 +55,12 @@ class Recorder {
   std::string failure_;
   double cpu_seconds_ = 0;
   bool stopped_ = true;
-  std::mutex mutex_;  // for the waiting; what the thread writes is read after its end
+  std::mutex mutex_;  // only for waiting; other members are read after the thread has ended
   std::condition_variable_any wake_;
-  std::jthread thread_;  // last: it uses all of the above
+  std::jthread thread_;  // must be last: it uses all of the above
 };
 
-// The summary of CPU energy as a file for people and their scripts.
+// The content of cpu_energy.txt: a summary of the CPU energy.
 std::string cpu_energy_text(const EnergyReport& report);
 
 }  // namespace plimsoll::energy

@@ -85,7 +85,7 @@ Json figure_json(const Figure& figure) {
 
 Figure figure_from(const Json& json, const char* key) {
   const auto found = json.find(key);
-  if (found == json.end()) return unavailable("it was not written down");
+  if (found == json.end()) return unavailable("it was not recorded");
   Figure figure;
   figure.joules = number_in(*found, "joules");
   figure.net_joules = number_in(*found, "net_joules");

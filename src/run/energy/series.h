@@ -1,4 +1,4 @@
-// A quantity over time: its integral, and its course in a CSV file.
+// A quantity sampled over time: its integral, and a CSV file of the samples.
 #pragma once
 
 #include <cstdint>
@@ -10,21 +10,20 @@
 
 namespace plimsoll::energy {
 
-// The integral of a sampled quantity over time, by trapezoids between real timestamps: a sample is
-// worth the time it stands for, never "one second", however late it came.
-
-// Watts in, joules out; or degrees in, for a mean that is weighted by time.
+// The integral of a sampled quantity over time: trapezoids between the real timestamps, so a late
+// sample counts with its true duration. For watts it yields joules; for degrees it yields a mean
+// weighted by time.
 class Integral {
  public:
-  // Between samples further apart than this nothing is known: neither area nor coverage.
+  // A gap between samples longer than this counts neither as area nor as covered time.
   explicit Integral(double most_gap_seconds) : most_gap_seconds_(most_gap_seconds) {}
 
-  // `at`: seconds of a clock that never goes backwards.
+  // `at`: seconds of a monotonic clock.
   void add(double at, double value);
 
   double area() const { return area_; }
   double covered_seconds() const { return covered_seconds_; }
-  // Over the covered time; where there is none, the last sample, if there is one.
+  // Over the covered time. If no time is covered: the last sample, or nothing without samples.
   std::optional<double> mean() const;
   std::optional<double> smallest() const { return smallest_; }
   std::optional<double> largest() const { return largest_; }
@@ -41,12 +40,13 @@ class Integral {
   std::optional<double> largest_;
 };
 
-// A series of samples, written as it comes: a line for each moment, a column for each GPU.
-
+// A CSV file of samples, written as they arrive: one line per moment, one column per GPU.
+//
 // One GPU:      timestamp,power_draw_w
 // Several GPUs: timestamp,power_draw_w,gpu0_power_draw_w,gpu1_power_draw_w
-// so that whoever reads the first columns reads all GPUs together: their sum, maximum or mean,
-// empty where one of them did not answer. A moment in which none did has no line.
+//
+// The first columns cover all GPUs together: their sum, maximum or mean, empty if one of them did
+// not answer. A moment in which no GPU answered has no line.
 class Series {
  public:
   enum class Together { sum, largest, mean };
@@ -56,13 +56,13 @@ class Series {
   };
   using Values = std::vector<std::optional<double>>;
 
-  // `gpus`: their indices. Without a file, nothing is written.
+  // `gpus`: their indices. With an empty path nothing is written.
   Series(std::filesystem::path file, std::vector<Column> columns,
          const std::vector<unsigned>& gpus);
 
-  // `values`: for each column, one of each GPU.
+  // `values`: for each column, one value per GPU.
   void add(double seconds_since_epoch, const std::vector<Values>& values);
-  // Empty while everything could be written.
+  // Flushes the file; returns an error message, or an empty string if everything was written.
   std::string close();
 
  private:
@@ -71,7 +71,7 @@ class Series {
   std::vector<Column> columns_;
 };
 
-// Nothing where one of them is missing.
+// Combines the values of all GPUs; nothing if one is missing.
 std::optional<double> together(const Series::Values& values, Series::Together how);
 
 }  // namespace plimsoll::energy

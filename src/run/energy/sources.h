@@ -1,5 +1,5 @@
-// All that a meter touches: counters, GPUs, /proc, the clock. Opened once for a batch; a test is
-// all of it.
+// Everything that a meter reads: counters, GPUs, /proc, the clock. Opened once per batch; tests
+// replace all of it.
 #pragma once
 
 #include <filesystem>
@@ -22,30 +22,30 @@ struct GpuDevice {
 
 struct Sources {
   CpuCounters cpu;
-  std::unique_ptr<meter::Gpus> gpus;  // none where no GPU is to be measured
-  std::vector<GpuDevice> devices;     // those to be measured
+  std::unique_ptr<meter::Gpus> gpus;  // null if no GPU is measured
+  std::vector<GpuDevice> devices;     // the GPUs to measure
   std::string no_gpus_because;
   std::filesystem::path proc = "/proc";
   Neighbours::IsOurs is_ours;
   std::function<double()> own_cpu_seconds;
-  std::function<double()> now;    // seconds, never backwards
+  std::function<double()> now;    // seconds of a monotonic clock
   std::function<double()> epoch;  // seconds since 1970
 };
 
 struct GpuChoice {
   std::vector<std::string> uuids;  // in this order
-  std::string none_because;        // where none is to be measured
+  std::string none_because;        // the reason, if no GPU is to be measured
 };
-// Never throws for what cannot be had: the figures will say so.
+// Does not throw if a source is missing: the figures give the reason.
 Sources open_sources(const GpuChoice& choice);
 
-// Whether there is anything to read.
+// Whether there is any counter or GPU to read.
 bool any(const Sources& sources);
 
-// One line for people: "energy: CPU by powercap; GPU 0, 1 by NVML".
+// One line for messages: "energy: CPU by powercap; GPU 0, 1 by NVML".
 std::string describe(const Sources& sources);
 
-// Whether `ancestor` is `pid` or above it.
+// Whether `ancestor` is `pid` itself or one of its ancestors.
 bool descends_from(pid_t pid, pid_t ancestor);
 
 }  // namespace plimsoll::energy

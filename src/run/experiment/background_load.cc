@@ -42,7 +42,7 @@ bool LoadWatch::in_doubt(double now_seconds) const {
 
 namespace {
 
-constexpr double kImmediateSeconds = 5;  // no training worth the name is over sooner
+constexpr double kImmediateSeconds = 5;  // a real training takes longer
 constexpr double kReadingsInAWindow = 10;
 
 double seconds_of(std::chrono::steady_clock::time_point time) {
@@ -52,7 +52,7 @@ double seconds_of(std::chrono::steady_clock::time_point time) {
 }  // namespace
 
 std::optional<std::string> invalid_because(const ChildEnd& end, bool gpu_seen) {
-  // A time limit of its own is how some loads are meant to end.
+  // Some loads are meant to end by their own time limit.
   if (end.cause != Cause::success && end.cause != Cause::timed_out) {
     return fmt::format("it ended with {}: {}", name(end.cause), end.headline);
   }
@@ -99,7 +99,7 @@ std::optional<std::string> BackgroundLoad::after_end() {
     start();
     return said;
   }
-  return fmt::format("{}{}the background load has had its {} runs; the experiment goes on alone",
+  return fmt::format("{}{}the background load has had its {} runs; the experiment continues alone",
                      said.value_or(""), said ? "; " : "", runs_);
 }
 

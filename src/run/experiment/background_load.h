@@ -1,5 +1,5 @@
-// A training that runs beside an experiment as its background load: started again and again, and
-// watched, because a load that does no work would make the experiment worthless.
+// A training that runs beside an experiment as its background load. It is restarted whenever it
+// ends, and watched: a load that does no work would make the experiment worthless.
 #pragma once
 
 #include <sys/types.h>
@@ -19,29 +19,28 @@
 
 namespace plimsoll::experiment {
 
-// Whether the training beside an experiment is a load: it uses CPU, or a GPU that it holds
-// computes. Pure: over readings and a clock.
-
 constexpr double kIdleCpuShare = 0.02;  // of one CPU: a training that computes uses far more
 
-// The CPU time of a tree, by looking at its processes from time to time. What a process uses
-// between the last look and its end is missed.
+// The CPU time of a process tree, sampled from time to time. CPU time between the last sample of a
+// process and its end is missed.
 class TreeCpu {
  public:
-  // Seconds used since the look before.
+  // Seconds used since the previous call.
   double look(const std::vector<process::ProcessStat>& processes);
 
  private:
-  using Who = std::pair<pid_t, uint64_t>;  // pid and start
+  using Who = std::pair<pid_t, uint64_t>;  // pid and start time
   std::map<Who, uint64_t> ticks_;
 };
 
+// Decides whether a training is a load: it uses CPU, or a GPU that it holds computes. Pure: it
+// works on readings and a clock.
 class LoadWatch {
  public:
   explicit LoadWatch(double window_seconds) : window_seconds_(window_seconds) {}
 
   struct Use {
-    double cpu_seconds = 0;  // since the reading before
+    double cpu_seconds = 0;  // since the previous reading
     bool gpu = false;
   };
   struct Window {
@@ -50,10 +49,10 @@ class LoadWatch {
     bool gpu = false;
     bool is_load() const { return gpu || cpu_seconds >= kIdleCpuShare * seconds; }
   };
-  // The window that ended with this reading; nothing before its end.
+  // Returns the window if it ends with this reading, otherwise nothing.
   std::optional<Window> add(double now_seconds, Use use);
 
-  // Whether the CPU alone has not shown it yet: only then the GPUs need to be asked.
+  // Whether the CPU use so far does not prove a load. Only then the GPUs must be read.
   bool in_doubt(double now_seconds) const;
   bool gpu_seen() const { return gpu_seen_; }
 
@@ -64,25 +63,23 @@ class LoadWatch {
   bool gpu_seen_ = false;
 };
 
-// The training that runs beside another one: started again when it ends, watched, and gone when
-// this goes.
-
 struct BackgroundOptions {
-  ChildOptions child;                 // each run gets a folder of its own in its output folder
-  std::optional<uint64_t> most_runs;  // then the other one goes on alone
-  double idle_seconds = 30;           // without any use of CPU and GPU, it is no load
-  // Whether a GPU that one of these processes holds computes; may be empty.
+  ChildOptions child;                 // each run gets its own folder in this output folder
+  std::optional<uint64_t> most_runs;  // afterwards the experiment continues alone
+  double idle_seconds = 30;           // so long without CPU and GPU use, it is not a load
+  // Whether a GPU computes that one of these processes holds; may be empty.
   std::function<bool(const std::vector<pid_t>&)> uses_gpu;
 };
 
+// Runs the load, restarts it when it ends, and watches it. The destructor ends it.
 class BackgroundLoad {
  public:
   explicit BackgroundLoad(BackgroundOptions options);
 
-  // To be called often. Starts it again where it has ended; says what is wrong with it.
+  // Call it often. Restarts the load if it has ended; returns a message if something is wrong.
   std::optional<std::string> look();
 
-  // After three times in a row that it was no load.
+  // True when it was not a load three times in a row.
   bool invalid() const { return times_invalid_ >= kMostTimesInvalid; }
   const std::string& reason() const { return reason_; }
   size_t runs() const { return runs_; }
@@ -105,7 +102,7 @@ class BackgroundLoad {
   std::string reason_;
 };
 
-// Why a run that ended was no load; nothing where it was one. Pure.
+// Why a run that has ended was not a load; nothing if it was one. Pure.
 std::optional<std::string> invalid_because(const ChildEnd& end, bool gpu_seen);
 
 }  // namespace plimsoll::experiment

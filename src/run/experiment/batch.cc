@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "base/print.h"
+#include "base/shell_word.h"
 #include "base/text_file.h"
 #include "base/units.h"
 #include "experiment/expected_time.h"
@@ -37,14 +38,14 @@ void check_repository(const Repository& repository, const std::string& file,
   }
   if (repository.script.empty()) return;
   const fs::path program = repository.script.front();
-  if (program.string().find('/') == std::string::npos) return;  // found by PATH, or told by exec
+  if (program.string().find('/') == std::string::npos) return;  // in PATH; if not, exec reports it
   const fs::path script = (program.is_absolute() ? program : folder / program).lexically_normal();
   if (!fs::exists(script)) {
     problems.error(file, repository.line,
                    fmt::format("{}: there is no {}", repository.name, script.string()));
   } else if (access(script.c_str(), X_OK) != 0) {
     problems.error(file, repository.line,
-                   fmt::format("{}: {} has no run bit; chmod +x {}", repository.name,
+                   fmt::format("{}: {} is not executable; chmod +x {}", repository.name,
                                script.string(), shell_word(script.string())));
   }
 }
@@ -70,7 +71,7 @@ std::string to_text(const BatchTexts& source) {
 }
 
 BatchTexts source_of(const std::string& text) {
-  // Two files of the usual limit, each character of which may be escaped as six.
+  // Two files of the usual limit; each character may be escaped as six.
   const JsonLimits limits{.bytes = 2 * 6 * JsonLimits().bytes + kMiB};
   const auto take = [](const Json& json) {
     BatchTexts source{.catalog_file = json.at("catalog_file"),
@@ -131,7 +132,7 @@ void check_queue(const ExperimentBatch& batch) {
         known(made.training) && (!made.background || known(*made.background))) {
       continue;
     }
-    fail(ErrorKind::input, "the journal's experiment {} does not belong to its settings", i + 1);
+    fail(ErrorKind::input, "the journal's experiment {} does not match its settings", i + 1);
   }
 }
 
@@ -169,14 +170,14 @@ std::string command_line(const ExperimentBatch& batch, const BatchTexts& source,
                          const experiment::Load& load) {
   const auto& repository = *batch.catalog.find(load.repository);
   const auto folder = experiment::folder_of(repository, source).lexically_normal();
-  std::string line = fmt::format("cd {} &&", experiment::shell_word(folder.string()));
+  std::string line = fmt::format("cd {} &&", shell_word(folder.string()));
   for (const auto& word : training_command(repository, load.model, load.values)) {
-    line += " " + experiment::shell_word(word);
+    line += " " + shell_word(word);
   }
   return line;
 }
 
-// "epochs int 10, 5 to 15": as they are drawn.
+// "epochs int 10, 5 to 15": type, default and range.
 std::string describe(const Hyperparameter& parameter) {
   std::string line =
       fmt::format("{} {} {}", parameter.name, parameter.whole ? "int" : "float",

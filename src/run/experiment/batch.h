@@ -1,5 +1,5 @@
-// A batch as its driver needs it: what the user's files say, and the queue. Made from the files, or
-// again from the texts that the journal kept of them.
+// A batch as its driver needs it: the content of the user's files, and the queue. It is made from
+// the files, or from the copies of their texts in the journal.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace plimsoll::experiment {
 
-// All that decides about a batch, as texts: what the journal keeps.
+// Everything that defines a batch, as texts. The journal keeps it.
 struct BatchTexts {
   std::string catalog_file;
   std::string catalog_text;
@@ -24,10 +24,10 @@ struct BatchTexts {
   CommandLine words;
   uint64_t seed = 0;
   bool lenient = false;
-  std::string working_folder;  // in which paths of the files begin
+  std::string working_folder;  // relative paths in the files start here
   std::optional<unsigned> max_retries;
   std::string governor;
-  std::string gpus;  // as exec's --gpu; empty: all there are
+  std::string gpus;  // like exec's --gpu; empty: all GPUs
 };
 std::string to_text(const BatchTexts& source);
 BatchTexts source_of(const std::string& text);
@@ -38,34 +38,37 @@ struct ExperimentBatch {
   std::vector<Experiment> queue;
 };
 
-// Pure but for the checks of paths. Everything that is wrong is in `problems`.
+// Pure. Adds everything that is wrong to `problems`.
 ExperimentBatch read_batch(const BatchTexts& source, Problems& problems);
 
-// Draws the queue; reads the tables of the history. The experiments have no ids yet.
+// Draws the queue, and reads the tables of the history for that. The experiments have no ids yet.
 void plan_batch(ExperimentBatch& batch, const BatchTexts& source, Problems& problems);
 
-// Throws Error{input} where the queue, as a journal had it, does not belong to the settings.
+// Throws Error{input} if the queue, as read from a journal, does not match the settings.
 void check_queue(const ExperimentBatch& batch);
 
-// The historical_csvs, where they are: under the working folder, or beside the settings.
+// The paths of historical_csvs: relative to the working folder or to the settings file.
 std::vector<std::filesystem::path> history_tables(const ExperimentBatch& batch,
                                                   const BatchTexts& source);
 
-// Where a repository is: under the working folder, or beside the model config.
+// The folder of a repository: relative to the working folder or to the model config.
 std::filesystem::path folder_of(const Repository& repository, const BatchTexts& source);
 
-// Repositories that are missing, scripts that cannot be run: of those that entries name.
+// Checks the repositories that entries name: reports missing folders and scripts that cannot be
+// run.
 void check_paths(const ExperimentBatch& batch, const BatchTexts& source, Problems& problems);
 
-// What a batch will do, and what a model config offers, as text on standard output.
+// The following print to standard output.
 
-// Each entry with its number of experiments, the total, the seed.
+// Each entry with its number of experiments, the total, and the seed.
 void print_plan(const experiment::ExperimentBatch& batch, const experiment::BatchTexts& source);
 
-// Besides, every draw, command and expected time; the latter by the runs in `results`.
+// The plan, and every experiment with its values, command and expected time. The expected times
+// come from earlier runs in `results`.
 void print_dry_run(const experiment::ExperimentBatch& batch, const experiment::BatchTexts& source,
                    const std::filesystem::path& results);
 
+// The repositories of a model config with their models and hyperparameters.
 void print_catalog(const experiment::Catalog& catalog);
 
 }  // namespace plimsoll::experiment

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
 
 #include "experiment/json_reader.h"
@@ -31,9 +30,8 @@ void read_range(ObjectReader& object, Hyperparameter& parameter) {
     object.error(range->line, fmt::format("{}: a log_uniform range must begin above 0, not at {}",
                                           parameter.name, text_of(parameter.low)));
   } else if (parameter.whole && !(whole_of(parameter.low) && whole_of(parameter.high))) {
-    object.error(
-        range->line,
-        fmt::format("{}: the range of an int must be whole numbers of 64 bits", parameter.name));
+    object.error(range->line, fmt::format("{}: the range of an int must be 64-bit whole numbers",
+                                          parameter.name));
   } else {
     parameter.has_range = true;
   }
@@ -46,7 +44,7 @@ void read_default(ObjectReader& object, Hyperparameter& parameter) {
     object.error(value->line, fmt::format("{}: default is {}; it must be a number or null",
                                           parameter.name, name(value->kind)));
   } else if (parameter.whole && !whole_of(value->number)) {
-    object.error(value->line, fmt::format("{}: default {} is no int of 64 bits", parameter.name,
+    object.error(value->line, fmt::format("{}: default {} is not a 64-bit int", parameter.name,
                                           text_of(value->number)));
   } else {
     parameter.default_value = value->number;
@@ -96,7 +94,7 @@ void read_metrics(ObjectReader& repository, Repository& made) {
   if (const JsonNode* patterns = object.object("log_patterns")) {
     for (const JsonMember& member : patterns->members) {
       if (!member.value.is(Kind::text)) {
-        object.error(member.line, fmt::format("the pattern of {} must be a text", member.key));
+        object.error(member.line, fmt::format("the pattern of {} must be a string", member.key));
       } else if (const auto obstacle = obstacle_of_pattern(member.value.text)) {
         object.error(member.line, fmt::format("the pattern of {} {}: '{}'", member.key, *obstacle,
                                               member.value.text));
@@ -118,7 +116,7 @@ void read_words(ObjectReader& object, Repository& made) {
   if (required == nullptr) return;
   for (const JsonMember& member : required->members) {
     if (!member.value.is(Kind::text)) {
-      object.error(member.line, fmt::format("required_args: {} must be a text", member.key));
+      object.error(member.line, fmt::format("required_args: {} must be a string", member.key));
       continue;
     }
     for (std::string& word : split_words(member.value.text)) {
@@ -197,7 +195,7 @@ Catalog read_catalog(std::string_view text, const std::string& file, Problems& p
   ObjectReader object(root, file, problems);
   const JsonNode* models = object.object("models");
   if (models == nullptr) {
-    problems.error(file, root.line, "there is no object `models` in it: it is no model config");
+    problems.error(file, root.line, "it has no object `models`, so it is not a model config");
     return catalog;
   }
   for (const JsonMember& member : models->members) {
@@ -241,17 +239,6 @@ std::vector<std::string> split_words(std::string_view text) {
   }
   if (inside) words.push_back(std::move(word));
   return words;
-}
-
-std::string shell_word(const std::string& word) {
-  const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-           std::string_view("-_./=:,+@%").find(c) != std::string_view::npos;
-  });
-  if (plain) return word;
-  std::string quoted = "'";
-  for (const char c : word) c == '\'' ? quoted += R"('\'')" : quoted += c;
-  return quoted + "'";
 }
 
 std::vector<std::string> training_command(const Repository& repository, const std::string& model,

@@ -1,4 +1,4 @@
-// The model config: which trainings there are, how each is started, and what can be varied.
+// The model config: which trainings exist, how to start them, and which hyperparameters can vary.
 #pragma once
 
 #include <filesystem>
@@ -29,7 +29,7 @@ struct Hyperparameter {
 struct Repository {
   std::string name;
   std::filesystem::path path;       // as written
-  std::vector<std::string> script;  // words
+  std::vector<std::string> script;  // the command's first words
   std::vector<std::string> models;
   std::string model_flag;
   std::vector<std::string> required_words;
@@ -39,7 +39,7 @@ struct Repository {
   size_t line = 0;
 
   const Hyperparameter* find(std::string_view parameter) const;
-  // Those that have a default.
+  // The hyperparameters that have a default.
   Values defaults() const;
 };
 
@@ -53,13 +53,10 @@ struct Catalog {
 
 Catalog read_catalog(std::string_view text, const std::string& file, Problems& problems);
 
-// As a shell would without expanding anything: blanks, '...', "..." and backslashes.
+// Splits like a shell, without any expansion: at blanks, with '...', "..." and backslashes.
 std::vector<std::string> split_words(std::string_view text);
 
-// A word as a shell reads it back: quoted where it needs that.
-std::string shell_word(const std::string& word);
-
-// The words of the training's command, to be run in the repository's folder.
+// The words of the training's command. Run it in the repository's folder.
 std::vector<std::string> training_command(const Repository& repository, const std::string& model,
                                           const Values& values);
 

@@ -9,7 +9,7 @@
 namespace plimsoll::experiment {
 namespace {
 
-// So many in vain, and the free ones are looked for one by one.
+// After so many rejected draws, the free combinations are searched one by one.
 constexpr unsigned kMostRejected = 1000;
 constexpr uint64_t kCountless = uint64_t{1} << 40;
 
@@ -17,22 +17,23 @@ bool zero_besides(const Hyperparameter& parameter) {
   return parameter.zero_probability > 0 && (parameter.low.number > 0 || parameter.high.number < 0);
 }
 
-// The index-th of the distinct values of a parameter that has a countable number of them.
+// The index-th distinct value. The parameter must have a countable number of values.
 Value nth_value(const Hyperparameter& parameter, uint64_t index) {
   if (zero_besides(parameter)) {
     if (index == 0) return {.number = 0, .whole = parameter.whole};
     --index;
   }
-  if (!parameter.whole) return parameter.low;  // and there is no other
+  if (!parameter.whole) return parameter.low;  // the only value
   return value_of(whole_of(parameter.low).value_or(0) + index);
 }
 
-// Of a range of whole numbers; up to 2^64, and more from the least to the largest of 64 bits.
+// The size of a range of whole numbers. It can exceed 64 bits, because a range may reach from the
+// smallest int64_t to the largest uint64_t.
 Whole count_of(const Hyperparameter& parameter) {
   return whole_of(parameter.high).value_or(0) - whole_of(parameter.low).value_or(0) + 1;
 }
 
-// With 64 random bits; a range that needs more is drawn from up to where they reach.
+// Uses 64 random bits. In a range with more than 2^64 values, only the first 2^64 can be drawn.
 Value draw_whole(const Hyperparameter& parameter, uint64_t bits) {
   const Whole count = count_of(parameter);
   const uint64_t offset = is_64_bit(count) ? below(bits, static_cast<uint64_t>(count)) : bits;
@@ -73,7 +74,7 @@ std::optional<uint64_t> distinct_values(const Hyperparameter& parameter) {
 Drawer::Drawer(const Repository& repository, const std::vector<std::string>& mutate, Values base,
                uint64_t seed, uint64_t stream)
     : base_(std::move(base)), seed_(seed), stream_(stream) {
-  Values ordered;  // as in the config: the base has no value for some that are drawn
+  Values ordered;  // in the config's order, with drawn parameters that have no value in the base
   for (const Hyperparameter& parameter : repository.hyperparameters) {
     const bool drawn = std::find(mutate.begin(), mutate.end(), parameter.name) != mutate.end();
     if (drawn) parameters_.push_back(&parameter);

@@ -1,5 +1,5 @@
-// Draws hyperparameters: each combination once, never the one of all defaults, none that the
-// history has. The same seed gives the same draws. Pure.
+// Draws hyperparameters at random. It draws each combination only once, never the combination of
+// all defaults, and none from the history. The same seed gives the same draws. Pure.
 #pragma once
 
 #include <cstdint>
@@ -14,29 +14,30 @@
 
 namespace plimsoll::experiment {
 
-// One parameter's value by `bits` that decide about zero, and `more_bits` about the rest.
+// The value for these random bits: `bits` decide whether it is zero, `more_bits` decide the rest.
 Value draw_value(const Hyperparameter& parameter, uint64_t bits, uint64_t more_bits);
 
-// How many different values there are; nothing where they are as good as countless.
+// The number of different values; nothing if there are too many to enumerate.
 std::optional<uint64_t> distinct_values(const Hyperparameter& parameter);
 
 class Drawer {
  public:
-  // Draws `mutate` of `repository`, leaves `base` otherwise. `stream` tells the entries of one seed
-  // apart. `taken` are combinations that must not come again.
+  // Draws the parameters in `mutate`; the others keep their value in `base`. `stream` gives every
+  // entry its own random sequence for the same seed.
   Drawer(const Repository& repository, const std::vector<std::string>& mutate, Values base,
          uint64_t seed, uint64_t stream);
 
+  // This combination will not be drawn.
   void forbid(const Values& values);
 
-  // Nothing where all are taken.
+  // The next combination; nothing if all are taken.
   std::optional<Values> next();
 
-  // Combinations that are not taken; nothing where they are as good as countless.
+  // The number of combinations not yet taken; nothing if there are too many to enumerate.
   std::optional<uint64_t> left() const;
 
  private:
-  // The numbers in the order of base_, which tells two combinations apart.
+  // The numbers in the order of base_; they identify a combination.
   using Combination = std::vector<std::pair<double, int64_t>>;
   static Combination combination_of(const Values& values);
   bool taken(const Values& values) const { return taken_.contains(combination_of(values)); }
@@ -50,7 +51,7 @@ class Drawer {
   uint64_t seed_;
   uint64_t stream_;
   uint64_t draws_ = 0;
-  std::set<Combination> taken_;  // within the space
+  std::set<Combination> taken_;  // only combinations that could be drawn
 };
 
 }  // namespace plimsoll::experiment

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/shell_word.h"
 #include "base/text_file.h"
 #include "base/units.h"
 #include "experiment/judging.h"
@@ -39,7 +40,7 @@ std::string describe_end(const ExperimentResult& result) {
   const std::string& headline = result.last.headline;
   std::string text = "succeeded";
   if (!result.success) text = headline.starts_with("failed") ? headline : "failed: " + headline;
-  // "timed out after 3.1 s" has it already.
+  // A headline like "timed out after 3.1 s" already contains the duration.
   if (text.find(seconds) == std::string::npos) text += " in " + seconds;
   if (result.success && !result.last.missing_metrics.empty()) {
     text += fmt::format("; not in its log: {}", fmt::join(result.last.missing_metrics, ", "));
@@ -57,7 +58,7 @@ std::string process_text(pid_t pid) {
   return fmt::format("{} {} {}", process::boot_id(), pid, stat ? stat->start_ticks : 0);
 }
 
-// The training begins when exec opens its log: before, it waits for its GPUs.
+// The training starts when exec opens its log; before that, exec waits for the GPUs.
 void start_recording(energy::Recorder* recorder, const fs::path& folder) {
   if (recorder == nullptr) return;
   recorder->start(folder / "energy", [log = folder / "training.log"] {
@@ -111,7 +112,7 @@ DriverEnd Driver::run() {
     run_experiment(experiment);
     if (!standing_[experiment.number].finished) ++end_.left;
   }
-  if (end_.left == 0) end_.paused.clear();  // there is nothing that waits
+  if (end_.left == 0) end_.paused.clear();  // nothing is left to run
   journal_.set_paused(end_.paused);
   flag_short_ones();
   mend_outputs();
@@ -119,14 +120,15 @@ DriverEnd Driver::run() {
   return end_;
 }
 
-// What the journal knows: the results, and attempts that a killed driver left without one.
+// Restores the state from the journal: results, and attempts that a killed driver left without a
+// result.
 void Driver::recall() {
   for (const JournalAttempt& known : journal_.attempts()) {
     Standing& standing = standing_[static_cast<size_t>(known.experiment)];
     standing.last_number = static_cast<size_t>(known.number);
     if (known.result.empty()) {
       AttemptResult lost = attempt_of(known.plan);
-      lost.headline = "the driver ended before it";
+      lost.headline = "the driver ended during this attempt";
       lost.counts = false;
       journal_.end_attempt(known.experiment, known.number, to_text(lost));
       standing.attempts.push_back(lost);
@@ -143,8 +145,8 @@ void Driver::recall() {
   mend_outputs();
 }
 
-// What a driver that was killed between journal and files left, or a loss of power; at the end also
-// what is known about experiments only then.
+// Repairs the files after a power loss, or after a driver was killed between writing the journal
+// and the files. At the end of a batch it also writes what flag_short_ones() found.
 void Driver::mend_outputs() const {
   const auto entries = journal_.entries();
   const auto attempts = journal_.attempts();
@@ -159,7 +161,7 @@ void Driver::mend_outputs() const {
 void Driver::run_experiment(const Experiment& experiment) {
   Standing& standing = standing_[experiment.number];
   fs::create_directories(options_.folder / experiment.folder);
-  // What it says of a failed one that runs again is over.
+  // The file of a failed experiment that now runs again is out of date.
   fs::remove(options_.folder / experiment.folder / "experiment.json");
   for (;;) {
     const Retry move = next_move(experiment);
@@ -170,13 +172,13 @@ void Driver::run_experiment(const Experiment& experiment) {
       options_.say(fmt::format("{}: {}; {}", experiment.folder, result.headline, result.after));
     }
     if (end_.signal == 0) continue;
-    // Asked to stop: an attempt that decides the experiment still does.
+    // We were asked to stop. If this attempt decides the experiment, still finish it.
     if (!result.counts || next_move(experiment).move != Retry::Move::stop) return;
   }
   finish(experiment);
 }
 
-// Over the attempts so far: the first, the next, or none.
+// Decides from the attempts so far: start the first attempt, repeat, or stop.
 Retry Driver::next_move(const Experiment& experiment) const {
   const Standing& standing = standing_.at(experiment.number);
   Retry move{.move = Retry::Move::same, .values = experiment.training.values};
@@ -224,14 +226,14 @@ AttemptResult Driver::attempt(const Experiment& experiment, const Values& values
     result.energy = std::make_shared<energy::EnergyReport>(options_.energy->report(seconds));
   }
   judge(experiment, end, folder, result);
-  standing_[experiment.number].attempts.push_back(result);  // for the policy alone
+  standing_[experiment.number].attempts.push_back(result);  // only for next_move()
   if (result.counts && result.cause != Cause::success) result.after = next_move(experiment).reason;
   standing_[experiment.number].attempts.pop_back();
   journal_.end_attempt(key, attempt_key, to_text(result));
   return result;
 }
 
-// Nothing where the experiment runs alone. The load has its repository's terms and its own, and the
+// Null if the experiment runs alone. The load gets its repository's terms, its own terms, and the
 // experiment's environment.
 std::unique_ptr<BackgroundLoad> Driver::start_load(const Experiment& experiment,
                                                    const fs::path& folder) const {
@@ -243,7 +245,7 @@ std::unique_ptr<BackgroundLoad> Driver::start_load(const Experiment& experiment,
   BackgroundOptions options{.child = child_options(load, terms, load.values, folder),
                             .most_runs = terms.background_runs,
                             .uses_gpu = options_.uses_gpu};
-  // What is idle is noticed here, and said; exec would end it for a hang.
+  // BackgroundLoad itself detects and reports an idle load; exec would end it as hung.
   options.idle_seconds = terms.idle_seconds.value_or(options.idle_seconds);
   options.child.terms.idle_seconds.reset();
   options.child.grace_seconds = kBackgroundGrace;
@@ -274,7 +276,7 @@ void Driver::watch(const Experiment& experiment, SupervisedChild& child, Backgro
   take_signals(&child);
 }
 
-// `child` is what runs; none between two attempts.
+// `child` is the running attempt; null between attempts.
 void Driver::take_signals(const SupervisedChild* child) {
   while (const auto signal = signals_.next()) {
     if (signal->number != SIGINT && signal->number != SIGTERM && signal->number != SIGHUP) continue;
@@ -312,9 +314,9 @@ void Driver::judge(const Experiment& experiment, const ChildEnd& end, const fs::
     result.cause = Cause::background_invalid;
     result.headline =
         "its background load was not valid, three times in a row: " + background_failed_;
-    result.evidence = "it was ended for that, and did not fail by itself";
-    result.next_step =
-        fmt::format("see {} for what the load wrote", shell_word((folder / "background").string()));
+    result.evidence = "plimsoll ended it because of that; it did not fail itself";
+    result.next_step = fmt::format("see {} for the output of the load",
+                                   shell_word((folder / "background").string()));
   }
   if (stop_now_ && result.cause != Cause::success) {
     result.cause = Cause::interrupted;
@@ -349,7 +351,7 @@ void Driver::finish(const Experiment& experiment) {
   count_failure(result);
 }
 
-// A finished one: in the table, the counts and the expected times of the others.
+// Adds a finished experiment to the table, the counts and the expected times.
 void Driver::count(const Experiment& experiment, const ExperimentResult& result) {
   Standing& standing = standing_[experiment.number];
   standing.finished = true;
@@ -361,8 +363,8 @@ void Driver::count(const Experiment& experiment, const ExperimentResult& result)
   expected_.add(experiment, result.last.seconds);
 }
 
-// When an experiment ends, those that take long may be still to come: at the end all are compared
-// once more.
+// When an experiment ends, longer ones may still follow. So at the end of the batch all durations
+// are compared again.
 void Driver::flag_short_ones() {
   for (const JournalEntry& entry : journal_.entries()) {
     if (entry.result.empty()) continue;
@@ -388,8 +390,8 @@ void Driver::count_failure(const ExperimentResult& result) {
   end_.paused = fmt::format("{} ({})", name(cause), result.last.headline);
 }
 
-// training.log and energy/ of the folder are the last attempt's, where users' scripts look for
-// them.
+// Links training.log and energy/ in the experiment's folder to the last attempt: users' scripts
+// look for them there.
 void Driver::link_last(const Experiment& experiment, size_t number) const {
   for (const char* name : {"training.log", "energy"}) {
     const fs::path link = options_.folder / experiment.folder / name;
@@ -425,8 +427,8 @@ Terms Driver::terms_of(const Experiment& experiment) const {
   return merged(repository.terms, batch_.settings.entries.at(experiment.entry).terms);
 }
 
-// An attempt that failed because of others on the GPU says what room it needs: the gate waits for
-// it.
+// If an earlier attempt failed because other processes held the GPU, its result says how much
+// memory it needs. The gate then waits for that.
 void Driver::ask_for_room(const Experiment& experiment, Terms& terms) const {
   const size_t attempts = standing_.at(experiment.number).last_number;
   for (size_t number = 1; number < attempts; ++number) {

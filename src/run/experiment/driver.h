@@ -1,6 +1,6 @@
-// Drives a batch to its end: one experiment after the other, each attempt under exec, everything in
-// the journal before and after it. It forks; beside it, while a training runs, there is only the
-// energy recorder's thread, which says why that is safe.
+// Drives a batch to its end: one experiment after the other, each attempt under `plimsoll exec`,
+// and everything recorded in the journal before and after. The driver forks. While a training runs,
+// the only other thread is the energy recorder's; recorder.h says why that is safe.
 #pragma once
 
 #include <chrono>
@@ -28,26 +28,26 @@ namespace plimsoll::experiment {
 struct DriverOptions {
   std::filesystem::path folder;  // of the run, absolute
   bool keep_going = false;
-  std::string gpus;  // as exec's --gpu; empty: none of our business
+  std::string gpus;  // like exec's --gpu; empty: leave the GPUs alone
   double gpu_wait_seconds = 600;
-  // Whether a GPU that one of these processes holds computes; may be empty.
+  // Whether a GPU computes that one of these processes holds; may be empty.
   std::function<bool(const std::vector<pid_t>&)> uses_gpu;
   Durations earlier;                               // for the expected times
-  energy::Recorder* energy = nullptr;              // measures every attempt
-  std::function<void(const std::string&)> say;     // a line for people
-  std::function<void(const BatchProgress&)> show;  // how it stands, again and again; may be empty
+  energy::Recorder* energy = nullptr;              // measures every attempt; may be null
+  std::function<void(const std::string&)> say;     // prints a line for the user
+  std::function<void(const BatchProgress&)> show;  // shows the progress, repeatedly; may be empty
 };
 
 struct DriverEnd {
   size_t succeeded = 0;
   size_t failed = 0;
   size_t left = 0;
-  int signal = 0;      // that asked us to stop
+  int signal = 0;      // the signal that asked us to stop; 0: none
   std::string paused;  // the cause of too many failures in a row
 };
 
-// Makes all that failed run again: with the same values and ids, as if it were the first time. The
-// attempts so far stay on record and count no more. Returns how many there are.
+// Makes all failed experiments run again, with the same values and ids. Their earlier attempts stay
+// in the journal but no longer count. Returns the number of experiments.
 size_t reopen_failed(Journal& journal);
 
 class Driver {
@@ -58,8 +58,8 @@ class Driver {
 
  private:
   using Clock = std::chrono::steady_clock;
-  struct Standing {                       // of one experiment
-    std::vector<AttemptResult> attempts;  // gone once it is finished: the journal has them
+  struct Standing {                       // the state of one experiment
+    std::vector<AttemptResult> attempts;  // cleared when it is finished: the journal has them
     bool finished = false;
     size_t last_number = 0;
   };
@@ -91,14 +91,14 @@ class Driver {
   Journal& journal_;
   SummaryTable summary_;
   process::SignalInbox signals_;
-  std::map<size_t, Standing> standing_;            // by the experiments' numbers
-  std::map<size_t, std::vector<double>> seconds_;  // of an entry's experiments that succeeded
+  std::map<size_t, Standing> standing_;            // by experiment number
+  std::map<size_t, std::vector<double>> seconds_;  // of successful experiments, by entry
   ExpectedTimes expected_;
   DriverEnd end_;
   Clock::time_point shown_;
-  Values running_values_;  // of the attempt
+  Values running_values_;  // of the current attempt
   bool stop_now_ = false;
-  std::string background_failed_;  // why the load beside the attempt was not valid
+  std::string background_failed_;  // why the attempt's background load was not valid
   Cause last_cause_ = Cause::success;
   unsigned same_cause_ = 0;
 };

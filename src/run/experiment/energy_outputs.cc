@@ -55,7 +55,7 @@ constexpr std::array<const char*, 14> kGpuColumns = {
 
 std::string text_of(const Number& number) {
   if (!number) return "";
-  // Thousandths of a joule are enough, but not for a run of milliseconds.
+  // Three decimals are enough, except for values below 1, as in a run of milliseconds.
   const bool small = *number > -1 && *number < 1;
   return small ? fmt::format("{:.6g}", *number) : fmt::format("{:.3f}", *number);
 }
@@ -64,7 +64,7 @@ std::string coverage_text(const Figure& figure) {
   return figure.joules ? fmt::format("{:.4f}", figure.coverage) : "";
 }
 
-// Known where every GPU has it.
+// Nothing unless every GPU has the figure.
 Number sum_over(const EnergyReport& report, Figure energy::GpuFigures::*member) {
   std::vector<Figure> figures;
   figures.reserve(report.gpus.size());

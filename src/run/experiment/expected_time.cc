@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kMostRuns = 100;  // so that a batch begins at once, however many there were
+constexpr size_t kMostRuns = 100;  // so that a batch starts quickly even after many runs
 
 std::vector<fs::path> newest_runs(const fs::path& results) {
   std::vector<fs::path> runs;
@@ -35,7 +35,7 @@ void add_table(const fs::path& table, Durations& durations) {
   try {
     runs = read_history(read_small_file(table, kMostTableBytes), table.string(), ignored);
   } catch (const Error&) {
-    return;  // its times are unknown, then
+    return;  // ignore its times
   }
   for (const PastRun& run : runs) {
     if (!run.success || !run.seconds || !std::isfinite(*run.seconds)) continue;
@@ -86,7 +86,7 @@ void TimeLeft::add(std::optional<double> expected) {
 
 std::string describe(const TimeLeft& left) {
   if (left.unknown == 0) return "about " + format_seconds(left.seconds);
-  if (left.known == 0) return "unknown (nothing like it has run yet)";
+  if (left.known == 0) return "unknown (no similar experiment has run yet)";
   return fmt::format("about {}, and {} experiment{} of unknown length",
                      format_seconds(left.seconds), left.unknown, left.unknown == 1 ? "" : "s");
 }

@@ -1,5 +1,5 @@
-// How long experiments will take, by how long others like them took. A guess with a source, or
-// none: what has never run has no expected time.
+// Expected durations of experiments: the median of similar ones. Without a similar one there is no
+// expected time.
 #pragma once
 
 #include <filesystem>
@@ -26,7 +26,7 @@ struct ExperimentKind {
 };
 ExperimentKind kind_of(const Experiment& experiment);
 
-// Of experiments that succeeded.
+// The durations of successful experiments.
 class Durations {
  public:
   void add(const ExperimentKind& kind, double seconds);
@@ -36,13 +36,13 @@ class Durations {
   std::map<ExperimentKind, std::vector<double>> sorted_;
 };
 
-// Those in the tables of earlier runs under `results`, the newest hundred of them but not `own`,
-// and in `tables`. What cannot be read says nothing.
+// The durations in the summary tables of the newest hundred runs under `results`, except `own`, and
+// in `tables`. Unreadable tables are ignored.
 Durations earlier_durations(const std::filesystem::path& results,
                             const std::vector<std::filesystem::path>& tables,
                             const std::filesystem::path& own);
 
-// Of this run as far as it has any, else of earlier ones.
+// Uses the durations of this run if there are any of the kind, otherwise those of earlier runs.
 class ExpectedTimes {
  public:
   explicit ExpectedTimes(Durations earlier = {}) : earlier_(std::move(earlier)) {}
@@ -54,14 +54,14 @@ class ExpectedTimes {
   Durations own_;
 };
 
-// For what is left of a batch.
+// The expected time for the rest of a batch.
 struct TimeLeft {
-  double seconds = 0;  // of those that are known
+  double seconds = 0;  // sum of the known ones
   size_t known = 0;
   size_t unknown = 0;
   void add(std::optional<double> expected);
 };
-// "about 5 min 20 s", "unknown (nothing like it has run yet)", "about 5 min 20 s, and 3
+// "about 5 min 20 s", "unknown (no similar experiment has run yet)", "about 5 min 20 s, and 3
 // experiments of unknown length".
 std::string describe(const TimeLeft& left);
 

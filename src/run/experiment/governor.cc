@@ -13,7 +13,7 @@
 #include <fstream>
 #include <map>
 
-#include "memory/host.h"
+#include "base/host.h"
 
 namespace plimsoll::experiment {
 namespace {
@@ -26,7 +26,7 @@ CpuSettings settings_now(const fs::path& cpus) {
   std::error_code none;
   for (const auto& cpu : fs::directory_iterator(cpus, none)) {
     const fs::path file = cpu.path() / "cpufreq/scaling_governor";
-    if (auto text = memory::read_text(file)) now[file] = *text;
+    if (auto text = read_text(file)) now[file] = *text;
   }
   return now;
 }
@@ -37,7 +37,8 @@ bool write_text(const fs::path& file, const std::string& text) {
   return static_cast<bool>(stream);
 }
 
-// Lives until the other end of `alive` is closed, which only the driver's end does.
+// Waits until the other end of `alive` is closed, which happens when the driver ends. Then restores
+// the governors.
 [[noreturn]] void guard(const Fd& alive, const CpuSettings& before) {
   setsid();
   sigset_t all;
@@ -71,8 +72,8 @@ Governor::Governor(const std::string& name, const fs::path& cpus) {
   for (const auto& [file, text] : before) {
     if (write_text(file, name)) continue;
     obstacle_ = fmt::format(
-        "the governor {} cannot be set: {} refuses it; root may, and only one "
-        "that this CPU has",
+        "the governor {} cannot be set: {} cannot be written; it needs root, and a governor that "
+        "this CPU supports",
         name, file.string());
     return;
   }

@@ -1,5 +1,5 @@
-// The CPUs' frequency governor for the time of a batch. It comes back whatever the end is: a small
-// process of its own waits for ours to go, and restores it.
+// Sets the CPUs' frequency governor for the duration of a batch. The old governor is always
+// restored: a small separate process waits for ours to end, for any reason, and restores it.
 #pragma once
 
 #include <sys/types.h>
@@ -13,20 +13,20 @@ namespace plimsoll::experiment {
 
 class Governor {
  public:
-  // Does nothing where `name` is empty. To be made while the process has one thread. `cpus` is the
-  // kernel's folder, or a test's.
+  // Does nothing if `name` is empty. The process must have only one thread, because this forks.
+  // `cpus` is the kernel's folder; tests pass another one.
   explicit Governor(const std::string& name,
                     const std::filesystem::path& cpus = "/sys/devices/system/cpu");
   Governor(const Governor&) = delete;
   Governor& operator=(const Governor&) = delete;
   ~Governor();
 
-  // Why it could not be set; empty where it was.
+  // Why it could not be set; empty on success.
   const std::string& obstacle() const { return obstacle_; }
 
  private:
   std::string obstacle_;
-  Fd alive_;  // its end tells the guard
+  Fd alive_;  // when it closes, the guard process restores the governor
   pid_t guard_ = 0;
 };
 

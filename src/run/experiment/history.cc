@@ -29,12 +29,12 @@ std::optional<double> number(const std::string& text) {
   return value ? std::optional(value->number) : std::nullopt;
 }
 
-// As pandas, a spreadsheet or a shell wrote it.
+// As written by pandas, a spreadsheet or a shell.
 bool is_true(const std::string& text) {
   return text == "True" || text == "true" || text == "TRUE" || text == "1";
 }
 
-// The columns that tell what ran; the others are hyperparameters, or not read.
+// The columns that say what ran. Other columns are hyperparameters or ignored.
 struct Columns {
   explicit Columns(Row names)
       : header(std::move(names)),
@@ -73,7 +73,8 @@ std::vector<PastRun> read_history(std::string_view text, const std::string& file
     if (!columns) {
       columns.emplace(std::move(row));
       if (columns->repository && columns->model) return;
-      problems.error(file, 1, "the table has no columns repository and model: it is no summary");
+      problems.error(file, 1,
+                     "the table has no columns repository and model, so it is not a summary");
     } else if (columns->repository && columns->model) {
       if (row.size() == columns->header.size()) {
         runs.push_back(run_of(*columns, row));

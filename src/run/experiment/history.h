@@ -1,4 +1,4 @@
-// What earlier batches ran already, from their summary tables.
+// The experiments of earlier batches, from their summary tables.
 #pragma once
 
 #include <map>
@@ -16,17 +16,17 @@ struct PastRun {
   std::string repository;
   std::string model;
   bool parallel = false;
-  std::map<std::string, Value> values;  // what the row holds; the others had their defaults
+  std::map<std::string, Value> values;  // those in the row; the others had their defaults
   bool success = false;
   std::optional<double> seconds;
 };
 
-// Columns repository, model, hyperparam_*, and where they are there training_success and
-// duration_seconds; parallel by a column `mode`, or by the id's ending.
+// Reads the columns repository, model and hyperparam_*, and training_success and duration_seconds
+// if they exist. A run is parallel by its column `mode` or by the end of its id.
 std::vector<PastRun> read_history(std::string_view text, const std::string& file,
                                   Problems& problems);
 
-// The combination that a run with these `defaults` had.
+// The complete combination of the run: its values, and `defaults` for the others.
 Values values_of(const PastRun& run, const Values& defaults);
 
 }  // namespace plimsoll::experiment

@@ -26,15 +26,15 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kVersion = "1";
-constexpr int kBusyMilliseconds = 10000;  // for somebody who looks at the file with another program
+constexpr int kBusyMilliseconds = 10000;  // in case another program reads the file
 
-// The file is the driver's alone (EXCLUSIVE), so that SQLite shares no memory through a file beside
-// it: that fails on network disks, and would need write access of readers. They take a copy.
+// Only the driver uses the file (EXCLUSIVE). Then SQLite needs no shared-memory file next to it,
+// which fails on network disks and would require write access from readers. Readers take a copy.
 constexpr const char* kAlone = "PRAGMA locking_mode=EXCLUSIVE";
-// A transaction is on the disk when it is over (synchronous=FULL), but for those of run_unsynced().
+// A transaction is on the disk when it returns (synchronous=FULL), except in run_unsynced().
 constexpr const char* kSettle =
     "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; "
-    "PRAGMA cache_size=-256;";  // KiB: each page is written once and hardly read again
+    "PRAGMA cache_size=-256;";  // KiB; small, because pages are written once and rarely read
 constexpr const char* kTables = R"(
   CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
   CREATE TABLE experiments (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE,
@@ -50,7 +50,7 @@ fs::path existing_file_in(const fs::path& folder) {
   if (!fs::is_directory(folder)) fail(ErrorKind::io, "there is no folder {}", folder.string());
   fs::path file = file_in(folder);
   if (!fs::exists(file)) {
-    fail(ErrorKind::io, "{} is no run: it has no journal.sqlite", folder.string());
+    fail(ErrorKind::io, "{} is not a run: it has no journal.sqlite", folder.string());
   }
   return file;
 }
@@ -65,7 +65,7 @@ class Statement {
   Statement& operator=(const Statement&) = delete;
   ~Statement() { sqlite3_finalize(statement_); }
 
-  // Numbers are the first parameters of a statement, texts the others.
+  // Numbers are the first parameters of a statement, texts follow.
   void bind(const std::vector<int64_t>& numbers, const std::vector<std::string>& texts) {
     int index = 0;
     for (const int64_t number : numbers) sqlite3_bind_int64(statement_, ++index, number);
@@ -73,7 +73,7 @@ class Statement {
       sqlite3_bind_text(statement_, ++index, text.data(), static_cast<int>(text.size()), nullptr);
     }
   }
-  // False at the end.
+  // False after the last row.
   bool step() {
     const int code = sqlite3_step(statement_);
     if (code == SQLITE_ROW) return true;
@@ -128,12 +128,12 @@ Journal Journal::create(const fs::path& folder, const std::string& settings,
                         const std::vector<JournalEntry>& queue) {
   const fs::path file = file_in(folder);
   if (fs::exists(file)) {
-    fail(ErrorKind::exists, "{} has a journal already; --resume goes on with it", folder.string());
+    fail(ErrorKind::exists, "{} already has a journal; --resume continues it", folder.string());
   }
   Journal journal(file, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
   sqlite3* const database = journal.database_.get();
   execute(database, kSettle, journal.file_);
-  // All of it or nothing: a driver that is killed here has planned nothing yet.
+  // One transaction: if the driver is killed here, the journal has no plan at all.
   execute(database, "BEGIN IMMEDIATE", journal.file_);
   execute(database, kTables, journal.file_);
   journal.run("INSERT INTO facts VALUES ('version', ?)", {kVersion}, {});
@@ -165,16 +165,17 @@ Journal Journal::open_to_read(const fs::path& folder) {
   journal.file_ = file.string();
   execute(journal.database_.get(), "PRAGMA synchronous=OFF", journal.file_);
   journal.check(folder);
-  return journal;  // with the copy open; its names go now, and nothing is left should we be killed
+  return journal;  // the copy stays open but its files are deleted now: a kill leaves nothing
+                   // behind
 }
 
 void Journal::check(const fs::path& folder) const {
   if (rows("SELECT name FROM sqlite_master WHERE name = 'facts'").empty()) {
-    fail(ErrorKind::input, "{} was not planned to its end; start the batch anew", folder.string());
+    fail(ErrorKind::input, "the plan in {} is incomplete; start the batch again", folder.string());
   }
   const auto found = rows("SELECT value FROM facts WHERE name = 'version'");
   if (found.empty() || found[0][0] != kVersion) {
-    fail(ErrorKind::input, "the journal {} is of another version", file_);
+    fail(ErrorKind::input, "the journal {} is from another version of plimsoll", file_);
   }
 }
 
@@ -185,7 +186,8 @@ void Journal::run(const char* sql, const std::vector<std::string>& texts,
   statement.step();
 }
 
-// Written, and synced with the next one that is: a sync takes as long as all else of an experiment.
+// Writes without a sync; the next synced statement covers it. A sync takes as long as all other
+// bookkeeping of an experiment.
 void Journal::run_unsynced(const char* sql, const std::vector<std::string>& texts,
                            const std::vector<int64_t>& numbers) const {
   execute(database_.get(), "PRAGMA synchronous=NORMAL", file_);
@@ -208,7 +210,7 @@ int64_t Journal::number_in(const std::string& cell) const {
   int64_t number = 0;
   const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), number);
   if (error != std::errc() || end != cell.data() + cell.size() || number < 1) {
-    fail(ErrorKind::input, "the journal {} numbers something '{}'", file_, cell);
+    fail(ErrorKind::input, "the journal {} has the invalid number '{}'", file_, cell);
   }
   return number;
 }
@@ -285,10 +287,10 @@ void Journal::set_paused(const std::string& why) {
 
 std::optional<RunLock> RunLock::take(const fs::path& file, bool wait) {
   Fd lock(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
-  // Another user's, in a folder that all share: reading is enough to lock it.
+  // Another user's lock file in a shared folder: read access is enough to lock it.
   if (!lock) lock = Fd(open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   if (!lock) fail_errno("open the lock", file.string(), errno);
-  fchmod(lock.get(), 0644);  // whatever the umask; fails for another user's, which has it
+  fchmod(lock.get(), 0644);  // independent of the umask; fails for another user's file, harmlessly
   while (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK && errno != EINTR) fail_errno("lock", file.string(), errno);
     if (!wait) return std::nullopt;
@@ -316,13 +318,13 @@ fs::path log_of(const fs::path& journal) { return journal.string() + "-wal"; }
 
 Fd open_to_read(const fs::path& file) { return Fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC)); }
 
-// Changes whenever something was overwritten that a copy may have missed. The driver only ever
-// appends to the log, until all of it is in the file; then it begins the log anew, with another
-// header. A page of the file that changes meanwhile is therefore in the log, and the log counts.
+// Changes if something was overwritten that a copy may have missed. The driver only appends to the
+// log until all of it is in the file; then it restarts the log with a new header. So a page of the
+// file that changes during the copy is also in the log, and the log takes precedence.
 struct Version {
-  std::string log_header;  // empty where there is no log
+  std::string log_header;  // empty if there is no log
   ino_t file = 0;
-  off_t file_bytes = 0;  // with the time: for a file without a log
+  off_t file_bytes = 0;  // size and time matter only without a log
   timespec file_time = {};
 
   bool same_as(const Version& other) const {
@@ -351,7 +353,7 @@ Version version_of(const fs::path& journal) {
   return version;
 }
 
-// A log that is gone is a file that has all of it.
+// If the log does not exist, the file is complete, so the copy has no log either.
 void copy_bytes(const fs::path& from, const fs::path& to) {
   const Fd source = open_to_read(from);
   if (!source && errno == ENOENT) {
@@ -375,9 +377,10 @@ fs::path private_folder() {
     std::string name = (fs::path(place) / "plimsoll-XXXXXX").string();
     if (::mkdtemp(name.data()) != nullptr) return name;
   }
-  fail(ErrorKind::io,
-       "there is no folder for a copy of the journal: /tmp cannot be written; name another one in "
-       "TMPDIR");
+  fail(
+      ErrorKind::io,
+      "cannot make a folder for a copy of the journal: /tmp is not writable; set TMPDIR to another "
+      "folder");
 }
 
 }  // namespace
@@ -402,7 +405,7 @@ JournalCopy::JournalCopy(const fs::path& journal, const std::function<void()>& b
 }
 
 JournalCopy::~JournalCopy() {
-  std::error_code ignored;  // in a destructor there is nobody to tell
+  std::error_code ignored;  // a destructor cannot report it
   fs::remove_all(folder_, ignored);
 }
 

@@ -1,6 +1,6 @@
-// The journal of one run: queue, attempts and results in an SQLite file in the run's folder.
-// Written before a process starts and when it has ended, so that whoever comes later knows what was
-// done, what was under way, and what is left.
+// The journal of one run: queue, attempts and results, in an SQLite file in the run's folder. It is
+// written before a process starts and after it has ended, so that a later driver knows what was
+// done, what was running, and what is left.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct sqlite3;
 
 namespace plimsoll::experiment {
 
-// What the journal keeps about an experiment; the texts are JSON, made by record.h.
+// What the journal keeps about an experiment. The texts are JSON, made by record.h.
 struct JournalEntry {
   int64_t number = 0;
   std::string id;
@@ -29,11 +29,11 @@ struct JournalAttempt {
   int64_t experiment = 0;
   int64_t number = 0;
   std::string plan;
-  std::string process;  // who supervised it, as record.h writes it; empty before it started
-  std::string result;   // empty while it runs, and for ever where the driver was killed
+  std::string process;  // its supervisor: boot id, pid and start time; empty before it started
+  std::string result;   // empty while it runs; stays empty if the driver is killed
 };
 
-// An experiment that is to run again: what its attempts say from now on.
+// An experiment that will run again, with the new content of its attempts.
 struct Reopened {
   int64_t experiment = 0;
   std::vector<JournalAttempt> attempts;
@@ -41,29 +41,30 @@ struct Reopened {
 
 class Journal {
  public:
-  // Throws Error{exists} where the folder has one.
+  // Throws Error{exists} if the folder already has one.
   static Journal create(const std::filesystem::path& folder, const std::string& settings,
                         const std::vector<JournalEntry>& queue);
-  // Throws Error{io} where there is none, Error{input} where it is of another version.
+  // Throws Error{io} if there is none, Error{input} if it is from another version.
   static Journal open(const std::filesystem::path& folder);
-  // For looking at a run, whoever drives it: as it is now, in a copy. Needs the right to read.
+  // Opens a copy of the current state, to look at a run while a driver may use it. Needs only read
+  // access.
   static Journal open_to_read(const std::filesystem::path& folder);
 
   std::string settings() const;
   std::vector<JournalEntry> entries() const;
   std::vector<JournalAttempt> attempts() const;
 
-  // In this order. A kill of this process loses none of them; a loss of power none that
-  // begin_attempt() or finish() returned after.
+  // Call them in this order. If this process is killed, no call is lost. After a power loss, all
+  // calls up to the last begin_attempt() or finish() that returned are kept.
   void begin_attempt(int64_t experiment, int64_t number, const std::string& plan);
   void attempt_started(int64_t experiment, int64_t number, const std::string& process);
   void end_attempt(int64_t experiment, int64_t number, const std::string& result);
   void finish(int64_t experiment, const std::string& result);
 
-  // Takes the results of finished experiments back: all of them, or none where it fails.
+  // Removes the results of these experiments: all of them, or none if it fails.
   void reopen(const std::vector<Reopened>& experiments);
 
-  // Why the last driver paused the batch; empty where it did not.
+  // Why the last driver paused the batch; empty if it did not.
   std::string paused() const;
   void set_paused(const std::string& why);
 
@@ -78,18 +79,19 @@ class Journal {
   void run_unsynced(const char* sql, const std::vector<std::string>& texts,
                     const std::vector<int64_t>& numbers) const;
   std::vector<std::vector<std::string>> rows(const char* sql) const;
-  int64_t number_in(const std::string& cell) const;  // from 1; Error{input} for any other
+  int64_t number_in(const std::string& cell) const;  // at least 1; otherwise throws Error{input}
 
   std::unique_ptr<sqlite3, Close> database_;
   std::string file_;
 };
 
-// Held by the one driver of a run while it lives; the kernel gives it back, however that ends.
+// A file lock that the only driver of a run holds while it lives. The kernel releases it when the
+// process ends, for any reason.
 class RunLock {
  public:
-  // Nothing where somebody else has it; with `wait`, waits for it.
+  // Nothing if another process holds it; with `wait`, waits for it.
   static std::optional<RunLock> take(const std::filesystem::path& file, bool wait);
-  // Whether somebody has it now.
+  // Whether a process holds it now.
   static bool is_taken(const std::filesystem::path& file);
 
  private:
@@ -97,14 +99,13 @@ class RunLock {
   Fd file_;
 };
 
-// A journal as it was at one moment, copied without a lock and without write access: whoever looks
-// at a run neither waits for its driver nor makes it wait, and needs nothing but the right to read.
-
-// The file and its write-ahead log, in a private folder that goes with this.
+// A consistent copy of a journal: the file and its write-ahead log, in a private folder that the
+// destructor removes. It is made without a lock and needs only read access: a reader neither waits
+// for the driver nor blocks it.
 class JournalCopy {
  public:
-  // Throws Error{io} where the journal cannot be read, or there is no place for the copy.
-  // `between` is called when the file is copied and the log is not: a test writes then.
+  // Throws Error{io} if the journal cannot be read or there is no place for the copy. `between` is
+  // called after the file is copied and before the log is; tests use it to write in between.
   explicit JournalCopy(const std::filesystem::path& journal,
                        const std::function<void()>& between = {});
   JournalCopy(const JournalCopy&) = delete;

@@ -36,10 +36,10 @@ std::string describe(const Problem& problem) {
 
 namespace {
 
-// What looks for a member goes through all of them.
+// A limit, because finding a member is a linear search.
 constexpr size_t kMostMembers = 1000;
 
-// Counts the lines of what the parser has taken so far.
+// Counts the lines that the parser has consumed so far.
 class CountingIterator {
  public:
   using difference_type = std::ptrdiff_t;
@@ -97,8 +97,8 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
   bool parse_error(size_t /*position*/, const std::string& /*token*/,
                    const nlohmann::detail::exception& error) override {
     const std::string_view what = error.what();
-    const size_t colon = what.find(": ");  // behind the library's name for it
-    fail(ErrorKind::input, "{}:{}: this is no JSON: {}", file_, *line_,
+    const size_t colon = what.find(": ");  // ends the library's own error name
+    fail(ErrorKind::input, "{}:{}: this is not JSON: {}", file_, *line_,
          colon == std::string_view::npos ? what : what.substr(colon + 2));
   }
 
@@ -124,7 +124,7 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
             JsonMember{.key = std::move(key_), .line = key_line_, .value = std::move(node)})
         .value;
   }
-  // A node's address is stable while it is open: its parent gets no other child meanwhile.
+  // The address of a node is stable while it is open: its parent gets no other child meanwhile.
   bool open(JsonNode::Kind kind) {
     open_.push_back(&place({.kind = kind, .line = *line_}));
     return true;
@@ -168,7 +168,7 @@ std::string_view name(JsonNode::Kind kind) {
     case JsonNode::Kind::number:
       return "a number";
     case JsonNode::Kind::text:
-      return "a text";
+      return "a string";
     case JsonNode::Kind::list:
       return "a list";
     case JsonNode::Kind::object:
@@ -205,7 +205,7 @@ ObjectReader::ObjectReader(const JsonNode& node, std::string file, Problems& pro
   for (const JsonMember& member : node.members) {
     if (!seen.insert(member.key).second && !is_note(member.key)) {
       problems_.key_error(file_, member.line,
-                          fmt::format("{} stands twice; the last one would count", member.key));
+                          fmt::format("{} appears twice; the last one would count", member.key));
     }
   }
 }
@@ -258,7 +258,7 @@ std::optional<double> ObjectReader::seconds(const std::string& key) {
     error(value->line, fmt::format("{}: {}", key, problem.what()));
     return std::nullopt;
   }
-  error(value->line, fmt::format("{} must be a time: seconds, or a text like \"2h\"", key));
+  error(value->line, fmt::format("{} must be a time: seconds, or a string like \"2h\"", key));
   return std::nullopt;
 }
 
@@ -274,7 +274,7 @@ std::optional<uint64_t> ObjectReader::bytes(const std::string& key) {
     error(value->line, fmt::format("{}: {}", key, problem.what()));
     return std::nullopt;
   }
-  error(value->line, fmt::format("{} must be a size: bytes, or a text like \"8G\"", key));
+  error(value->line, fmt::format("{} must be a size: bytes, or a string like \"8G\"", key));
   return std::nullopt;
 }
 
@@ -286,7 +286,8 @@ std::optional<std::vector<std::string>> ObjectReader::texts(const std::string& k
     if (item.is(Kind::text)) {
       words.push_back(item.text);
     } else {
-      error(item.line, fmt::format("{} holds {}; it must hold texts", key, name(item.kind)));
+      error(item.line,
+            fmt::format("{} contains {}; it must contain strings", key, name(item.kind)));
     }
   }
   return words;
@@ -299,8 +300,8 @@ const JsonNode* ObjectReader::former(const std::string& spelling, const std::str
   if (has(present)) {
     problems_.key_error(
         file_, line_of(spelling),
-        fmt::format("{} and {} mean the same, and both are here; {}", spelling, present,
-                    problems_.lenient() ? present + " is taken" : "take out " + spelling));
+        fmt::format("{} and {} mean the same, but both are present; {}", spelling, present,
+                    problems_.lenient() ? present + " is used" : "remove " + spelling));
     return nullptr;
   }
   warning(line_of(spelling), fmt::format("{} is taken as {}", spelling, present));

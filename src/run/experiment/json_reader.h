@@ -1,5 +1,5 @@
-// Settings files: JSON with the line of each member, read key by key, with all problems listed at
-// once.
+// Reads settings files: JSON that remembers the line of each member, read key by key, with all
+// problems reported together.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,14 @@
 
 namespace plimsoll::experiment {
 
-// Everything that is wrong or odd about a user's files, collected, so that all of it is said at
-// once.
-
 struct Problem {
   bool is_error = true;
   std::string file;
-  size_t line = 0;  // 0: of the whole file
+  size_t line = 0;  // 0: the whole file
   std::string text;
 };
 
+// Collects all errors and warnings about a user's files, so that they can be printed together.
 class Problems {
  public:
   // `lenient`: errors about keys become warnings.
@@ -41,7 +39,7 @@ class Problems {
   void count_note() { ++notes_; }
 
   const std::vector<Problem>& all() const { return all_; }
-  // File by file, from the top.
+  // Sorted by file and line.
   std::vector<Problem> in_order() const;
   size_t notes() const { return notes_; }
   bool lenient() const { return lenient_; }
@@ -56,23 +54,21 @@ class Problems {
 // "settings.json:14: error: unknown key mutat; did you mean mutate?"
 std::string describe(const Problem& problem);
 
-// JSON as people wrote it: members in their order, and the line of each, so that a message can
-// point at it.
-
 struct JsonMember;
 
+// A JSON value. Members keep their order and line, so that a message can name the line.
 struct JsonNode {
   enum class Kind { null, boolean, number, text, list, object };
   Kind kind = Kind::null;
   size_t line = 0;  // from 1
   bool boolean = false;
-  Value number;  // whole where it has no point and no exponent
+  Value number;  // whole if it has no point and no exponent
   std::string text;
   std::vector<JsonNode> items;
-  std::vector<JsonMember> members;  // a key that stands twice is here twice
+  std::vector<JsonMember> members;  // a repeated key is here repeatedly
 
   bool is(Kind wanted) const { return kind == wanted; }
-  // The last of that name, as every JSON reader takes it; nullptr where there is none.
+  // The last member of that name, as usual for JSON; nullptr if there is none.
   const JsonNode* find(std::string_view key) const;
 };
 
@@ -82,24 +78,23 @@ struct JsonMember {
   JsonNode value;
 };
 
-// Throws Error{input} with `file` and the line; for a file beyond base/json.h's limits, an object
-// of more than 1000 members and a whole number of more than 64 bits, too.
+// Throws Error{input}, which names `file` and the line, for invalid JSON. Also for a file beyond
+// the limits of base/json.h, an object with more than 1000 members, and a whole number with more
+// than 64 bits.
 JsonNode parse_json(std::string_view text, const std::string& file);
 
 std::string_view name(JsonNode::Kind kind);  // "a number"
 
-// One JSON object of a user's file, read key by key. Whatever was not asked for when it ends is a
-// note or an error: nothing is ignored silently.
-
-// Keys that people use to write something down for people: "comment", "estimated_hours", "_why".
+// Whether the key is a note for human readers: "comment", "estimated_hours", "_why".
 bool is_note(std::string_view key);
 
-// Every getter remembers its key as known, and reports a value of another type.
+// Reads one JSON object of a user's file, key by key. Every getter marks its key as known and
+// reports a value of the wrong type. finish() reports the unknown keys: none is ignored silently.
 class ObjectReader {
  public:
   ObjectReader(const JsonNode& node, std::string file, Problems& problems);
 
-  const JsonNode* any(const std::string& key);  // nullptr where it is missing
+  const JsonNode* any(const std::string& key);  // nullptr if it is missing
   const JsonNode* object(const std::string& key) { return typed(key, JsonNode::Kind::object); }
   const JsonNode* list(const std::string& key) { return typed(key, JsonNode::Kind::list); }
   std::optional<std::string> text(const std::string& key);
@@ -110,8 +105,8 @@ class ObjectReader {
   std::optional<uint64_t> bytes(const std::string& key);  // 4096, "8G"
   std::optional<std::vector<std::string>> texts(const std::string& key);
 
-  // A key of a former or mistaken spelling, taken as `present`: warns with the present one. Both
-  // together are an error, and the present one counts.
+  // Reads a key by an old or wrong `spelling` of `present`, with a warning. If both are there, that
+  // is an error, and `present` counts.
   const JsonNode* former(const std::string& spelling, const std::string& present);
 
   bool has(const std::string& key) const { return node_.find(key) != nullptr; }
@@ -122,7 +117,7 @@ class ObjectReader {
   const std::string& file() const { return file_; }
   Problems& problems() { return problems_; }
 
-  // Reports what was not asked for. `where` names the object in the message.
+  // Reports all keys that no getter asked for. `where` names the object in the message.
   void finish(const std::string& where);
 
  private:
@@ -132,7 +127,7 @@ class ObjectReader {
   std::string file_;
   Problems& problems_;
   std::set<std::string> known_;
-  std::set<std::string> suggested_;  // known, and the present spelling
+  std::set<std::string> suggested_;  // known keys without old spellings
 };
 
 }  // namespace plimsoll::experiment

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kShortShare = 0.1;  // of the median of the others
 constexpr size_t kOthersNeeded = 2;
-constexpr double kMatterFrom = 10;  // seconds: below, durations say nothing
+constexpr double kMatterFrom = 10;  // seconds; shorter durations say nothing
 
 std::string unmet(const AttemptFacts& attempt, const Success& judged,
                   const std::vector<MetricPattern>& metrics, const Terms& terms,
@@ -71,17 +71,17 @@ std::optional<std::string> suspiciously_short(double seconds, std::vector<double
   const auto middle = others.begin() + static_cast<std::ptrdiff_t>(others.size() / 2);
   std::nth_element(others.begin(), middle, others.end());
   if (*middle < kMatterFrom || seconds >= kShortShare * *middle) return std::nullopt;
-  return fmt::format("it took {}, where others took {} (median)", format_seconds(seconds),
+  return fmt::format("it took {}, but others took {} (median)", format_seconds(seconds),
                      format_seconds(*middle));
 }
 
 namespace {
 
 enum class Hope {
-  none,     // it would end the same way
-  again,    // somebody else was the reason
-  once,     // it may have been chance
-  smaller,  // not with these values
+  none,     // do not repeat: it would end the same way
+  again,    // repeat: the cause was outside the training
+  once,     // repeat once: it may have been chance
+  smaller,  // repeat only with smaller values
 };
 
 Hope hope_after(Cause cause) {
@@ -128,7 +128,7 @@ Hope hope_of(Cause cause, const Terms& terms) {
 
 Retry shrunk(std::string_view cause, const Terms& terms, const Values& values) {
   if (!terms.shrink) {
-    return {.reason = fmt::format("{}: no `shrink` says what could be smaller", cause)};
+    return {.reason = fmt::format("{}: no `shrink` says which parameter to reduce", cause)};
   }
   const Shrink& shrink = *terms.shrink;
   const Value* now = values.find(shrink.parameter);
@@ -140,8 +140,8 @@ Retry shrunk(std::string_view cause, const Terms& terms, const Values& values) {
   if (now->whole) smaller = std::floor(smaller);
   smaller = std::max(smaller, shrink.least);
   if (smaller >= now->number) {
-    return {.reason =
-                fmt::format("{}: {} is at its least, {}", cause, shrink.parameter, text_of(*now))};
+    return {.reason = fmt::format("{}: {} is at its minimum, {}", cause, shrink.parameter,
+                                  text_of(*now))};
   }
   Retry retry{.move = Retry::Move::smaller, .values = values};
   retry.values.set(shrink.parameter, {.number = smaller, .whole = now->whole});

@@ -1,4 +1,4 @@
-// Judging an attempt: whether it was a success, and whether a failed one is worth another. Pure.
+// Judges an attempt: whether it succeeded, and whether a failed one should be repeated. Pure.
 #pragma once
 
 #include <map>
@@ -12,8 +12,6 @@
 
 namespace plimsoll::experiment {
 
-// Whether an attempt was a success: its exit code, and what the config expects besides. Pure.
-
 struct AttemptFacts {
   Cause cause = Cause::success;
   double seconds = 0;
@@ -21,39 +19,39 @@ struct AttemptFacts {
 
 struct Success {
   bool good = false;
-  Cause cause = Cause::success;              // the attempt's, or expectation_unmet
-  std::string reason;                        // what was unmet; empty where nothing was
-  std::vector<std::string> missing_metrics;  // whose pattern never matched
+  Cause cause = Cause::success;              // the attempt's cause, or expectation_unmet
+  std::string reason;                        // which expectation was not met; empty if all were
+  std::vector<std::string> missing_metrics;  // their patterns never matched
 };
 
 // The patterns that LogReader must look for.
 std::vector<std::string> patterns_of(const Terms& terms);
 
+// An attempt succeeds if its exit code is 0 and it meets the config's expectations.
 Success judge_success(const AttemptFacts& attempt, const std::vector<MetricPattern>& metrics,
                       const Terms& terms, const LogReader& log);
 
-// A run far shorter than others of the same training: "3.9 s, where others took 20 min (median)".
-// `others` are successful durations.
+// A message if the run was far shorter than others of the same training: "it took 3.9 s, but others
+// took 20 min (median)". `others` are durations of successful runs.
 std::optional<std::string> suspiciously_short(double seconds, std::vector<double> others);
 
-// Whether a failed attempt is worth another, by its cause. Pure.
-
-// The names of all causes that a batch may name in `retry_on`.
+// The names of all causes that `retry_on` may contain.
 std::vector<std::string> retryable_causes();
 
 struct Retry {
   enum class Move { stop, same, smaller };
   Move move = Move::stop;
   Values values;       // of the next attempt
-  std::string reason;  // for people and the journal
+  std::string reason;  // for messages and the journal
 };
 
 struct FailedAttempt {
   Cause cause = Cause::failed;
   unsigned number = 1;                 // from 1
-  unsigned times_with_that_cause = 1;  // this one included
+  unsigned times_with_that_cause = 1;  // including this one
 };
 
+// Decides by the cause of a failed attempt whether to repeat it, and with which values.
 Retry decide(const FailedAttempt& attempt, unsigned max_retries, const Terms& terms,
              const Values& values);
 

@@ -25,16 +25,16 @@ std::unique_ptr<RE2> compile(const std::string& pattern) {
   return std::make_unique<RE2>(pattern, options);
 }
 
-// What other engines have and RE2 has not, since no engine matches it in a time that is bounded by
-// the line's length.
+// Syntax of other engines that RE2 does not support, because it cannot be matched in time
+// proportional to the length of the line.
 struct Unsupported {
   std::string_view begin;
   std::string_view what;
   std::string_view instead;
 };
 constexpr std::string_view kWholeText =
-    "write what stands around the number into the pattern, and the number alone in the group, as "
-    "in loss: ([0-9.]+)";
+    "write the text around the number into the pattern, and only the number into the group, as in "
+    "loss: ([0-9.]+)";
 constexpr std::array kUnsupported = {
     Unsupported{"(?=", "a lookahead", kWholeText},
     Unsupported{"(?!", "a negative lookahead", kWholeText},
@@ -42,7 +42,7 @@ constexpr std::array kUnsupported = {
     Unsupported{"(?<!", "a negative lookbehind", kWholeText},
     Unsupported{"(?P=", "a backreference", "write the text out a second time"},
     Unsupported{"(?(", "a condition", "write both cases as alternatives, as in a|b"},
-    Unsupported{"(?>", "an atomic group", "a plain group, (?:...), will do"},
+    Unsupported{"(?>", "an atomic group", "use a plain group, (?:...)"},
     Unsupported{"(?<", "a named group of another dialect", "write it as (?P<name>...)"},
 };
 
@@ -71,11 +71,12 @@ std::optional<std::string> unsupported_part(std::string_view pattern) {
 }
 
 struct Group {
-  size_t begin = 0;  // of what is inside
+  size_t begin = 0;  // of the text inside
   size_t end = 0;
 };
 
-// Behind the bracket at `open`, where that begins a capturing group: (...) or (?P<name>...).
+// If the bracket at `open` begins a capturing group, (...) or (?P<name>...): where its content
+// begins.
 std::optional<size_t> inside_of_group(const std::string& pattern, size_t open) {
   if (pattern.compare(open + 1, 1, "?") != 0) return open + 1;
   if (pattern.compare(open + 1, 3, "?P<") != 0) return std::nullopt;
@@ -107,9 +108,9 @@ std::optional<Group> first_group(const std::string& pattern) {
   return std::nullopt;
 }
 
-// A search may look at all that is left of a line, however short its match: as in a.*b|c without a
-// b. So that many matches do not take time with the square of the line, all but the first of them
-// are searched for in windows, which overlap by half.
+// A search may scan the whole rest of a line even for a short match, as with a.*b|c in a line
+// without b. Many matches would then take quadratic time. So all matches after the first
+// kSearchesOfAll are searched in windows that overlap by half.
 constexpr size_t kSearchesOfAll = 32;
 constexpr size_t kWindowBytes = 1024;
 
@@ -131,7 +132,7 @@ void for_each_match(const RE2& expression, std::string_view text, const Take& ta
     const auto begin = static_cast<size_t>(groups[0].data() - text.data());
     const size_t behind = begin + groups[0].size();
     if (behind == end && end < text.size() && begin > at) {
-      at = begin;  // it may go on behind the window
+      at = begin;  // the match may continue after the window
       continue;
     }
     ++matches;
@@ -143,7 +144,7 @@ void for_each_match(const RE2& expression, std::string_view text, const Take& ta
   }
 }
 
-// Of its groups, the first that begins with a number: those of alternatives may be empty.
+// The first group that begins with a number; groups of other alternatives may be empty.
 std::optional<Value> first_number(const std::vector<StringPiece>& groups) {
   for (size_t i = 1; i < groups.size(); ++i) {
     if (const auto value = parse_value({groups[i].data(), groups[i].size()})) return value;
@@ -157,7 +158,7 @@ std::optional<std::string> obstacle_of_pattern(const std::string& pattern) {
   const auto expression = compile(pattern);
   if (expression->ok()) return std::nullopt;
   if (auto part = unsupported_part(pattern)) return part;
-  return fmt::format("is no regular expression ({})", expression->error());
+  return fmt::format("is not a valid regular expression ({})", expression->error());
 }
 
 bool has_group(const std::string& pattern) { return first_group(pattern).has_value(); }
@@ -195,7 +196,7 @@ LogReader::LogReader(LogReader&&) noexcept = default;
 LogReader& LogReader::operator=(LogReader&&) noexcept = default;
 
 void LogReader::line(std::string_view text) {
-  // RE2 knows characters; a byte that is none would match nothing, not even `.`.
+  // RE2 works on characters: a byte that is not valid UTF-8 would match nothing, not even `.`.
   const std::string valid = valid_utf8(text);
   for (const Metric& metric : metrics_) {
     for_each_match(*metric.expression, valid, [&](const std::vector<StringPiece>& groups) {

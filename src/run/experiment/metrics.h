@@ -1,8 +1,8 @@
-// A training's figures, read from its log by the patterns of the model config: the last match
-// counts, and a number may be written in any way.
+// Reads a training's metrics from its log with the patterns of the model config. The last match
+// counts, and a number may be in any notation.
 //
-// RE2 takes time in proportion to the line, whatever the pattern; what cannot be matched that way
-// (lookaround, backreferences) is refused before a batch starts.
+// RE2 takes time proportional to the length of the line for every pattern. Patterns that RE2 does
+// not support (lookaround, backreferences) are rejected before a batch starts.
 #pragma once
 
 #include <map>
@@ -22,21 +22,21 @@ namespace plimsoll::experiment {
 
 struct MetricPattern {
   std::string name;
-  std::string pattern;  // its first group with a number in it is the metric
+  std::string pattern;  // its first group that contains a number is the metric
 };
 
-// Why it cannot be used, as what follows "the pattern": "is no regular expression (...)"; nothing
-// where it can.
+// Why the pattern cannot be used, to follow "the pattern" in a message: "is not a valid regular
+// expression (...)". Nothing if it can be used.
 std::optional<std::string> obstacle_of_pattern(const std::string& pattern);
 
-// Whether it says where the number is: a metric's pattern must.
+// Whether it has a capturing group. A metric's pattern needs one to say where the number is.
 bool has_group(const std::string& pattern);
 
-// The same pattern with a first group that was meant for numbers, as ([0-9.]+), taking every
-// notation of one: 5e-05, -0.1, inf, nan.
+// If the first group is meant for numbers, like ([0-9.]+), widens it to every notation of a number:
+// 5e-05, -0.1, inf, nan.
 std::string with_any_number(const std::string& pattern);
 
-// Reads a log a line at a time; base/text_file.h says what a line is. The patterns can be used.
+// Reads a log line by line; base/text_file.h defines a line. All patterns must be usable.
 class LogReader {
  public:
   LogReader(const std::vector<MetricPattern>& metrics, const std::vector<std::string>& patterns);

@@ -10,10 +10,10 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/host.h"
 #include "experiment/energy_outputs.h"
 #include "experiment/judging.h"
 #include "io/partial_file.h"
-#include "memory/host.h"
 
 namespace plimsoll::experiment {
 namespace {
@@ -70,7 +70,8 @@ class TableParser {
 }  // namespace
 
 void for_each_row(std::string_view text, const std::function<void(size_t, Row)>& take) {
-  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // as spreadsheets begin a file
+  if (text.starts_with("\xEF\xBB\xBF"))
+    text.remove_prefix(3);  // the byte order mark of spreadsheets
   TableParser parser(take);
   for (size_t i = 0; i < text.size(); ++i) {
     bool skip_next = false;
@@ -222,7 +223,7 @@ std::string experiment_json(const Experiment& experiment, const ExperimentResult
   json.update(training);
   json["mode"] = experiment.background ? "parallel" : experiment.mode;
   if (experiment.background) {
-    // The counters know packages and GPUs, not who used them.
+    // The counters measure packages and GPUs, not processes.
     json["energy_metrics"]["attribution"] = "foreground and background together";
     json["foreground"] = training;
     json["foreground"]["energy_metrics"] = json["energy_metrics"];
@@ -258,7 +259,7 @@ std::string experiment_json(const Experiment& experiment, const ExperimentResult
 std::vector<fs::path> wrong_outputs(const RunRecords& run, Mend mend) {
   std::vector<fs::path> wrong;
   const auto check = [&](const fs::path& file, const std::string& text) {
-    if (memory::read_text(file) == text) return;
+    if (read_text(file) == text) return;
     wrong.push_back(file);
     if (mend == Mend::no) return;
     fs::create_directories(file.parent_path());
@@ -289,7 +290,7 @@ void give_to_caller(const fs::path& folder) {
   const auto uid = static_cast<uid_t>(std::strtoul(user, nullptr, 10));
   const auto gid = static_cast<gid_t>(std::strtoul(group, nullptr, 10));
   const auto give = [&](const fs::path& path) {
-    return lchown(path.c_str(), uid, gid) == 0;  // one that vanished meanwhile needs no owner
+    return lchown(path.c_str(), uid, gid) == 0;  // fails harmlessly for a file that has vanished
   };
   give(folder);
   std::error_code ignored;

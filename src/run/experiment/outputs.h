@@ -1,5 +1,4 @@
-// The files that users read: summary.csv, experiment.json, and what is mended in them after a
-// crash.
+// The files that users read, summary.csv and experiment.json, and their repair after a crash.
 #pragma once
 
 #include <cstdint>
@@ -20,29 +19,25 @@
 
 namespace plimsoll::experiment {
 
-// Tables as comma-separated text: those of earlier batches, and the summary.
-
+// A row of a CSV table.
 using Row = std::vector<std::string>;
 
-// What a table that is read whole may have, and a row of it.
-constexpr uint64_t kMostTableBytes = 64 * kMiB;
-constexpr size_t kMostCells = 10000;
+constexpr uint64_t kMostTableBytes = 64 * kMiB;  // of a table that is read whole
+constexpr size_t kMostCells = 10000;             // of a row
 
-// The rows, each with its number, from 1; the first has the names of the columns. Cells may be
-// quoted; empty lines are left out. Throws Error{input} for a row of too many cells.
+// Calls `take` for each row of a CSV text, with the row's number from 1; the first row has the
+// names of the columns. Cells may be quoted; empty lines are skipped. Throws Error{input} for a row
+// with too many cells.
 void for_each_row(std::string_view text, const std::function<void(size_t number, Row row)>& take);
 std::vector<Row> parse_table(std::string_view text);
 
-// Quotes what needs it.
+// The cells as one CSV line, quoted if needed.
 std::string table_cells(const Row& cells);
-// The same with the line's end.
+// The same with a line end.
 std::string table_line(const Row& cells);
 
-// The files of a run that people and their scripts read, made from the journal's records: each
-// appears whole or not at all, after every experiment.
-
-// Every row has the same columns: they are known before the first experiment, but for those of
-// several GPUs, which all rows get when the first one has them.
+// The content of summary.csv. All rows have the same columns. These are known before the first
+// experiment, except the columns of several GPUs: all rows get them when one experiment has them.
 class SummaryTable {
  public:
   SummaryTable(const std::vector<Experiment>& queue, const Catalog& catalog);
@@ -51,37 +46,37 @@ class SummaryTable {
 
  private:
   struct Line {
-    std::string cells;                     // without its end
-    std::map<unsigned, std::string> gpus;  // each GPU's cells, by its index
-    std::string background;                // cells of the load beside it, after all others
+    std::string cells;                     // without a line end
+    std::map<unsigned, std::string> gpus;  // the cells of each GPU, by index
+    std::string background;                // the cells of its background load, after all others
   };
   Row row(const Experiment& experiment, const ExperimentResult& result) const;
 
   std::vector<std::string> parameters_;
   std::vector<std::string> metrics_;
-  std::map<size_t, Line> lines_;    // by the experiments' numbers
-  std::set<unsigned> gpu_columns_;  // of experiments with several
+  std::map<size_t, Line> lines_;    // by experiment number
+  std::set<unsigned> gpu_columns_;  // the GPUs of experiments with several
 };
 
-// `attempts`: those that ended, the last one last.
+// `attempts`: those that have ended, in order.
 std::string experiment_json(const Experiment& experiment, const ExperimentResult& result,
                             const std::vector<AttemptResult>& attempts);
 
-// A run as its journal tells it.
+// A run as recorded in its journal.
 struct RunRecords {
   std::filesystem::path folder;
   const Catalog& catalog;
   const std::vector<Experiment>& queue;
-  const std::vector<JournalEntry>& entries;  // as many
+  const std::vector<JournalEntry>& entries;  // one per experiment in `queue`
   const std::vector<JournalAttempt>& attempts;
 };
 
-// The files of finished experiments, and the table, that are missing, empty or not what the journal
-// says, as after a loss of power; `mend` makes each of them again.
+// The experiment.json files of finished experiments and the summary.csv that are missing or differ
+// from the journal, as after a power loss. With Mend::yes, writes each of them again.
 enum class Mend { yes, no };
 std::vector<std::filesystem::path> wrong_outputs(const RunRecords& run, Mend mend);
 
-// Under sudo, what we made belongs to who called it. Does nothing otherwise.
+// Under sudo, gives the folder and its content to the user who called sudo. Otherwise does nothing.
 void give_to_caller(const std::filesystem::path& folder);
 
 }  // namespace plimsoll::experiment

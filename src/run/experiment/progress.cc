@@ -7,21 +7,21 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/host.h"
 #include "base/units.h"
 #include "base/utf8.h"
 #include "gate/policy.h"
-#include "memory/host.h"
 
 namespace plimsoll::experiment {
 
-// None where there is no driver, or where it fails now: that spoils no batch.
+// Empty if there is no GPU driver or it fails now: that must not fail a batch.
 std::vector<meter::GpuReading> MachineWatch::gpus(bool with_holders) {
   if (!std::exchange(opened_, true) && gpus_ != "none") access_ = meter::open_gpus();
   if (!access_.gpus) return {};
   try {
     return gate::choose_gpus(gpus_,
                              with_holders ? access_.gpus->read() : access_.gpus->read_counters(),
-                             memory::Host::real().variable("CUDA_VISIBLE_DEVICES"));
+                             Host::real().variable("CUDA_VISIBLE_DEVICES"));
   } catch (const Error&) {
     access_.gpus.reset();
     return {};
@@ -41,10 +41,9 @@ bool MachineWatch::compute_for(const std::vector<pid_t>& processes) {
 
 experiment::MachineNow MachineWatch::read() {
   experiment::MachineNow now{.gpus = gpus(false)};
-  const std::string text = memory::read_text("/proc/meminfo").value_or("");
-  now.ram_total_bytes = memory::number_of(text, "MemTotal:").value_or(0) * kKiB;
-  now.ram_used_bytes =
-      now.ram_total_bytes - memory::number_of(text, "MemAvailable:").value_or(0) * kKiB;
+  const std::string text = read_text("/proc/meminfo").value_or("");
+  now.ram_total_bytes = number_of(text, "MemTotal:").value_or(0) * kKiB;
+  now.ram_used_bytes = now.ram_total_bytes - number_of(text, "MemAvailable:").value_or(0) * kKiB;
   return now;
 }
 
@@ -55,7 +54,8 @@ constexpr char kEscape = '\033';
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
-// Colours and cursor movements end with a letter; other control characters are blanks.
+// Removes escape sequences for colours and cursor movements; other control characters become
+// blanks.
 std::string without_colours(std::string_view line) {
   std::string text;
   for (size_t i = 0; i < line.size(); ++i) {
@@ -132,7 +132,7 @@ std::string last_line(const std::filesystem::path& log) {
   if (!stream) return "";
   stream.seekg(
       std::max<std::streamoff>(0, static_cast<std::streamoff>(stream.tellg()) - kTailBytes));
-  std::string tail(kTailBytes, '\0');  // no more, however fast it grows
+  std::string tail(kTailBytes, '\0');  // a fixed size, even if the log grows fast
   stream.read(tail.data(), kTailBytes);
   tail.resize(static_cast<size_t>(stream.gcount()));
   return last_line_of(tail);

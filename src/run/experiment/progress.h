@@ -1,4 +1,4 @@
-// How far a batch is and what it does now: what `run` shows while it works, and `status` from
+// The progress of a batch: `plimsoll run` shows it while it works, `plimsoll status` shows it from
 // another terminal.
 #pragma once
 
@@ -29,25 +29,25 @@ struct BatchProgress {
   std::optional<RunningNow> running;
   size_t succeeded = 0;
   size_t failed = 0;
-  size_t left = 0;  // the running one included
+  size_t left = 0;  // including the running one
   TimeLeft time_left;
 };
 
-// The machine at this moment.
+// The machine's current use.
 struct MachineNow {
   std::vector<meter::GpuReading> gpus;
   uint64_t ram_used_bytes = 0;
   uint64_t ram_total_bytes = 0;
 };
 
-// Of the GPUs those that `gpus` names, as exec's --gpu. Used by one thread.
+// Reads the machine's use; of the GPUs, those that `gpus` names, like exec's --gpu. For one thread.
 class MachineWatch {
  public:
   explicit MachineWatch(std::string gpus) : gpus_(std::move(gpus)) {}
   MachineNow read();
 
-  // Whether one of them computes that one of these processes holds. True where the driver does not
-  // say how busy it is: nobody is accused on a guess.
+  // Whether a GPU that one of these processes holds computes. If the driver does not report
+  // utilisation, the GPU counts as busy: a load is not declared invalid without proof.
   bool compute_for(const std::vector<pid_t>& processes);
 
  private:
@@ -58,18 +58,18 @@ class MachineWatch {
   meter::GpuAccess access_;
 };
 
-// A few lines, the same number as long as something runs.
+// The live display: a few lines, always the same number while something runs.
 std::vector<std::string> lines_of(const BatchProgress& progress, const MachineNow& machine);
 
-// "12 succeeded, 1 failed, 7 left; about 5 min 20 s to go"
+// "12 succeeded, 1 failed, 7 left; time left: about 5 min 20 s"
 std::string describe_counts(const BatchProgress& progress);
 
-// What is left of the running experiment's time counts, not all of it.
+// The expected time for the waiting experiments and the rest of the running one.
 TimeLeft time_left(const std::vector<const Experiment*>& waiting,
                    const std::optional<RunningNow>& running, const ExpectedTimes& expected);
 
-// The last line with anything in it, without what would move a cursor or change a colour; of a
-// progress bar, its last state.
+// The last non-empty line, without control sequences for cursor and colours; for a progress bar,
+// its last state.
 std::string last_line(const std::filesystem::path& log);
 std::string last_line_of(std::string_view text);
 

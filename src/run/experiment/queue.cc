@@ -15,9 +15,9 @@ namespace plimsoll::experiment {
 namespace {
 
 constexpr uint64_t kMostExperiments = 1'000'000;  // each takes a kilobyte
-constexpr size_t kMostNameBytes = 200;            // of 255, with room for the number and more
+constexpr size_t kMostNameBytes = 200;            // of 255: leaves room for the number and a suffix
 
-// A name that every file system takes, no shell takes for an option, and `ls` shows.
+// A name that is valid in every file system, does not look like an option, and is not hidden.
 std::string file_name(const std::string& text) {
   std::string name = text;
   const auto is_bad = [](char c) {
@@ -43,7 +43,7 @@ Values fixed_values(const Training& training, const Repository& repository) {
   return values;
 }
 
-// What was drawn for one training counts for all entries that vary the same one.
+// The combinations drawn so far for one training, shared by all entries that vary it.
 using Drawn = std::map<std::tuple<std::string, std::string, bool>, std::vector<Values>>;
 
 class QueueMaker {
@@ -61,7 +61,7 @@ class QueueMaker {
     for (const SettingsEntry& entry : settings_.entries) total += entry.experiments();
     if (total > kMostExperiments) {
       problems_.error(settings_.file, 0,
-                      fmt::format("it asks for {} experiments, {} is the most of a batch", total,
+                      fmt::format("it asks for {} experiments; a batch has at most {}", total,
                                   kMostExperiments));
       return {};
     }
@@ -105,7 +105,7 @@ class QueueMaker {
     if (left && *left < entry.runs) {
       problems_.key_error(
           settings_.file, entry.line,
-          fmt::format("{}/{} asks for {} combinations, {} distinct values are left in its ranges",
+          fmt::format("{}/{} asks for {} combinations, but its ranges have only {} left",
                       training.repository, training.model, entry.runs, *left));
     }
     for (uint64_t i = 0; i < entry.runs; ++i) {

@@ -1,4 +1,5 @@
-// The batch as a list: every experiment with its id and its values, before the first one starts.
+// The queue of a batch: every experiment with its id and its values, fixed before the first one
+// starts.
 #pragma once
 
 #include <cstdint>
@@ -20,17 +21,17 @@ struct Load {
 struct Experiment {
   size_t number = 0;   // from 1
   std::string id;      // unique across runs: "run_20261115_081500__examples_mnist_001"
-  std::string folder;  // within the run's: "examples_mnist_001"; a long name is cut
+  std::string folder;  // in the run's folder: "examples_mnist_001"; a long name is shortened
   std::string mode;    // "mutation" or "default"
   Load training;
   std::optional<Load> background;
-  size_t entry = 0;  // of the settings; experiments of one entry are comparable
+  size_t entry = 0;  // index in the settings; experiments of one entry are comparable
 };
 
-// Gives each its id, by the run's name.
+// Sets the ids, which start with the run's name.
 void name_experiments(std::vector<Experiment>& queue, const std::string& run);
 
-// An entry that asks for more combinations than are left is reported with how many there are.
+// Reports an entry that asks for more combinations than are left.
 std::vector<Experiment> make_queue(const Settings& settings, const Catalog& catalog,
                                    const std::vector<PastRun>& history, uint64_t seed,
                                    Problems& problems);

@@ -39,7 +39,7 @@ Values values_from(const Json& json) {
   return values;
 }
 
-// With all digits.
+// A whole number with all its digits.
 Json whole_json(const Value& value) {
   const auto whole = whole_of(value);
   if (!whole) return value.number;
@@ -58,7 +58,7 @@ Load load_from(const Json& json) {
 }
 
 Json attempt_json(const AttemptResult& result) {
-  Json metrics = Json::object();  // as texts: JSON has no nan
+  Json metrics = Json::object();  // as strings, because JSON has no nan
   for (const auto& [name, value] : result.metrics) metrics[name] = text_of(value);
   Json json = {{"cause", diagnosis::name(result.cause)},
                {"headline", result.headline},
@@ -79,7 +79,7 @@ Json attempt_json(const AttemptResult& result) {
   return json;
 }
 
-// Journals of 0.1 have an empty cause before the end.
+// In journals of version 0.1 the cause is empty until the attempt ends.
 Cause cause_from(const Json& json) {
   const auto name = json.at("cause").get<std::string>();
   return name.empty() ? Cause::driver_ended : diagnosis::cause_of(name);
@@ -179,7 +179,7 @@ Json plain_json(const std::map<std::string, Value>& metrics) {
 }
 
 std::string iso_time(double seconds_since_epoch) {
-  constexpr double kYear9999 = 253402300799;  // a journal may hold anything
+  constexpr double kYear9999 = 253402300799;  // a damaged journal may have any value
   const auto whole =
       static_cast<time_t>(seconds_since_epoch > 0 ? std::min(seconds_since_epoch, kYear9999) : 0.0);
   tm parts{};

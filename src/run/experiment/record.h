@@ -1,4 +1,4 @@
-// Experiments, attempts and results as JSON: in the journal, and in the files that users' scripts
+// Experiments, attempts and results as JSON, for the journal and for the files that users' scripts
 // read.
 #pragma once
 
@@ -16,11 +16,11 @@ namespace plimsoll::experiment {
 
 // How one attempt ended.
 struct AttemptResult {
-  Cause cause = Cause::driver_ended;  // until its end is seen
-  std::string headline;               // of the verdict, or what was unmet
+  Cause cause = Cause::driver_ended;  // until its end is known
+  std::string headline;               // of the verdict, or the expectation that was not met
   std::string evidence;
   std::string next_step;
-  std::string after;  // what the retry policy made of it
+  std::string after;  // the decision of the retry policy
   int exit_code = 0;
   double started = 0;  // seconds since the epoch
   double seconds = 0;
@@ -30,19 +30,20 @@ struct AttemptResult {
   std::map<std::string, Value> metrics;
   std::vector<std::string> missing_metrics;
   size_t background_runs = 0;
-  std::shared_ptr<const energy::EnergyReport> energy;  // none where it was not measured
-  // The driver was stopped or killed meanwhile: it says nothing about the experiment.
+  std::shared_ptr<const energy::EnergyReport> energy;  // null if it was not measured
+  // False if the attempt says nothing about the experiment, because the driver was stopped or
+  // killed meanwhile, or because the experiment was reopened.
   bool counts = true;
 };
 
 struct ExperimentResult {
   bool success = false;
   unsigned retries = 0;
-  std::string suspicious;  // why; empty where nothing is
+  std::string suspicious;  // the reason; empty if nothing is suspicious
   AttemptResult last;
 };
 
-// What reads them back throws Error{input} where the text is none of ours.
+// The functions that parse a text throw Error{input} if to_text() did not write it.
 std::string to_text(const Experiment& experiment);
 Experiment experiment_of(const std::string& text);
 std::string to_text(const AttemptResult& result);
@@ -50,7 +51,7 @@ AttemptResult attempt_of(const std::string& text);
 std::string to_text(const ExperimentResult& result);
 ExperimentResult result_of(const std::string& text);
 
-// As users' scripts read them: 3e-05 as a number, inf and nan, which JSON has not, as texts.
+// For users' scripts: 3e-05 as a number; inf and nan, which JSON does not have, as strings.
 nlohmann::ordered_json plain_json(const Values& values);
 nlohmann::ordered_json plain_json(const std::map<std::string, Value>& metrics);
 

@@ -15,10 +15,11 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/host.h"
+#include "base/shell_word.h"
 #include "experiment/catalog.h"
 #include "experiment/outputs.h"
 #include "gate/policy.h"
-#include "memory/host.h"
 #include "meter/gpu.h"
 
 namespace plimsoll::experiment {
@@ -29,24 +30,26 @@ RunLock take_lock(const std::filesystem::path& file, const std::string& what,
                   const Waiting& waiting) {
   auto taken = RunLock::take(file, false);
   if (!taken && waiting.wait) {
-    waiting.say(fmt::format("waiting: another plimsoll run has {}", what));
+    waiting.say(fmt::format("waiting: another plimsoll run is using {}", what));
     taken = RunLock::take(file, true);
   }
-  if (!taken) fail(ErrorKind::exists, "another plimsoll run has {}; --wait waits for it", what);
+  if (!taken) {
+    fail(ErrorKind::exists, "another plimsoll run is using {}; --wait waits for it", what);
+  }
   return std::move(*taken);
 }
 
 GpuClaim claim_gpus(const std::string& gpus, const Waiting& waiting) {
   if (gpus == "none") return {.gpus = "none", .locks = {}};
   const meter::GpuAccess access = meter::open_gpus();
-  const auto visible = memory::Host::real().variable("CUDA_VISIBLE_DEVICES");
+  const auto visible = Host::real().variable("CUDA_VISIBLE_DEVICES");
   const bool hidden = visible && (visible->empty() || *visible == "-1");
   if (gpus.empty() && (!access.gpus || hidden)) return {};
   const auto all = gate::require_gpus(access).read();
   if (gpus.empty() && all.empty()) return {};
   GpuClaim claim{.gpus = gpus.empty() ? "all" : gpus, .locks = {}};
   auto chosen = gate::choose_gpus(claim.gpus, all, visible);
-  // In one order, so that two that wait never wait for each other.
+  // Always lock in the same order, so that two drivers never wait for each other.
   std::sort(chosen.begin(), chosen.end(),
             [](const auto& one, const auto& other) { return one.uuid < other.uuid; });
   for (const auto& gpu : chosen) {
@@ -80,7 +83,7 @@ fs::path make_run_folder(const fs::path& results) {
 
 fs::path newest_run() {
   const fs::path results = "results";
-  // By name, which is the time; of one second, "..._10" is after "..._2".
+  // Order by name, which contains the time. Within one second, "..._10" comes after "..._2".
   const auto order = [](const fs::path& run) {
     const std::string name = run.filename().string();
     return std::tuple(name.substr(0, kTimedName), name.size(), name);
@@ -95,7 +98,7 @@ fs::path newest_run() {
     if (!newest || order(*newest) < order(run)) newest = run;
   }
   if (!newest) {
-    fail(ErrorKind::usage, "there is no run under {}; name its folder",
+    fail(ErrorKind::usage, "there is no run under {}; give the folder of a run",
          fs::absolute(results).string());
   }
   return *newest;
@@ -104,17 +107,17 @@ fs::path newest_run() {
 fs::path lock_file(const fs::path& run) { return run / "driver.lock"; }
 
 fs::path gpu_lock_file(const std::string& uuid) {
-  const fs::path usual = "/run/lock";  // everybody may write there, on most systems
+  const fs::path usual = "/run/lock";  // writable for all users on most systems
   const bool works = access(usual.c_str(), W_OK | X_OK) == 0;
   return (works ? usual : fs::path("/tmp")) / fmt::format("plimsoll-{}.lock", uuid);
 }
 
 std::string resume_command(const fs::path& run) {
-  return "plimsoll run --resume " + experiment::shell_word(run.string());
+  return "plimsoll run --resume " + shell_word(run.string());
 }
 
 std::string describe_pause(const std::string& cause) {
-  return "paused: five failures in a row with one cause: " + cause;
+  return "paused: five failures in a row with the same cause: " + cause;
 }
 
 KnownRun read_run(const fs::path& folder) {
@@ -147,13 +150,13 @@ void look_after_files(const KnownRun& run, const experiment::Catalog& catalog) {
                     access(run.folder.c_str(), W_OK) == 0;
   if (ours) {
     const auto lock = experiment::RunLock::take(lock_file(run.folder), false);
-    if (!lock) return;  // somebody has begun to drive it
+    if (!lock) return;  // a driver has started meanwhile
     wrong = wrong_files(read_run(run.folder), experiment::Mend::yes);
   }
   for (const fs::path& file : wrong) {
     fmt::print(stderr, "{} was missing or damaged; {}\n", file.string(),
-               ours ? "made again from the journal"
-                    : "its owner's " + resume_command(run.folder) + " makes it again");
+               ours ? "restored from the journal"
+                    : "its owner can restore it: " + resume_command(run.folder));
   }
 }
 

@@ -17,7 +17,7 @@ using Kind = JsonNode::Kind;
 constexpr std::array<std::string_view, 5> kGovernors = {"performance", "powersave", "ondemand",
                                                         "conservative", "schedutil"};
 
-// What holds for all entries that do not say otherwise.
+// Values for all entries that do not set their own.
 struct Defaults {
   Mode mode = Mode::mutation;
   uint64_t runs = 1;
@@ -33,18 +33,18 @@ void reject_formulas(ObjectReader& object) {
   if (object.any("mutation_strategy") == nullptr) return;
   object.problems().key_error(
       object.file(), object.line_of("mutation_strategy"),
-      "mutation_strategy cannot be honoured: values are drawn from the ranges of the model config; "
-      "take it out, or list the values as entries of mode default");
+      "mutation_strategy is not supported: values are drawn from the ranges of the model config; "
+      "remove it, or list the values as entries of mode default");
 }
 
-// Cleaning up is not a choice any more.
+// Old keys without effect: plimsoll always cleans up.
 void accept_cleanup(ObjectReader& object) {
   for (const char* key : {"cleanup_gpu_memory", "cleanup_between_experiments"}) {
-    object.former(key, "what is always done");
+    object.former(key, "true, because plimsoll always cleans up");
   }
 }
 
-// A load has limits, but no success, and no values that could shrink.
+// A background load has limits, but it has no result to check and no values to shrink.
 Terms read_background_terms(ObjectReader& object) {
   for (const char* key : {"expect", "retry_on", "shrink"}) {
     if (!object.has(key)) continue;
@@ -59,7 +59,7 @@ void read_background_mode(ObjectReader& object) {
   const auto mode = object.text("mode");
   if (mode && *mode != "default") {
     object.warning(object.line_of("mode"),
-                   fmt::format("mode {} is not read: a background load runs with its defaults and "
+                   fmt::format("mode {} is ignored: a background load runs with its defaults and "
                                "`hyperparameters`",
                                *mode));
   }
@@ -113,7 +113,7 @@ std::optional<SettingsEntry> read_entry(const JsonNode& node, const Defaults& de
     const auto training = read_training(object, mode.value_or(Mode::mutation), catalog);
     const bool given = object.has("runs_per_config") || object.has("num_mutations");
     entry.runs = read_runs(object).value_or(defaults.runs);
-    // All that is asked for are the baselines: no default runs besides.
+    // The entry asks only for baselines: no other runs with the defaults.
     if (mode == Mode::standard && entry.baseline_runs > 0 && !given) entry.runs = 0;
     entry.terms = merged(defaults.terms, read_terms(object));
     if (mode && training) {
@@ -128,7 +128,7 @@ std::optional<SettingsEntry> read_entry(const JsonNode& node, const Defaults& de
   return made;
 }
 
-// By what holds for it in the end: `expect` may stand at the top.
+// Checks the merged terms, because `expect` may also be set at the top.
 void check_expectation(const SettingsEntry& entry, const std::string& file, const Catalog& catalog,
                        Problems& problems) {
   const Repository* repository = catalog.find(entry.foreground.repository);
@@ -138,7 +138,7 @@ void check_expectation(const SettingsEntry& entry, const std::string& file, cons
   }
 }
 
-// The top level, and `global_settings`, which holds the same keys.
+// Reads the top level, and `global_settings`, which has the same keys.
 void read_top(ObjectReader& object, Settings& settings, Defaults& defaults) {
   if (const JsonNode* inner = object.former("global_settings", "keys of the top level");
       inner != nullptr && inner->is(Kind::object)) {
@@ -160,8 +160,8 @@ void read_top(ObjectReader& object, Settings& settings, Defaults& defaults) {
     settings.governor = governor->text;
     if (std::find(kGovernors.begin(), kGovernors.end(), settings.governor) == kGovernors.end()) {
       object.error(governor->line,
-                   fmt::format("governor is '{}'; there are performance, powersave, "
-                               "ondemand, conservative, schedutil",
+                   fmt::format("governor is '{}'; it must be performance, powersave, "
+                               "ondemand, conservative or schedutil",
                                settings.governor));
     }
   }
@@ -176,7 +176,7 @@ void read_top(ObjectReader& object, Settings& settings, Defaults& defaults) {
   if (auto files = object.texts("historical_csvs")) settings.history = std::move(*files);
   if (object.any("baseline_runs") != nullptr) {
     object.problems().key_error(object.file(), object.line_of("baseline_runs"),
-                                "baseline_runs is not read here: it belongs into an entry, and "
+                                "baseline_runs is not allowed here: put it into an entry, where it "
                                 "says how often that training runs with its defaults");
   }
   defaults.mode = read_mode(object, defaults.mode).value_or(defaults.mode);
@@ -199,8 +199,7 @@ Settings read_settings(std::string_view text, const std::string& file, const Cat
   object.finish("the settings");
   if (experiments == nullptr) {
     if (!object.has("experiments")) {
-      problems.error(file, root.line,
-                     "there is no list `experiments` in it: these are no settings");
+      problems.error(file, root.line, "it has no list `experiments`, so it is not a settings file");
     }
     return settings;
   }
@@ -209,7 +208,7 @@ Settings read_settings(std::string_view text, const std::string& file, const Cat
       problems.error(file, node.line,
                      fmt::format("an entry is {}; it must be an object", name(node.kind)));
     } else if (only_notes(node)) {
-      problems.count_note();  // a headline
+      problems.count_note();  // an entry that is only a heading
     } else if (auto entry = read_entry(node, defaults, file, catalog, problems)) {
       check_expectation(*entry, file, catalog, problems);
       settings.entries.push_back(std::move(*entry));

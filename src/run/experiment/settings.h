@@ -1,5 +1,5 @@
-// The experiment settings: which trainings to run how often. Both ways of saying it end here, the
-// file and the command line.
+// The experiment settings: which trainings to run, and how often. They come from a settings file or
+// from the command line.
 #pragma once
 
 #include <cstdint>
@@ -19,26 +19,26 @@ struct Training {
   std::string repository;
   std::string model;
   bool mutation = false;
-  std::vector<std::string> mutate;  // names; checked to have ranges
-  Values fixed;                     // what the entry sets by itself
+  std::vector<std::string> mutate;  // parameters to draw; checked to have ranges
+  Values fixed;                     // values that the entry sets
 };
 
 struct SettingsEntry {
   size_t line = 0;
   Training foreground;
-  std::optional<Training> background;  // runs beside it, again and again
+  std::optional<Training> background;  // runs beside it, restarted whenever it ends
   uint64_t runs = 1;
-  uint64_t baseline_runs = 0;  // with the defaults, besides
+  uint64_t baseline_runs = 0;  // additional runs with the defaults
   Terms terms;
-  Terms background_terms;  // of the load alone
+  Terms background_terms;  // of the background load only
 
   uint64_t experiments() const { return runs + baseline_runs; }
 };
 
 struct Settings {
-  std::string file;  // "the command line" where there is none
+  std::string file;  // "the command line" without a file
   std::string name;
-  std::string governor;  // empty: left as it is
+  std::string governor;  // empty: unchanged
   unsigned max_retries = 2;
   bool deduplicate = false;
   std::vector<std::string> history;  // files
@@ -46,7 +46,7 @@ struct Settings {
   std::vector<SettingsEntry> entries;
 };
 
-// Entries with something wrong are reported and left out.
+// Entries with errors are reported and left out.
 Settings read_settings(std::string_view text, const std::string& file, const Catalog& catalog,
                        Problems& problems);
 

@@ -35,15 +35,15 @@ constexpr const char* kResultFile = "result.json";
 constexpr const char* kLogFile = "training.log";
 constexpr int kCannotStart = 125;
 constexpr milliseconds kLeftoverGrace{20000};  // longer than exec's own
-constexpr milliseconds kKillGrace{30000};      // for the kernel to let go of what was killed
+constexpr milliseconds kKillGrace{30000};      // for the kernel to end killed processes
 constexpr milliseconds kLook{50};
 
-// All that the child needs, made before the fork: what allocates may not run after it, should a
-// thread of ours hold the allocator's lock at that moment.
+// Everything that the child needs, made before the fork. After the fork nothing may allocate:
+// another thread may have held the allocator's lock at that moment.
 struct Launch {
   std::vector<std::string> words;
   std::vector<std::string> environment;
-  std::string words_file;  // where exec's own words go
+  std::string words_file;  // for exec's own messages
   std::string working_folder;
   std::vector<char*> word_pointers;
   std::vector<char*> variable_pointers;
@@ -80,7 +80,7 @@ struct Launch {
   _exit(kCannotStart);
 }
 
-// Between fork and exec: system calls alone.
+// Runs between fork and exec: only system calls are allowed.
 [[noreturn]] void become_exec(const Launch& launch, pid_t driver) {
   setsid();
   prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -88,7 +88,7 @@ struct Launch {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  std::signal(SIGINT, SIG_DFL);  // as ignored as the driver may have it, for nohup's sake
+  std::signal(SIGINT, SIG_DFL);  // the driver may ignore it, for example as a background job
   const int quiet = open("/dev/null", O_RDWR);
   const int said = open(launch.words_file.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
   dup2(quiet, STDIN_FILENO);
@@ -119,7 +119,7 @@ void signal_all(const std::vector<process::ProcessStat>& processes, int number) 
   }
 }
 
-// The end of what exec itself said: a word of a user's shell may be there, too.
+// The end of exec's own messages. Messages of a user's shell may be in the file, too.
 std::string last_words(const fs::path& log) {
   constexpr size_t kMostWords = 4096;
   std::string words;
@@ -130,7 +130,7 @@ std::string last_words(const fs::path& log) {
   return words;
 }
 
-// `end` is changed by a result that can be read whole, and by no other.
+// Changes `end` only if the result can be read completely.
 void read_result(const fs::path& file, ChildEnd& end) {
   const std::string text = read_small_file(file, JsonLimits().bytes);
   end = from_json<Json>(text, file.string(), [](const Json& json) {
@@ -153,7 +153,7 @@ void read_result(const fs::path& file, ChildEnd& end) {
   });
 }
 
-// Of an exec that left no result: its command was not started, or what it was is not known.
+// For an exec that left no result: the command was not started, or its end is unknown.
 ChildEnd without_result(const fs::path& output_folder, int wait_status) {
   ChildEnd end;
   end.exit_code = WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
@@ -168,13 +168,13 @@ ChildEnd without_result(const fs::path& output_folder, int wait_status) {
   end.cause = started ? Cause::no_result : Cause::not_supervised;
   end.headline = fmt::format(
       "{}: {}",
-      started ? fmt::format("exit code {}, and how it ended could not be written", end.exit_code)
+      started ? fmt::format("exit code {}, but its result could not be written", end.exit_code)
               : "not started",
-      said.empty() ? "plimsoll exec has not said why" : said);
+      said.empty() ? "plimsoll exec gave no reason" : said);
   end.evidence = fmt::format("plimsoll exec ended with exit code {} and left no {}", end.exit_code,
                              kResultFile);
   end.next_step = started ? "df -h: a full disk is the likeliest cause"
-                          : "remove what the message names; plimsoll doctor says what works here";
+                          : "fix what the message names; plimsoll doctor shows what works here";
   return end;
 }
 
@@ -241,7 +241,7 @@ bool SupervisedChild::ended() {
   return wait_status_.has_value();
 }
 
-// Our child that was not waited for: its pid is nobody else's.
+// Signals through the pidfd. The child is ours and not yet reaped, so its pid is still its own.
 void SupervisedChild::ask_to_end() const {
   if (!wait_status_) syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGTERM, nullptr, 0);
 }
@@ -251,7 +251,7 @@ ChildEnd SupervisedChild::end() const {
   const int status = wait_status_.value_or(0);
   try {
     read_result(output_folder_ / kResultFile, end);
-  } catch (const Error&) {  // there is none, or exec was killed while it wrote it
+  } catch (const Error&) {  // there is no result, or exec was killed while writing it
     return without_result(output_folder_, status);
   }
   return end;
@@ -267,7 +267,7 @@ std::optional<uint64_t> gpu_room_needed(const fs::path& attempt) {
                              return whole_in<uint64_t>(verdict, "gpu_room_bytes");
                            });
   } catch (const Error&) {
-    return std::nullopt;  // as above
+    return std::nullopt;  // no result, or an incomplete one
   }
 }
 
@@ -283,8 +283,8 @@ size_t end_leftovers(const fs::path& run_folder) {
     if (now > patience) signal_all(left, SIGKILL);
     if (!left.empty() && now > patience + kKillGrace) {
       fail(ErrorKind::io,
-           "{} (pid {}), which the last driver left, was killed and is still there: the kernel has "
-           "not let go of it; go on when it is gone",
+           "{} (pid {}), left over from the last driver, was killed but is still stuck in the "
+           "kernel; try again when it has ended",
            process::command_line(left.front().pid), left.front().pid);
     }
   }

@@ -1,6 +1,6 @@
-// A training under `plimsoll exec`, as a child of the driver: a session of its own, so that Ctrl-C
-// at the driver's terminal does not reach it, and an end that comes with the driver's. exec gives
-// the guarantees; this only starts it, and reads what it says.
+// A training under `plimsoll exec`, as a child of the driver. It has its own session, so that
+// Ctrl-C at the driver's terminal does not reach it, and it ends when the driver ends. exec gives
+// the guarantees; this class only starts it and reads its result.
 #pragma once
 
 #include <sys/types.h>
@@ -16,27 +16,28 @@
 
 namespace plimsoll::experiment {
 
-// Every process of a run has this in its environment; its value is the run's folder.
+// An environment variable of every process of a run; its value is the run's folder.
 constexpr const char* kBatchVariable = "PLIMSOLL_BATCH";
 
-// A variable NAME that is the command's, and not exec's own (LD_PRELOAD, PATH, XDG_STATE_HOME), is
-// handed to exec under this name before its own. In the environment, for others see a command line.
+// A variable NAME that is meant for the command and not for exec itself (LD_PRELOAD, PATH,
+// XDG_STATE_HOME) is passed to exec as this prefix and NAME. It is passed in the environment and
+// not as an option, because other users can see a command line.
 constexpr std::string_view kCommandVariable = "PLIMSOLL_SET_";
 
 struct ChildOptions {
   std::vector<std::string> command;
   std::filesystem::path working_folder;
-  std::filesystem::path output_folder;  // absolute and empty: log, result and exec's own words
+  std::filesystem::path output_folder;  // absolute, empty; gets log, result and exec's messages
   std::filesystem::path run_folder;
-  std::string gpus;  // as --gpu; empty: none of our business
+  std::string gpus;  // like --gpu; empty: leave the GPUs alone
   double gpu_wait_seconds = 0;
   double grace_seconds = 10;
   Terms terms;
 };
 
-// What exec says about the end; where it left no result, `exit_code` is its own.
+// How the training ended, from exec's result. Without a result, `exit_code` is exec's own.
 struct ChildEnd {
-  bool ran = false;  // the command was started, and its end is known
+  bool ran = false;  // the command was started and its end is known
   int exit_code = 0;
   Cause cause = Cause::no_result;
   std::string headline;
@@ -47,21 +48,21 @@ struct ChildEnd {
   uint64_t peak_bytes = 0;
 };
 
-// Ends the training, and waits for that, when it goes itself.
+// The destructor ends the training and waits for its end.
 class SupervisedChild {
  public:
-  // By the main thread: the kernel ends the child with the thread that made it.
+  // Construct it in the main thread: the kernel ends the child when the thread that forked it ends.
   explicit SupervisedChild(const ChildOptions& options);
   SupervisedChild(const SupervisedChild&) = delete;
   SupervisedChild& operator=(const SupervisedChild&) = delete;
   ~SupervisedChild();
 
   pid_t pid() const { return pid_; }
-  int fd() const { return pidfd_.get(); }  // readable once it has ended
+  int fd() const { return pidfd_.get(); }  // becomes readable when the child has ended
   bool ended();
   void ask_to_end() const;
 
-  // After its end.
+  // Call it after the child has ended.
   ChildEnd end() const;
 
  private:
@@ -71,19 +72,19 @@ class SupervisedChild {
   std::optional<int> wait_status_;
 };
 
-// On exec's side: takes those variables out of its environment; as "NAME=value". To be called
-// while it has one thread.
+// Called by exec: removes the variables with that prefix from its environment and returns them as
+// "NAME=value". exec must have only one thread at that time.
 std::vector<std::string> take_command_environment();
 
-// The words of that exec, without the program itself.
+// The words of exec's command line, starting with "plimsoll".
 std::vector<std::string> exec_words(const ChildOptions& options);
 
-// The room on a GPU with which the attempt of this folder would have fitted, had nobody else been
-// on it; nothing where that was not what it failed of.
+// The free GPU memory that the attempt in this folder needs, if it failed because other processes
+// held the GPU's memory; otherwise nothing.
 std::optional<uint64_t> gpu_room_needed(const std::filesystem::path& attempt);
 
-// Ends every process that a killed driver of this run left; exec's own keeper has mostly done so.
-// Returns how many there were.
+// Ends every process left over from a killed driver of this run; usually exec's keeper has already
+// done so. Returns how many there were. Throws Error{io} if one cannot be killed.
 size_t end_leftovers(const std::filesystem::path& run_folder);
 
 }  // namespace plimsoll::experiment

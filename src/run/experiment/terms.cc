@@ -63,19 +63,20 @@ std::optional<Shrink> read_shrink(const JsonNode& node, ObjectReader& parent) {
 }
 
 void read_environment(const JsonNode& node, ObjectReader& parent, Terms& terms) {
-  // By these plimsoll finds the processes of a run again.
+  // plimsoll finds the processes of a run by these variables.
   constexpr std::array<std::string_view, 2> kOwn = {"PLIMSOLL_RUN", "PLIMSOLL_BATCH"};
   for (const JsonMember& member : node.members) {
     if (member.key.empty() || member.key.find('=') != std::string::npos) {
-      parent.error(member.line, fmt::format("env: '{}' is no name of a variable", member.key));
+      parent.error(member.line, fmt::format("env: '{}' is not a valid variable name", member.key));
     } else if (std::find(kOwn.begin(), kOwn.end(), member.key) != kOwn.end()) {
-      parent.error(member.line, fmt::format("env: {} is plimsoll's own; leave it out", member.key));
+      parent.error(member.line,
+                   fmt::format("env: {} is reserved for plimsoll; remove it", member.key));
     } else if (member.value.is(Kind::text)) {
       terms.environment[member.key] = member.value.text;
     } else if (member.value.is(Kind::number)) {
       terms.environment[member.key] = text_of(member.value.number);
     } else {
-      parent.error(member.line, fmt::format("env: {} must be a text", member.key));
+      parent.error(member.line, fmt::format("env: {} must be a string", member.key));
     }
   }
 }
@@ -88,7 +89,7 @@ std::vector<Cause> read_causes(ObjectReader& object, const std::vector<std::stri
       causes.push_back(*diagnosis::cause_named(name));
     } else {
       object.error(object.line_of("retry_on"),
-                   fmt::format("retry_on: there is no cause {}; there are {}", name,
+                   fmt::format("retry_on: unknown cause {}; known causes are {}", name,
                                fmt::join(known, ", ")));
     }
   }
@@ -124,10 +125,10 @@ std::vector<std::string> metrics_without_pattern(const Expectation& expect,
   for (const std::string& metric : expect.metrics) {
     if (std::find(known.begin(), known.end(), metric) != known.end()) continue;
     const auto meant = nearest(metric, known);
-    texts.push_back(fmt::format("expect: log_patterns has no pattern of the metric {}; {}", metric,
+    texts.push_back(fmt::format("expect: log_patterns has no pattern for the metric {}; {}", metric,
                                 meant ? fmt::format("did you mean {}?", *meant)
                                 : known.empty()
-                                    ? "there is none"
+                                    ? "it has no patterns"
                                     : fmt::format("there are {}", fmt::join(known, ", "))));
   }
   return texts;

@@ -1,6 +1,6 @@
-// The terms on which an experiment runs: limits, retries, what counts as success. They can stand in
-// the model config (for a repository), at the top of the settings, and in an entry; the later one
-// wins, key by key.
+// The terms of an experiment: limits, retries, and what counts as success. They can be set in the
+// model config (for a repository), at the top of the settings, and in an entry. The later one wins,
+// key by key.
 #pragma once
 
 #include <cstdint>
@@ -17,18 +17,19 @@ namespace plimsoll::experiment {
 
 using diagnosis::Cause;
 
-// "shrink": {"batch_size": 0.5, "min": 16}: after it ran out of its own memory, a smaller one.
+// "shrink": {"batch_size": 0.5, "min": 16}: which parameter to reduce after an attempt ran out of
+// memory.
 struct Shrink {
   std::string parameter;
   double factor = 0.5;
   double least = 1;
 };
 
-// What success needs beyond exit code 0.
+// What success requires besides exit code 0.
 struct Expectation {
-  std::vector<std::string> metrics;  // that must have been found
+  std::vector<std::string> metrics;  // must be found in the log
   double least_seconds = 0;
-  std::vector<std::string> must_match;  // regular expressions, each on some line of the log
+  std::vector<std::string> must_match;  // regular expressions; each must match a line of the log
   std::vector<std::string> must_not_match;
 };
 
@@ -37,7 +38,7 @@ struct Terms {
   std::optional<double> idle_seconds;
   std::optional<uint64_t> memory_bytes;
   std::optional<uint64_t> gpu_free_bytes;
-  std::optional<std::vector<Cause>> retry_on;  // instead of our own policy
+  std::optional<std::vector<Cause>> retry_on;  // replaces the default policy
   std::optional<Shrink> shrink;
   std::optional<uint64_t> background_runs;  // a background load is started at most this often
   std::map<std::string, std::string> environment;
@@ -46,12 +47,12 @@ struct Terms {
 
 Terms read_terms(ObjectReader& object);
 
-// What `expect` wants found that no pattern looks for: "expect: there is no pattern of acc; did you
-// mean accuracy?". Empty where there is nothing.
+// One message for each metric in `expect` that has no pattern: "expect: log_patterns has no pattern
+// for the metric acc; did you mean accuracy?".
 std::vector<std::string> metrics_without_pattern(const Expectation& expect,
                                                  const std::vector<MetricPattern>& patterns);
 
-// `over` wins where it says something.
+// Combines two: where `over` sets a term, it wins.
 Terms merged(const Terms& under, const Terms& over);
 
 }  // namespace plimsoll::experiment

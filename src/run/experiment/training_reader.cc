@@ -24,7 +24,7 @@ bool says_what_to_vary(const ObjectReader& object) {
   return object.has("mutate") || object.has("mutate_params") || object.has("num_mutations");
 }
 
-// The text of a key or of one of its former names.
+// The text of a key or of one of its old names.
 std::optional<std::string> text_or_former(ObjectReader& object, const std::string& key,
                                           const std::vector<std::string>& spellings) {
   std::optional<std::string> text = object.text(key);
@@ -44,7 +44,7 @@ void add_fixed(const JsonNode* values, ObjectReader& object, Training& training)
       Value value = member.value.number;
       value.whole = whole_of(value).has_value();
       training.fixed.set(member.key, value);
-    } else if (!member.value.is(Kind::null)) {  // null: left to the training
+    } else if (!member.value.is(Kind::null)) {  // null: the training uses its own default
       object.error(member.line, fmt::format("the hyperparameter {} is {}; it must be a number",
                                             member.key, name(member.value.kind)));
     }
@@ -75,7 +75,7 @@ bool check_fixed(Training& training, const Repository& repository, const std::st
       good = false;
     } else if (parameter->whole && !value.whole) {
       problems.error(file, line,
-                     fmt::format("{} is {}; it must be an int of 64 bits", name, text_of(value)));
+                     fmt::format("{} is {}; it must be a 64-bit int", name, text_of(value)));
       good = false;
     } else {
       value.whole = parameter->whole;
@@ -102,7 +102,7 @@ bool check_mutate(Training& training, const Repository& repository, const std::s
   for (const std::string& name : names) {
     if (std::find(known.begin(), known.end(), name) != known.end()) {
       if (training.fixed.find(name) == nullptr) continue;
-      problems.error(file, line, fmt::format("{} is both fixed and to be mutated", name));
+      problems.error(file, line, fmt::format("{} is both fixed and in mutate", name));
     } else {
       problems.error(file, line,
                      fmt::format("{} has no hyperparameter {} with a range{}", repository.name,
@@ -125,9 +125,9 @@ std::optional<Mode> read_mode(ObjectReader& object, Mode otherwise) {
   if (said != "nonparallel") {
     said = text_or_former(object, "mode", {kTypes.begin(), kTypes.end()}).value_or("");
   } else {
-    // "Not parallel": which of the two is said by another key, or by what else is there.
+    // "nonparallel" is mutation or default; other keys decide which of the two.
     object.warning(object.line_of("mode"),
-                   "mode nonparallel is taken as mutation or default, by what else is there");
+                   "mode nonparallel is taken as mutation or default, depending on the other keys");
     said.clear();
     for (const char* key : kTypes) {
       const JsonNode* type = object.any(key);

@@ -1,5 +1,5 @@
-// The part of an entry that says what to train: repository, model, what is varied and what is
-// fixed. Shared by plain entries, the two sides of a parallel one, and the command line.
+// Reads the part of an entry that says what to train: repository, model, varied and fixed
+// parameters. Shared by plain entries, both sides of a parallel entry, and the command line.
 #pragma once
 
 #include <optional>
@@ -13,17 +13,18 @@ namespace plimsoll::experiment {
 
 enum class Mode { mutation, standard, parallel };
 
-// `mode` with its former names and words; nothing, and an error, for a word that is none. Where
-// nothing is said, `otherwise`.
+// Reads `mode`, with its old names and values. Returns `otherwise` if it is missing. Reports an
+// unknown value and returns nothing.
 std::optional<Mode> read_mode(ObjectReader& object, Mode otherwise);
 
-// `runs_per_config` with its former name.
+// Reads `runs_per_config`, also by its old name.
 std::optional<uint64_t> read_runs(ObjectReader& object);
 
-// Nothing where something is wrong; that is reported.
+// Returns nothing if something is wrong, and reports it.
 std::optional<Training> read_training(ObjectReader& object, Mode mode, const Catalog& catalog);
 
-// Whether repository, model and parameters exist and can be varied; reports at `line`.
+// Checks that repository, model and parameters exist and that the parameters can be varied. Reports
+// errors at `line`.
 bool check_training(Training& training, const Catalog& catalog, const std::string& file,
                     size_t line, Problems& problems);
 

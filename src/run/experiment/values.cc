@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kBeyond64Bits = 0x1p65;
 
-// All of the digits, with a sign; nothing where they are more than 64 bits hold.
+// Parses digits with an optional sign; nothing for other text or if the number exceeds 64 bits.
 std::optional<Whole> parse_whole(std::string_view text) {
   const bool negative = text.starts_with('-');
   if (negative || text.starts_with('+')) text.remove_prefix(1);
@@ -47,7 +47,7 @@ std::optional<Whole> whole_of(const Value& value) {
 }
 
 std::optional<Value> parse_value(std::string_view text) {
-  const std::string copy(text);  // strtod wants an end
+  const std::string copy(text);  // strtod needs a terminating zero
   char* end = nullptr;
   const double number = std::strtod(copy.c_str(), &end);
   if (end == copy.c_str()) return {};

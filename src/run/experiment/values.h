@@ -1,4 +1,5 @@
-// The hyperparameters of one experiment. Equal means the same numbers, however they were written.
+// The hyperparameters of one experiment. Values are equal if their numbers are equal, in any
+// notation.
 #pragma once
 
 #include <compare>
@@ -11,14 +12,14 @@
 
 namespace plimsoll::experiment {
 
-// A double has 53 bits. A whole number of 64 keeps every digit as the nearest double and what that
-// lacks: number + rest is the value. `rest` is 0 for all others.
+// A double has 53 bits. To keep every digit of a 64-bit whole number, it is stored as the nearest
+// double and the difference: the value is number + rest. For other numbers `rest` is 0.
 struct Value {
   double number = 0;
   bool whole = false;
   int64_t rest = 0;
   bool operator==(const Value& other) const { return number == other.number && rest == other.rest; }
-  // The nearest double never falls as the number rises.
+  // Comparing `number` first is correct: a larger whole number never has a smaller nearest double.
   std::partial_ordering operator<=>(const Value& other) const {
     if (number == other.number) return rest <=> other.rest;
     return number <=> other.number;
@@ -27,22 +28,22 @@ struct Value {
 
 __extension__ using Whole = __int128;  // every int64_t, uint64_t, and their differences
 
-// From the least int64_t to the largest uint64_t.
+// Whether it is between the smallest int64_t and the largest uint64_t.
 bool is_64_bit(Whole number);
 Value value_of(Whole number);
 
-// Nothing where the value is not whole, or beyond 64 bits.
+// Nothing if the value is not a whole number or exceeds 64 bits.
 std::optional<Whole> whole_of(const Value& value);
 
-// The number at the start of a text, behind blanks, as strtod reads it; a whole one that is written
-// without point and exponent with all its digits. Nothing where there is none.
+// Parses the number at the start of a text, after blanks, like strtod. A whole number without point
+// and exponent keeps all its digits. Nothing if there is no number.
 std::optional<Value> parse_value(std::string_view text);
 
-// The shortest decimal that reads back as the same number: what the training gets and what is
-// written down. All digits of a whole one.
+// The shortest decimal text that parses to the same number; all digits of a whole number. The
+// training gets this text, and the files contain it.
 std::string text_of(const Value& value);
 
-// In the order of the model config, which is that of the command line.
+// In the order of the model config, which is also the order on the command line.
 struct Values {
   struct Named {
     std::string name;

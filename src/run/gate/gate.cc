@@ -14,11 +14,11 @@ using meter::GpuHolder;
 using meter::GpuReading;
 
 constexpr double kPollSeconds = 0.25;
-constexpr double kSayAgainSeconds = 60;  // who is in the way, where that has changed
-// Contexts of other processes come and go; a missing batch of a training is larger.
+constexpr double kSayAgainSeconds = 60;  // between messages about changed holders
+// CUDA contexts of other processes come and go. Memory that a training leaves behind is larger.
 constexpr uint64_t kToleranceBytes = 64 * kMiB;
 
-// In the order of `uuids`, which is the order in which the command will see them.
+// In the order of `uuids`, which is the order in which the command will see the GPUs.
 std::vector<GpuReading> read_chosen(meter::Gpus& gpus, const std::vector<std::string>& uuids) {
   const std::vector<GpuReading> all = gpus.read();
   std::vector<GpuReading> chosen;
@@ -26,7 +26,7 @@ std::vector<GpuReading> read_chosen(meter::Gpus& gpus, const std::vector<std::st
   for (const std::string& uuid : uuids) {
     const auto gpu = std::ranges::find(all, uuid, &GpuReading::uuid);
     if (gpu == all.end()) {
-      fail(ErrorKind::io, "GPU {} has gone; see if nvidia-smi lists it", uuid);
+      fail(ErrorKind::io, "GPU {} has disappeared; check whether nvidia-smi lists it", uuid);
     }
     chosen.push_back(*gpu);
   }
@@ -39,7 +39,8 @@ bool held_before(const GpuHolder& holder, const GpuReading& before) {
   });
 }
 
-// What `now` holds beyond `before`, and no newcomer of somebody else's accounts for.
+// How much more memory is used in `now` than in `before`; 0 if processes that came since, other
+// than leftovers, explain the difference.
 uint64_t missing_bytes(const GpuReading& before, const GpuReading& now,
                        const ClassifyHolder& classify) {
   uint64_t expected = before.used_bytes + kToleranceBytes;
@@ -61,7 +62,7 @@ std::string describe_missing(const std::vector<GpuReading>& before,
     const std::string holders = describe_holders(gpu);
     text += fmt::format("{}GPU {} holds {} more than before the start: {}",
                         text.empty() ? "" : " | ", gpu.index, format_bytes(missing),
-                        holders.empty() ? "nobody is listed" : holders);
+                        holders.empty() ? "no process is listed" : holders);
   }
   return text;
 }
@@ -83,7 +84,7 @@ Admission wait_for_room(const Options& options, const std::vector<std::string>& 
     entry.reason = decision.reason;
     if (entry.open || decision.move == Decision::Move::give_up) return entry;
     for (const GpuHolder& holder : decision.to_end) {
-      around.say("ending a leftover of ours on the GPU: " + describe(holder));
+      around.say("ending a process on the GPU left over from an earlier run: " + describe(holder));
       around.end_leftover(holder);
       ++entry.leftovers_ended;
     }

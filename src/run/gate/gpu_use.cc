@@ -89,7 +89,7 @@ bool GpuUse::busy() try {
     return chosen && gpu.utilisation_percent.value_or(0) > 0;
   });
 } catch (const Error&) {
-  return false;  // the driver fails: the command will find out, if it uses it
+  return false;  // the driver failed: the command will notice if it uses the GPU
 }
 
 void GpuUse::leave() try {
@@ -98,7 +98,7 @@ void GpuUse::leave() try {
       gate::wait_until_released(before_, kReturnPatienceSeconds, surroundings(driver()));
   at_end_ = release.gpus;
   if (!release.back) say(release.reason);
-} catch (const Error& error) {  // the command has run: its end is still to be told
+} catch (const Error& error) {  // do not throw: the command has run, and exec must report its end
   say(error.what());
 }
 

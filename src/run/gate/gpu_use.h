@@ -1,4 +1,5 @@
-// The GPUs of one exec, from the gate to the memory's return: between the command line and gate/.
+// The GPUs of one `plimsoll exec`: waits for room before the command, and for the return of the
+// memory after it. Connects the command line to the gate.
 #pragma once
 
 #include <optional>
@@ -14,21 +15,22 @@ namespace plimsoll::gate {
 
 class GpuUse {
  public:
-  // `allowed`: CUDA_VISIBLE_DEVICES as the command would have it without us.
+  // `allowed`: CUDA_VISIBLE_DEVICES as the command would see it without plimsoll.
   GpuUse(gate::Options options, std::optional<std::string> allowed)
       : options_(std::move(options)), allowed_(std::move(allowed)) {}
 
-  // Waits until the GPUs have the room, and lets go of the driver, so that no process started
-  // afterwards inherits its files. Returns who was in the way if the room does not come in time.
+  // Waits until the GPUs have enough free memory, then closes the driver, so that no process
+  // started later inherits its files. If there is no room in time, returns which processes hold the
+  // GPUs.
   std::optional<std::string> enter();
 
-  // What the command's environment says about its GPUs.
+  // The changes to the command's environment: CUDA_VISIBLE_DEVICES, or nothing without --gpu.
   std::vector<std::string> environment() const;
 
-  // Whether one of them computes right now; false if that is unknown.
+  // Whether one of the GPUs computes right now; false if that is unknown.
   bool busy();
 
-  // Waits until their memory is back, and says so where it is not.
+  // Waits until their memory is free again; prints a message if it is not.
   void leave();
 
   const std::vector<meter::GpuReading>& before() const { return before_; }

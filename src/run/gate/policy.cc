@@ -26,7 +26,7 @@ std::vector<std::string> split(std::string_view list) {
   return words;
 }
 
-// A UUID may be cut short as long as it is some GPU's beginning, as CUDA allows.
+// As in CUDA, a UUID may be shortened to a prefix.
 const GpuReading* find(const std::string& word, const std::vector<GpuReading>& all) {
   const auto found = std::ranges::find_if(all, [&](const GpuReading& gpu) {
     return word == std::to_string(gpu.index) ||
@@ -43,7 +43,7 @@ std::string list_of(const std::vector<GpuReading>& all) {
   return text.empty() ? "none" : text;
 }
 
-// CUDA stops at the first word that names no device.
+// Like CUDA, stops at the first word that is not a device.
 std::vector<GpuReading> allowed_of(const std::vector<GpuReading>& all,
                                    const std::optional<std::string>& allowed) {
   if (!allowed) return all;
@@ -82,8 +82,8 @@ std::vector<GpuReading> choose_gpus(const std::string& text, const std::vector<G
     }
     if (!contains(visible, gpu->uuid)) {
       fail(ErrorKind::usage,
-           "--gpu {}: GPU {} is not ours, CUDA_VISIBLE_DEVICES is '{}'; --gpu all takes those it "
-           "names",
+           "--gpu {}: GPU {} is not allowed, CUDA_VISIBLE_DEVICES is '{}'; --gpu all takes the "
+           "GPUs that it names",
            text, gpu->index, allowed.value_or(""));
     }
     if (contains(chosen, gpu->uuid)) {
@@ -91,7 +91,9 @@ std::vector<GpuReading> choose_gpus(const std::string& text, const std::vector<G
     }
     chosen.push_back(*gpu);
   }
-  if (chosen.empty()) fail(ErrorKind::usage, "--gpu takes 0,1 or all or none, not '{}'", text);
+  if (chosen.empty()) {
+    fail(ErrorKind::usage, "--gpu takes a list like 0,1, or all, or none, not '{}'", text);
+  }
   return chosen;
 }
 
@@ -103,7 +105,7 @@ std::string visible_devices(const std::vector<GpuReading>& chosen) {
 
 meter::Gpus& require_gpus(const meter::GpuAccess& access) {
   if (access.gpus) return *access.gpus;
-  fail(ErrorKind::io, "--gpu needs an NVIDIA GPU: {}; without --gpu the command runs all the same",
+  fail(ErrorKind::io, "--gpu needs an NVIDIA GPU: {}; leave --gpu out to run the command anyway",
        access.missing_because);
 }
 
@@ -112,15 +114,15 @@ namespace {
 using meter::GpuHolder;
 using meter::GpuReading;
 
-// An ended process that is still listed after this long is ended again: it may have been stopped,
-// or the signal may have been lost to a start that was not the one we knew.
+// A process that is still listed this long after we ended it is ended again: it may have been
+// stopped, or we may have had the wrong start time.
 constexpr double kEndAgainSeconds = 5;
-constexpr double kLeftoverSeconds = 15;  // for a leftover's memory to come back
+constexpr double kLeftoverSeconds = 15;  // for the driver to free a leftover's memory
 
 std::string_view words(Whose whose) {
   switch (whose) {
     case Whose::leftover:
-      return "a leftover of ours";
+      return "left over from an earlier run";
     case Whose::my_job:
       return "another job of yours";
     case Whose::other_user:
@@ -157,7 +159,7 @@ Decision Policy::next(const std::vector<GpuReading>& chosen, double now_seconds)
   const bool has_room = std::ranges::all_of(
       chosen, [&](const GpuReading& gpu) { return gpu.free_bytes >= needed_bytes_; });
   if (has_room) return {.move = Decision::Move::open, .to_end = {}, .reason = {}};
-  // Whoever ended a leftover has a right to see its memory come back, however short the wait.
+  // After ending a leftover, wait until its memory is free, even if --gpu-wait is shorter.
   double patience = wait_seconds_;
   if (first_ended_at_) {
     patience = std::max(patience, *first_ended_at_ + kLeftoverSeconds - started_at_);
@@ -173,7 +175,7 @@ std::vector<GpuHolder> Policy::leftovers(const std::vector<GpuReading>& chosen,
   std::vector<GpuHolder> found;
   for (const GpuReading& gpu : chosen) {
     for (const GpuHolder& holder : gpu.holders) {
-      // Without a start time there is nothing that tells it from a stranger with the same pid.
+      // Without a start time it cannot be told from another process with the same pid.
       if (holder.start_ticks == 0 || whose(holder) != Whose::leftover) continue;
       const Who who(holder.pid, holder.start_ticks);
       const auto ended = ended_at_.find(who);
@@ -204,8 +206,8 @@ std::string Policy::reason_for(const std::vector<GpuReading>& chosen) const {
     }
     const uint64_t unexplained = gpu.unexplained_bytes();
     if (gpu.holders.empty() || unexplained > gpu.total_bytes / 16) {
-      held += fmt::format("{}{} held by nobody the driver lists", held.empty() ? "" : "; ",
-                          format_bytes(unexplained));
+      held += fmt::format("{}{} held by processes that the driver does not list",
+                          held.empty() ? "" : "; ", format_bytes(unexplained));
     }
     text += fmt::format("{}GPU {} has {} of {} free", text.empty() ? "" : " | ", gpu.index,
                         format_bytes(gpu.free_bytes), format_bytes(gpu.total_bytes));

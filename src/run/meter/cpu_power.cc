@@ -23,34 +23,34 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string first_line(const fs::path& file) {
-  const std::string text = memory::read_text(file).value_or("");
+  const std::string text = read_text(file).value_or("");
   return text.substr(0, text.find('\n'));
 }
 
 EnergyZone read_zone(const fs::path& folder) {
   EnergyZone zone{.name = first_line(folder / "name"), .folder = folder};
-  const auto range = memory::read_text(folder / "max_energy_range_uj");
-  if (range) zone.range_microjoules = memory::leading_number(*range).value_or(0);
+  const auto range = read_text(folder / "max_energy_range_uj");
+  if (range) zone.range_microjoules = leading_number(*range).value_or(0);
   const fs::path counter = folder / "energy_uj";
   const Fd file(open(counter.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) {
     zone.unreadable_because = std::strerror(errno);
     return zone;
   }
-  const auto text = memory::read_text(counter);
-  if (text) zone.microjoules = memory::leading_number(*text);
+  const auto text = read_text(counter);
+  if (text) zone.microjoules = leading_number(*text);
   if (!zone.microjoules) zone.unreadable_because = "it holds no number";
   return zone;
 }
 
 }  // namespace
 
-fs::path powercap_folder(const memory::Host& host) {
+fs::path powercap_folder(const Host& host) {
   const auto named = host.variable ? host.variable("PLIMSOLL_POWERCAP") : std::nullopt;
   return named ? fs::path(*named) : host.root / "sys/class/powercap";
 }
 
-std::vector<EnergyZone> energy_zones(const memory::Host& host) {
+std::vector<EnergyZone> energy_zones(const Host& host) {
   std::vector<EnergyZone> zones;
   std::error_code none;
   const fs::directory_iterator folders(powercap_folder(host), none);
@@ -91,11 +91,10 @@ std::vector<int> parse_cpu_list(const std::string& text) {
   std::vector<int> cpus;
   std::istringstream parts(text);
   for (std::string part; std::getline(parts, part, ',');) {
-    const auto first = memory::leading_number(part);
+    const auto first = leading_number(part);
     if (!first) continue;
     const size_t dash = part.find('-');
-    const auto last =
-        dash == std::string::npos ? first : memory::leading_number(part.substr(dash + 1));
+    const auto last = dash == std::string::npos ? first : leading_number(part.substr(dash + 1));
     const uint64_t end = std::min(last.value_or(*first), kMostCpus - 1);
     for (uint64_t cpu = *first; cpu <= end && cpus.size() < kMostCpus; ++cpu) {
       cpus.push_back(static_cast<int>(cpu));
@@ -104,27 +103,26 @@ std::vector<int> parse_cpu_list(const std::string& text) {
   return cpus;
 }
 
-PowerEvents power_events(const memory::Host& host) {
+PowerEvents power_events(const Host& host) {
   const fs::path device = host.root / "sys/bus/event_source/devices/power";
-  const auto type = memory::read_text(device / "type");
+  const auto type = read_text(device / "type");
   if (!type) {
     return {.events = {},
             .missing_because = fmt::format("there is no {}", (device / "type").string())};
   }
   PowerEvents found;
-  const auto cpus = parse_cpu_list(memory::read_text(device / "cpumask").value_or("0"));
+  const auto cpus = parse_cpu_list(read_text(device / "cpumask").value_or("0"));
   for (const char* name : {"energy-pkg", "energy-ram"}) {
     const fs::path event = device / "events" / name;
-    const auto config = config_of(memory::read_text(event).value_or(""));
-    const auto scale = memory::read_text(event.string() + ".scale");
+    const auto config = config_of(read_text(event).value_or(""));
+    const auto scale = read_text(event.string() + ".scale");
     if (!config || !scale) continue;
     for (const int cpu : cpus) {
-      found.events.push_back(
-          {.name = name,
-           .type = static_cast<unsigned>(memory::leading_number(*type).value_or(0)),
-           .config = *config,
-           .cpu = cpu,
-           .joules_per_count = std::strtod(scale->c_str(), nullptr)});
+      found.events.push_back({.name = name,
+                              .type = static_cast<unsigned>(leading_number(*type).value_or(0)),
+                              .config = *config,
+                              .cpu = cpu,
+                              .joules_per_count = std::strtod(scale->c_str(), nullptr)});
     }
   }
   if (found.events.empty() || found.events.front().name != "energy-pkg") {

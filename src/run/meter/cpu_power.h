@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/fd.h"
-#include "memory/host.h"
+#include "base/host.h"
 
 namespace plimsoll::meter {
 
@@ -26,10 +26,10 @@ struct EnergyZone {
 };
 
 // PLIMSOLL_POWERCAP names another folder than /sys/class/powercap.
-std::filesystem::path powercap_folder(const memory::Host& host = memory::Host::real());
+std::filesystem::path powercap_folder(const Host& host = Host::real());
 
 // Packages and their memory; the zones for cores and for the whole platform overlap them.
-std::vector<EnergyZone> energy_zones(const memory::Host& host = memory::Host::real());
+std::vector<EnergyZone> energy_zones(const Host& host = Host::real());
 
 // From one reading of a counter to a later one less than a whole turn away.
 uint64_t energy_between(uint64_t before, uint64_t after, uint64_t range_microjoules);
@@ -51,7 +51,7 @@ struct PowerEvents {
   std::vector<PowerEvent> events;
   std::string missing_because;
 };
-PowerEvents power_events(const memory::Host& host = memory::Host::real());
+PowerEvents power_events(const Host& host = Host::real());
 
 // Counts from now on; 8 bytes at each read. Without a file, errno says why.
 Fd open_power_event(const PowerEvent& event);

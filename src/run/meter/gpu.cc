@@ -49,7 +49,7 @@ std::string describe_holders(const GpuReading& reading) {
   const uint64_t unexplained = reading.unexplained_bytes();
   if (unexplained > drivers_own_bytes(reading)) {
     text += fmt::format("{}{}{}", text.empty() ? "" : " and ", format_bytes(unexplained),
-                        " by nobody listed");
+                        " by unlisted processes");
   }
   return text;
 }

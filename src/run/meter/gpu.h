@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "memory/host.h"
+#include "base/host.h"
 #include "meter/nvml_processes.h"
 #include "meter/process_info.h"
 
@@ -64,8 +64,8 @@ struct GpuSample {
 
 // "python train.py (pid 4711, ada, 5.4 GiB)"
 std::string describe(const GpuHolder& holder);
-// "python train.py (pid 4711, ada, 5.4 GiB) and nobody listed (1.2 GiB)"; empty where nobody holds
-// anything worth a word.
+// "python train.py (pid 4711, ada, 5.4 GiB) and unlisted processes (1.2 GiB)"; empty where nobody
+// holds anything worth a word.
 std::string describe_holders(const GpuReading& reading);
 
 // The GPUs of this machine. The NVIDIA library is opened while the program runs, so that the
@@ -98,7 +98,7 @@ struct GpuAccess {
 };
 
 // PLIMSOLL_NVML names another library than libnvidia-ml.so.1.
-GpuAccess open_gpus(const memory::Host& host = memory::Host::real());
+GpuAccess open_gpus(const Host& host = Host::real());
 
 // Who holds a GPU: those the driver lists, and those who have its device open.
 

@@ -288,7 +288,7 @@ class NvmlGpus : public Gpus {
 
 }  // namespace
 
-GpuAccess open_gpus(const memory::Host& host) {
+GpuAccess open_gpus(const Host& host) {
   const std::string file = host.variable("PLIMSOLL_NVML").value_or(kLibrary);
   const Library library(file);
   if (!library.is_open()) {

@@ -12,11 +12,11 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <string_view>
 
-#include "memory/host.h"
+#include "base/host.h"
+#include "process/proc_stat.h"
 
 namespace plimsoll::meter {
 namespace {
@@ -25,26 +25,12 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMostCommandBytes = 80;
 
-// The name of the program may hold blanks and parentheses: fields are counted from its end.
-std::optional<uint64_t> start_ticks(const std::string& stat) {
-  const size_t end_of_name = stat.rfind(')');
-  if (end_of_name == std::string::npos) return {};
-  std::istringstream rest(stat.substr(end_of_name + 1));
-  std::string field;
-  for (int number = 3; number <= 22; ++number) rest >> field;
-  return memory::leading_number(field);
-}
-
-std::string command_line(const fs::path& folder, const std::string& stat) {
-  std::string text = memory::read_text(folder / "cmdline").value_or("");
+std::string command_line(const fs::path& folder, const std::string& name) {
+  std::string text = read_text(folder / "cmdline").value_or("");
   while (!text.empty() && text.back() == '\0') text.pop_back();
   std::replace_if(
       text.begin(), text.end(), [](unsigned char c) { return c < ' '; }, ' ');
-  if (text.empty()) {  // a kernel thread, or a zombie
-    const size_t open = stat.find('(');
-    const size_t close = stat.rfind(')');
-    if (open < close) text = stat.substr(open + 1, close - open - 1);
-  }
+  if (text.empty()) text = name;  // a kernel thread, or a zombie
   if (text.size() > kMostCommandBytes) text = text.substr(0, kMostCommandBytes - 3) + "...";
   return text;
 }
@@ -63,14 +49,14 @@ std::string user_name(uid_t id) {
 
 std::optional<ProcessInfo> process_info(const fs::path& proc, pid_t pid) {
   const fs::path folder = proc / std::to_string(pid);
-  const auto stat = memory::read_text(folder / "stat");
-  const auto start = stat ? start_ticks(*stat) : std::nullopt;
+  const auto stat = read_text(folder / "stat");
+  const auto process = process::parse_stat(stat.value_or(""));
   struct stat owner {};
-  if (!start || ::stat(folder.c_str(), &owner) != 0) return {};
-  return ProcessInfo{.start_ticks = *start,
+  if (!process || ::stat(folder.c_str(), &owner) != 0) return {};
+  return ProcessInfo{.start_ticks = process->start_ticks,
                      .user_id = owner.st_uid,
                      .user = user_name(owner.st_uid),
-                     .command = command_line(folder, *stat)};
+                     .command = command_line(folder, process->name)};
 }
 
 namespace {

@@ -26,9 +26,9 @@ namespace plimsoll::process {
 namespace {
 
 constexpr size_t kBlockBytes = size_t{64} << 10;
-constexpr int kLookAgainMs = 250;  // where the file system tells nobody of changes
-constexpr std::chrono::seconds kLastReadPatience{10};  // once the command has ended
-constexpr unsigned kMemoryDevices = 1;  // the kernel's number for /dev/null and its like
+constexpr int kLookAgainMs = 250;  // for file systems that do not report changes
+constexpr std::chrono::seconds kLastReadPatience{10};  // after the command has ended
+constexpr unsigned kMemoryDevices = 1;  // major number of /dev/null and similar devices
 constexpr unsigned kNullDevice = 3;
 
 uint64_t size_of(int fd) {
@@ -41,7 +41,7 @@ bool is_file(int fd) {
   return fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-// To a file: those do not keep us waiting.
+// For regular files only: they do not block.
 bool write_all(int fd, const char* data, size_t size) {
   while (size > 0) {
     const ssize_t count = write(fd, data, size);
@@ -58,14 +58,14 @@ bool is_ready(int fd, int16_t events, int timeout_ms) {
   return poll(&event, 1, timeout_ms) > 0;
 }
 
-// Whether what is written to it is seen by nobody: /dev/null, or a stream that was closed.
+// Whether nobody can read what is written to it: /dev/null, or a closed stream.
 bool leads_nowhere(int fd) {
   struct stat status = {};
   return fstat(fd, &status) != 0 ||
          (S_ISCHR(status.st_mode) && status.st_rdev == makedev(kMemoryDevices, kNullDevice));
 }
 
-// The first of our own streams that is a file, for reading; errors come first.
+// Opens our standard error for reading if it is a file, otherwise our standard output if that is.
 Fd reopen_own_stream() {
   for (const int stream : {STDERR_FILENO, STDOUT_FILENO}) {
     if (is_file(stream)) {
@@ -78,7 +78,7 @@ Fd reopen_own_stream() {
 Fd open_log(const std::filesystem::path& path) {
   Fd log(open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666));
   if (!log) fail_errno("write the log", path.string(), errno);
-  if (!is_file(log.get())) fail(ErrorKind::io, "the log {} is no plain file", path.string());
+  if (!is_file(log.get())) fail(ErrorKind::io, "the log {} is not a regular file", path.string());
   return log;
 }
 
@@ -89,7 +89,7 @@ CommandOutput::CommandOutput(const std::optional<std::filesystem::path>& log)
   if (log_) begin_ = size_of(log_.get());
   if (!has_log_) return;
   if (isatty(STDOUT_FILENO) != 0 || isatty(STDERR_FILENO) != 0) open_terminal();
-  // The kernel takes ten milliseconds and more to let go of an inotify.
+  // No inotify if nothing is shown: the kernel takes ten milliseconds or more to close one.
   if (leads_nowhere(STDOUT_FILENO)) return;
   growth_ = Fd(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   if (growth_) inotify_add_watch(growth_.get(), log->c_str(), IN_MODIFY);
@@ -104,10 +104,10 @@ void CommandOutput::open_terminal() {
   Fd ours(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK));
   if (!ours || grantpt(ours.get()) != 0 || unlockpt(ours.get()) != 0) return;
   Fd theirs(ioctl(ours.get(), TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC));
-  if (!theirs) return;  // without colours, then
+  if (!theirs) return;  // the command runs without colours
   termios mode = {};
   tcgetattr(theirs.get(), &mode);
-  cfmakeraw(&mode);  // line ends and the rest are the real terminal's business
+  cfmakeraw(&mode);  // the real terminal handles line ends and the rest
   tcsetattr(theirs.get(), TCSANOW, &mode);
   terminal_ = std::move(ours);
   command_side_ = std::move(theirs);
@@ -142,7 +142,7 @@ void CommandOutput::resize() {
 }
 
 void CommandOutput::begin_showing() {
-  command_side_ = Fd();  // so that ours ends with the last of theirs
+  command_side_ = Fd();  // so that our side closes when the last process of the command closes it
   if (!stop_) return;
   showing_ = std::thread([this] { hidden_bytes_ = show(); });
 }
@@ -164,7 +164,7 @@ void CommandOutput::wait_for_growth() const {
   }
 }
 
-// Returns what the reader missed. While the command runs, the reader may take its time.
+// Returns the number of bytes not shown. While the command runs, the reader may be slow.
 uint64_t CommandOutput::show() const {
   using Clock = std::chrono::steady_clock;
   const OwnStream reader(STDOUT_FILENO);
@@ -172,9 +172,9 @@ uint64_t CommandOutput::show() const {
   uint64_t shown = begin_;
   auto last_taken = Clock::now();
   for (;;) {
-    const bool stopping = is_ready(stop_.get(), POLLIN, 0);  // before the file is read
+    const bool stopping = is_ready(stop_.get(), POLLIN, 0);  // check before reading the file
     const uint64_t size = size_of(log_.get());
-    shown = std::min(shown, size);  // somebody may have cut the file
+    shown = std::min(shown, size);  // the file may have been truncated
     const ssize_t count = pread(log_.get(), block.data(), block.size(), static_cast<off_t>(shown));
     if (count <= 0) {
       if (stopping || count < 0) return 0;

@@ -1,10 +1,10 @@
 // Where the command's output goes.
 //
-// Without a log it keeps our own streams: plimsoll is not in the way. With a log it writes straight
-// into the file, opened for appending, so that nothing is lost when plimsoll is killed, and
-// plimsoll shows the file as it grows. Where our output is a terminal, the command gets a
-// pseudo-terminal instead, for its colours and progress bars, and the keeper moves what it writes
-// to the log. That one carries output alone: input, Ctrl-C and Ctrl-Z stay with the real terminal.
+// Without a log, the command inherits our streams. With a log, it writes directly to the file,
+// which is opened for appending: nothing is lost if plimsoll is killed. plimsoll shows the file as
+// it grows. If our output is a terminal, the command gets a pseudo-terminal instead, so that it
+// still prints colours and progress bars, and the keeper copies its output to the log. The
+// pseudo-terminal carries output only: input, Ctrl-C and Ctrl-Z stay with the real terminal.
 #pragma once
 
 #include <cstdint>
@@ -19,38 +19,39 @@ namespace plimsoll::process {
 
 class CommandOutput {
  public:
-  // Throws Error where the log cannot be opened.
+  // Throws Error if the log cannot be opened.
   explicit CommandOutput(const std::optional<std::filesystem::path>& log);
   ~CommandOutput();
   CommandOutput(const CommandOutput&) = delete;
   CommandOutput& operator=(const CommandOutput&) = delete;
 
-  // What becomes the command's streams; -1: ours.
+  // The descriptors for the command's standard output and error; -1: it inherits ours.
   int output_fd() const;
   int error_fd() const;
 
-  // Moves what the pseudo-terminal holds to the log, as long as there is anything. By one process
-  // at a time: the keeper, or plimsoll after it.
+  // Copies everything that the pseudo-terminal holds to the log. Only one process may call it at a
+  // time: the keeper, or plimsoll after the keeper has ended.
   void drain();
   int drain_fd() const { return terminal_.get(); }
 
-  // Hands our terminal's size on to the command's.
+  // Copies the size of our terminal to the pseudo-terminal.
   void resize();
 
-  // Shows the log on our standard output as it grows, on a thread of its own; not where that is
-  // /dev/null. Begin after the last fork; finish() returns when all has been shown, or our reader
-  // has gone, or has taken nothing for some seconds: then it returns how many bytes it missed.
+  // Copies the log to our standard output as it grows, in its own thread; does nothing if standard
+  // output is /dev/null. Call begin_showing() after the last fork. finish_showing() returns when
+  // everything was shown, when our reader closed the stream, or when the reader took nothing for
+  // some seconds. In the last case it returns the number of bytes not shown, otherwise 0.
   void begin_showing();
   uint64_t finish_showing();
 
-  // Bytes that went to the log so far, or, without one, to our own streams where those are files;
-  // nothing where that cannot be seen.
+  // Bytes written so far to the log or, without a log, to our own streams if they are files. Empty
+  // if the output cannot be observed.
   std::optional<uint64_t> seen_bytes() const;
 
-  // The last of them, at most `most_bytes`.
+  // The end of that output, at most `most_bytes`.
   std::string tail(size_t most_bytes) const;
 
-  // A line of ours, to the log alone.
+  // Writes a line of plimsoll's own to the log only.
   void note(const std::string& text) const;
 
  private:
@@ -58,14 +59,14 @@ class CommandOutput {
   uint64_t show() const;
   void wait_for_growth() const;
 
-  Fd log_;  // or, without one, the file that our own stream is
+  Fd log_;  // without a log: our own output file, if it is one
   bool has_log_ = false;
-  uint64_t begin_ = 0;  // what the file held before
+  uint64_t begin_ = 0;  // size of the file before the command started
   Fd terminal_;         // our side of the pseudo-terminal
   Fd command_side_;
   Fd growth_;                  // inotify
-  Fd stop_;                    // eventfd; none where nothing is shown
-  uint64_t hidden_bytes_ = 0;  // of showing_, to be read when it has ended
+  Fd stop_;                    // eventfd; not open if nothing is shown
+  uint64_t hidden_bytes_ = 0;  // written by showing_; read it after the thread has ended
   std::thread showing_;
 };
 

@@ -5,8 +5,8 @@
 
 namespace plimsoll::process {
 
-// Also where the leader took its worker's end for good: what is left then would otherwise depend on
-// whether it, or we, came first, and version 2 of cgroups ends the whole group anyway.
+// True even if the leader handled its worker's end and exited normally: otherwise the result would
+// depend on whether the leader or plimsoll was first, and cgroup v2 kills the whole group anyway.
 bool hit_own_limit(const Ending& ending) {
   if (ending.cut == Cut::memory_watch) return true;
   const MemoryFacts& memory = ending.memory;

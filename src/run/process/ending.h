@@ -1,5 +1,5 @@
-// How a supervised command ended, as facts: what the kernel said, what we did, what was measured.
-// What they mean is decided elsewhere, by a pure function over this struct.
+// How a supervised command ended, as facts: what the kernel reported, what we did, what was
+// measured. diagnosis/ interprets these facts with pure functions.
 #pragma once
 
 #include <cstdint>
@@ -22,18 +22,18 @@ struct NotStarted {
 };
 using LeaderEnd = std::variant<Exited, Signaled, NotStarted>;
 
-// Why we ended the tree before its leader had ended.
+// Why we ended the tree before its leader ended. The leader is the command's first process.
 enum class Cut { none, timeout, idle, memory_watch, interrupted };
 
 struct MemoryFacts {
   std::optional<uint64_t> limit_bytes;
-  bool enforced_by_kernel = false;     // a cgroup's limit; otherwise the tree was watched
+  bool enforced_by_kernel = false;     // by a cgroup; otherwise plimsoll watched the tree
   std::optional<uint64_t> peak_bytes;  // of the whole tree
-  uint64_t own_limit_hits = 0;         // how often the tree ran into its own group's limit
+  uint64_t own_limit_hits = 0;         // how often the tree reached its own group's limit
   uint64_t group_oom_kills = 0;        // processes of the tree that an OOM killer ended
-  std::string counted_in;              // the file of the two: "memory.events"
+  std::string counted_in;              // the file with the two counters: "memory.events"
   uint64_t host_oom_kills = 0;         // on the whole machine, while the command ran
-  std::string largest_process;         // the command line of the largest one seen
+  std::string largest_process;         // command line of the largest process seen
   uint64_t largest_process_bytes = 0;
 };
 
@@ -46,26 +46,27 @@ struct Ending {
   double cut_after_seconds = 0;  // the --timeout or --idle-timeout that was exceeded
   MemoryFacts memory;
   std::string level;             // how the tree was held together: see level.h
-  uint64_t leftovers_ended = 0;  // descendants that were alive when the leader had ended
-  std::string output_tail;       // the last of what it wrote, where that was seen
+  uint64_t leftovers_ended = 0;  // descendants that were still alive when the leader ended
+  std::string output_tail;       // the end of its output, if it could be observed
   std::string run;               // its name in the registry
   double cpu_seconds = 0;        // of all its processes that were waited for
-  bool keeper_lost = false;      // the keeper was killed, and the tree was ended for that
-  bool keeper_given_up = false;  // by us, because it was stopped again and again
-  int handed_on_signal = 0;  // the last that plimsoll was sent for the command, or that was typed
-  bool typed_interrupt = false;  // Ctrl-C at the terminal, which command and plimsoll both got
-  std::string hang_report;       // with Cut::idle: where each of its threads was
+  bool keeper_lost = false;      // the keeper was killed, so we ended the tree
+  bool keeper_given_up = false;  // we killed the keeper because it was stopped repeatedly
+  int handed_on_signal = 0;      // the last signal forwarded to the command, or SIGQUIT if typed
+  bool typed_interrupt = false;  // Ctrl-C at the terminal: the command and plimsoll both got it
+  std::string hang_report;       // with Cut::idle: where each of its threads was waiting
 };
 
-// The command's own code, 128 + n for a signal, or one of these.
+// plimsoll's exit code for an ending: the command's own code, 128 + n for signal n, or one of
+// these.
 constexpr int kExitHung = 121;
 constexpr int kExitMemoryLimit = 122;
-constexpr int kExitTimeout = 124;  // as timeout(1) has it
+constexpr int kExitTimeout = 124;  // the same as timeout(1)
 constexpr int kExitNotExecutable = 126;
 constexpr int kExitNotFound = 127;
 int exit_code(const Ending& ending);
 
-// Whether the tree was ended because of its own --memory, by the kernel or by us.
+// Whether the kernel or plimsoll ended the tree because it exceeded its own --memory.
 bool hit_own_limit(const Ending& ending);
 
 }  // namespace plimsoll::process

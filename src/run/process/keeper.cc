@@ -18,14 +18,14 @@
 #include <utility>
 
 #include "base/error.h"
-#include "memory/host.h"
+#include "base/host.h"
 #include "process/launch.h"
 #include "process/tree_watch.h"
 
 namespace plimsoll::process {
 namespace {
 
-constexpr const char* kLeastLikelyVictim = "-900";  // -1000 would make it immune in its own group
+constexpr const char* kLeastLikelyVictim = "-900";  // -1000 would exempt it completely
 
 struct Pipe {
   Fd read_end;
@@ -40,11 +40,12 @@ Pipe make_pipe() {
   return {.read_end = Fd(ends[0]), .write_end = Fd(ends[1])};
 }
 
-// Under another name `pkill plimsoll` and `pkill -f "plimsoll exec"` end plimsoll alone, and the
-// keeper ends the tree. The kernel keeps a process's words in its own memory; they are overwritten.
+// The keeper needs another name: then `pkill plimsoll` and `pkill -f "plimsoll exec"` end only
+// plimsoll, and the keeper ends the tree. /proc shows the command line from the process's own
+// memory, so it is overwritten there.
 void rename_process(const std::string& run) {
   prctl(PR_SET_NAME, kKeeperName);
-  const auto stat = memory::read_text("/proc/self/stat").value_or("");
+  const auto stat = read_text("/proc/self/stat").value_or("");
   std::istringstream fields(stat.substr(std::min(stat.rfind(')') + 1, stat.size())));
   std::string skipped;
   for (int field = 3; field < 48; ++field) fields >> skipped;
@@ -57,7 +58,7 @@ void rename_process(const std::string& run) {
   std::copy_n(title.begin(), std::min<size_t>(title.size(), end - begin - 1), words);
 }
 
-// The command's process has its own copies of our streams by now.
+// The command's process already has its own copies of our streams.
 void let_go_of_streams() {
   const Fd nothing(open("/dev/null", O_RDWR | O_CLOEXEC));
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
@@ -74,7 +75,8 @@ void make_groups(const KeeperSetup& setup) {
   setup.limit_memory();
 }
 
-// Moving a process makes the kernel wait for all CPUs, tens of milliseconds on a busy machine.
+// Moves the process only if needed: the kernel then waits for all CPUs, tens of milliseconds on a
+// busy machine.
 void join_groups(const GroupPlan& groups, pid_t first, bool born_inside) {
   if (!groups.tree_folder.empty() && !born_inside) add_to_group(groups.tree_folder, first);
   if (!groups.memory_folder.empty() && groups.memory_folder != groups.tree_folder) {
@@ -82,8 +84,8 @@ void join_groups(const GroupPlan& groups, pid_t first, bool born_inside) {
   }
 }
 
-// A fork whose child is born in the version 2 group, which costs nothing. -1 where that is refused:
-// by a kernel before 5.7, or in a sandbox.
+// Forks a child that starts inside the cgroup v2 group, so it need not be moved. Returns -1 if the
+// kernel (before 5.7) or a sandbox refuses.
 pid_t fork_into(const std::filesystem::path& folder) {
   const Fd group(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!group) return -1;
@@ -109,14 +111,14 @@ void send_refusal(int socket_fd, const char* why) {
   send_report(socket_fd, report);
 }
 
-// The command's process, or the init of its namespace, waiting for a word at `go`.
+// The command's process, or the init of its namespace. It waits for a byte from `go`.
 struct FirstProcess {
   pid_t pid = 0;
   bool is_init = false;
-  bool born_inside = false;  // of its group
-  Fd go;                     // a word lets it begin
-  Fd exec_failure;           // where it says what exec refused
-  Fd init_reports;           // where an init says how the command ended
+  bool born_inside = false;  // started inside its group
+  Fd go;                     // one byte lets it begin
+  Fd exec_failure;           // delivers the errno of a failed exec
+  Fd init_reports;           // delivers the command's wait status from an init
 };
 
 FirstProcess fork_first_process(const KeeperSetup& setup, int socket_fd) {
@@ -134,7 +136,7 @@ FirstProcess fork_first_process(const KeeperSetup& setup, int socket_fd) {
     go.write_end = Fd();
     failure.read_end = Fd();
     init.read_end = Fd();
-    close(socket_fd);  // an init would hold it open: plimsoll must see the keeper's end
+    close(socket_fd);  // else an init keeps it open, and plimsoll does not see the keeper end
     if (in_namespace) {
       run_namespace_init(setup.launch, {.go_fd = go.read_end.get(),
                                         .failure_fd = failure.write_end.get(),
@@ -153,7 +155,7 @@ FirstProcess fork_first_process(const KeeperSetup& setup, int socket_fd) {
 void keep(const KeeperSetup& setup, int socket_fd) {
   setup.write_down();
   make_groups(setup);
-  // First the fork, then the session: the command's process stays in plimsoll's.
+  // Fork before setsid(): the command's process must stay in plimsoll's session.
   FirstProcess first = fork_first_process(setup, socket_fd);
   setsid();
   let_go_of_streams();
@@ -186,7 +188,7 @@ void keep(const KeeperSetup& setup, int socket_fd) {
   try {
     keep(setup, socket_fd);
   } catch (const std::exception& error) {
-    // The command's process, if there is one, waits for a word that will not come, and ends.
+    // The command's process, if it exists, sees its `go` pipe close without a byte, and exits.
     send_refusal(socket_fd, error.what());
   }
   wait_for_hang_up(socket_fd);
@@ -202,7 +204,7 @@ void wait_for_hang_up(int socket_fd) {
   ssize_t count = 0;
   do {
     count = recv(socket_fd, &ignored, sizeof ignored, 0);
-  } while (count > 0 || (count < 0 && errno == EINTR));  // at the end of file errno is an old one
+  } while (count > 0 || (count < 0 && errno == EINTR));  // at end of file, errno is not set
 }
 
 Keeper start_keeper(const KeeperSetup& setup) {
@@ -215,7 +217,7 @@ Keeper start_keeper(const KeeperSetup& setup) {
   const pid_t pid = fork();
   if (pid < 0) fail(ErrorKind::refused, "cannot make a process: {}", std::strerror(errno));
   if (pid == 0) {
-    ours = Fd();  // or it would never see our end of it close
+    ours = Fd();  // otherwise the keeper would never see plimsoll's end close
     run_keeper(setup, theirs.get());
   }
   return {.pid = pid, .socket = std::move(ours)};

@@ -1,4 +1,5 @@
-// The keeper: a process between plimsoll and the command, which ends the tree when plimsoll goes.
+// The keeper: a process between plimsoll and the command. It ends the command's process tree when
+// plimsoll dies.
 #pragma once
 
 #include <sys/types.h>
@@ -15,14 +16,14 @@
 
 namespace plimsoll::process {
 
-// What plimsoll and its keeper say to each other: packets over a socket pair, each one struct. Both
-// ends are the same program, forked, so that no format needs to be agreed upon.
+// plimsoll and its keeper exchange packets over a socket pair. Each packet is one struct: both ends
+// are the same program, forked, so they share its layout.
 
 struct KeeperOrder {
   enum class Kind : uint8_t {
-    signal_leader,  // hand `number` on to the command itself
-    end,            // ask all to end, with `number` first; kill what is left after the grace
-    kill,           // kill all now
+    signal_leader,  // send signal `number` to the command itself
+    end,   // send `number`, then SIGTERM, to the tree; kill the rest after the grace period
+    kill,  // kill the whole tree now
   };
   Kind kind = Kind::end;
   int number = 0;
@@ -33,58 +34,59 @@ struct KeeperReport {
     refused,       // the tree cannot be set up, `text` says why; nothing was started
     started,       // the command runs as `pid`
     not_started,   // exec failed with errno `number`
-    leader_ended,  // with wait status `number`; what is left of its tree is being ended
-    empty,         // nothing of the tree is alive
+    leader_ended,  // with wait status `number`; the keeper now ends the rest of the tree
+    empty,         // no process of the tree is alive
   };
   Kind kind = Kind::empty;
   pid_t pid = 0;
   int number = 0;
-  Level level = Level::sweep;           // with started: the one in force
-  pid_t init = 0;                       // with started, of a pid_namespace
-  uint64_t leftovers = 0;               // with empty: how many were alive when the leader had ended
-  uint64_t largest_resident_bytes = 0;  // with empty: of any process that was waited for
-  double cpu_seconds = 0;               // with empty: of all of them
+  Level level = Level::sweep;           // with started: the level in use
+  pid_t init = 0;                       // with started: first process of a pid_namespace
+  uint64_t leftovers = 0;               // with empty: processes still alive when the leader ended
+  uint64_t largest_resident_bytes = 0;  // with empty: maximum over all processes waited for
+  double cpu_seconds = 0;               // with empty: sum over all processes waited for
   std::array<char, 512> text = {};
 };
 
-// The keeper: a process between plimsoll and the command that outlives either.
+// How the three processes are related:
 //
 //   plimsoll ── keeper ── command ── its children
 //
-// It is the command's parent and the subreaper of all below it, has a session of its own, so that
-// no terminal and no `kill -- -GROUP` reaches it, and waits at a socket. When plimsoll goes,
-// however it goes, the socket ends and the keeper ends the tree. When the keeper goes, plimsoll, a
-// subreaper too, inherits the tree and ends it. The command itself stays in plimsoll's session and
-// process group: for terminal and shell the two are one job, and Ctrl-C, Ctrl-Z and window sizes
-// need no help.
+// The keeper is the parent of the command and the subreaper of all its descendants. It has its own
+// session, so no terminal and no `kill -- -GROUP` reaches it, and it waits at a socket. When
+// plimsoll ends, for any reason, the socket closes and the keeper ends the tree. When the keeper
+// ends first, plimsoll, which is also a subreaper, inherits the tree and ends it. The command stays
+// in plimsoll's session and process group: terminal and shell see one job, so Ctrl-C, Ctrl-Z and
+// window sizes work as usual.
 
-constexpr const char* kKeeperName = "run-keeper";  // as /proc and `ps` show it
+constexpr const char* kKeeperName = "run-keeper";  // its name in /proc and `ps`
 
 struct KeeperSetup {
   Launch launch;
   GroupPlan groups;
   std::string run;                   // its name, for the title in `ps`
-  std::function<void()> write_down;  // records the run; by the keeper, which does not forget it
-  std::function<void()> strike_out;  // takes the record away again
+  std::function<void()> write_down;  // called in the keeper: writes the run's record
+  std::function<void()> strike_out;  // called in the keeper: removes the record
   double grace_seconds = 10;
-  std::function<void()> limit_memory;  // called once the groups are there, before the command runs
-  std::function<void()> drain;         // moves what the command wrote to where it belongs
+  std::function<void()> limit_memory;  // called after the groups are made, before the command runs
+  std::function<void()> drain;         // copies the command's output to the log
   int drain_fd = -1;
 };
 
-// plimsoll's end.
+// plimsoll's handle to its keeper.
 struct Keeper {
   pid_t pid = 0;
-  Fd socket;  // Orders go in, Reports come out; ends when the keeper does
+  Fd socket;  // send KeeperOrder, receive KeeperReport; closes when the keeper ends
 };
 
-// The caller must be a subreaper with one thread and with all signals blocked that it does not want
-// the keeper to die of. Throws Error{refused} where no process can be made; everything later is a
-// Report.
+// The caller must be a subreaper with one thread, and must block all signals that should not kill
+// the keeper. Throws Error{refused} if no socket or process can be made; later failures arrive as a
+// KeeperReport.
 Keeper start_keeper(const KeeperSetup& setup);
 
-// The keeper's last wait: plimsoll reads the groups' counters, removes groups and record, and hangs
-// up; a plimsoll that was killed hangs up too, and leaves the removing to the keeper.
+// The keeper's last wait, until plimsoll closes the socket. plimsoll first reads the groups'
+// counters and removes the groups and the record. If plimsoll was killed, the socket closes too,
+// and the keeper removes them.
 void wait_for_hang_up(int socket_fd);
 
 }  // namespace plimsoll::process

@@ -31,7 +31,7 @@ std::vector<char*> pointers(const std::vector<std::string>& words) {
 }  // namespace
 
 void become_command(const Launch& launch, int go_fd, int failure_fd) {
-  // Should the keeper and plimsoll be killed at once, the leader at least is told.
+  // If the keeper and plimsoll are killed at the same time, at least the leader gets a signal.
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   char go = 0;
   ssize_t count = 0;
@@ -45,7 +45,7 @@ void become_command(const Launch& launch, int go_fd, int failure_fd) {
   const auto words = pointers(launch.command);
   const auto variables = pointers(launch.environment);
   sigprocmask(SIG_SETMASK, &launch.signal_mask, nullptr);
-  environ = const_cast<char**>(variables.data());  // the command is found by its own PATH, too
+  environ = const_cast<char**>(variables.data());  // execvp searches the command's own PATH
   execvp(words.front(), words.data());
   const int error = errno;
   [[maybe_unused]] const ssize_t ignored = write(failure_fd, &error, sizeof error);
@@ -67,14 +67,14 @@ std::vector<std::string> environment_with(const std::vector<std::string>& change
 
 namespace {
 
-// The user stays who it is; nobody else exists in there.
+// Maps the user and group to themselves; no other ids exist in the namespace.
 void keep_identity(uid_t user, gid_t group) {
   write_kernel_file("/proc/self/setgroups", "deny");
   write_kernel_file("/proc/self/uid_map", fmt::format("{} {} 1", user, user));
   write_kernel_file("/proc/self/gid_map", fmt::format("{} {} 1", group, group));
 }
 
-// Programs look themselves up in /proc by the pid they have in here.
+// Programs look themselves up in /proc by their pid in this namespace.
 void mount_own_proc() {
   if (unshare(CLONE_NEWNS) != 0) return;
   mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr);

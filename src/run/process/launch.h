@@ -1,6 +1,6 @@
-// The last steps of the command's own process, between fork and exec: everything that the keeper
-// and plimsoll changed for themselves is undone, so that the command starts as if it had been run
-// bare.
+// The last steps in the command's process, between fork and exec. They undo everything that
+// plimsoll and the keeper changed for themselves: the command starts as if it was run without
+// plimsoll.
 #pragma once
 
 #include <csignal>
@@ -11,38 +11,39 @@ namespace plimsoll::process {
 
 struct Launch {
   std::vector<std::string> command;
-  std::vector<std::string> environment;  // all of it, "NAME=value"
-  int output_fd = -1;                    // becomes its standard output; -1: as ours
+  std::vector<std::string> environment;  // complete, "NAME=value"
+  int output_fd = -1;                    // becomes its standard output; -1: it inherits ours
   int error_fd = -1;
   sigset_t signal_mask = {};          // as plimsoll found it
   bool child_signal_ignored = false;  // SIGCHLD, as plimsoll found it
   bool in_pid_namespace = false;
 };
 
-// Ends the process where the other end of `go_fd` is closed without a word, becomes the command
-// where there is one. What exec refuses is written to `failure_fd` as an errno.
+// Waits for a byte from `go_fd`, then becomes the command. Exits with 125 if `go_fd` closes without
+// a byte. If exec fails, writes its errno to `failure_fd` and exits with 127.
 [[noreturn]] void become_command(const Launch& launch, int go_fd, int failure_fd);
 
-// The environment of this process with `changes` ("NAME=value") made to it.
+// The environment of this process with `changes` ("NAME=value") applied.
 std::vector<std::string> environment_with(const std::vector<std::string>& changes);
 
-// The first process of a pid namespace. The kernel ends everything in the namespace when it ends,
-// and it ends itself with the keeper: even if plimsoll and keeper are killed at once, nothing
-// stays.
+// The first process of a pid namespace, its init. When it ends, the kernel kills everything in the
+// namespace. It dies with the keeper, so nothing is left even if plimsoll and the keeper are killed
+// at the same time.
 
 struct InitPipes {
-  int go_fd = -1;       // a word lets the command begin
-  int failure_fd = -1;  // what exec refused
-  int report_fd = -1;   // the command's wait status
+  int go_fd = -1;       // read: one byte lets the command begin
+  int failure_fd = -1;  // write: errno of a failed exec
+  int report_fd = -1;   // write: the command's wait status
 };
 
-// From now on children of this process are in a new namespace; only the first fork is to be made.
-// Takes a namespace of users besides where this user needs one. Throws Error{refused}.
+// Puts the next child of this process into a new pid namespace. Fork only once afterwards: that
+// child is the namespace's init. Also makes a user namespace if this user needs one for that.
+// Throws Error{refused}.
 void enter_pid_namespace();
 
-// Mounts a /proc that shows the namespace, starts the command as its child, reaps, and ends when
-// nobody is left. Not the command itself: the kernel drops the signals that a first process does
-// not handle.
+// Mounts a /proc for the namespace, starts the command as its child, reaps processes, and ends when
+// none is left. The command itself cannot be the init: the kernel drops signals that a namespace's
+// first process does not handle.
 [[noreturn]] void run_namespace_init(const Launch& launch, const InitPipes& pipes);
 
 }  // namespace plimsoll::process

@@ -15,9 +15,10 @@ namespace plimsoll::process {
 namespace {
 
 constexpr std::array<std::string_view, kLevels.size()> kNames = {"cgroup2", "freezer", "pidns",
-                                                                 "sweep"};  // as kLevels
+                                                                 "sweep"};  // in kLevels' order
 
-// Tried in a child, since nobody comes back from a namespace. Returns an errno, 0 where it works.
+// Tries it in a child process, since a process cannot leave a new namespace. Returns an errno, or 0
+// if it works.
 int try_namespaces(int flags) {
   const pid_t child = fork();
   if (child < 0) return errno;
@@ -32,7 +33,8 @@ std::string obstacle_to_pid_namespace() {
   if (try_namespaces(CLONE_NEWPID | CLONE_NEWNS) == 0) return {};
   const int error = try_namespaces(CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS);
   if (error == 0) return {};
-  return fmt::format("the kernel gives this user no namespaces: {}", std::strerror(error));
+  return fmt::format("the kernel does not allow this user to make namespaces: {}",
+                     std::strerror(error));
 }
 
 }  // namespace
@@ -45,7 +47,7 @@ std::optional<Level> level_named(std::string_view name) {
   return kLevels.at(static_cast<size_t>(found - kNames.begin()));
 }
 
-std::string obstacle(Level level, const memory::Host& host) {
+std::string obstacle(Level level, const Host& host) {
   switch (level) {
     case Level::cgroup2:
       return unified_base(host).obstacle;
@@ -59,7 +61,7 @@ std::string obstacle(Level level, const memory::Host& host) {
   return {};
 }
 
-Level strongest_level(const memory::Host& host) {
+Level strongest_level(const Host& host) {
   if (obstacle(Level::cgroup2, host).empty()) return Level::cgroup2;
   if (obstacle(Level::freezer, host).empty()) return Level::freezer;
   if (try_namespaces(CLONE_NEWPID | CLONE_NEWNS) == 0) return Level::pid_namespace;

@@ -6,16 +6,14 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/host.h"
 #include "base/units.h"
-#include "memory/host.h"
 #include "process/tree_group.h"
 
 namespace plimsoll::process {
 namespace {
 
 using memory::CgroupVersion;
-using memory::number_of;
-using memory::read_text;
 
 void must_write(const std::filesystem::path& file, uint64_t bytes) {
   if (write_kernel_file(file, std::to_string(bytes))) return;
@@ -25,11 +23,11 @@ void must_write(const std::filesystem::path& file, uint64_t bytes) {
 
 std::optional<uint64_t> number_in(const std::filesystem::path& file) {
   const auto text = read_text(file);
-  return text ? memory::leading_number(*text) : std::nullopt;
+  return text ? leading_number(*text) : std::nullopt;
 }
 
-// Kernels with one limit on memory and the same on memory with swap count hits of neither: a peak
-// at the limit is one, too.
+// If the limits on memory and on memory plus swap are equal, some kernels count no hits in
+// memory.failcnt. So a peak at the limit also counts as a hit.
 GroupCounters read_version_1(const std::filesystem::path& folder) {
   const auto limit = number_in(folder / "memory.limit_in_bytes");
   const auto peak = number_in(folder / "memory.max_usage_in_bytes");
@@ -56,11 +54,11 @@ void set_bounds(const MemoryGroup& group, const MemoryBounds& bounds) {
   if (group.version == CgroupVersion::v1) {
     if (!bounds.limit_bytes) return;
     must_write(folder / "memory.limit_in_bytes", *bounds.limit_bytes);
-    // Memory and swap together. Missing where the kernel does not count swap.
+    // The limit on memory plus swap. The file is missing if the kernel does not count swap.
     write_kernel_file(folder / "memory.memsw.limit_in_bytes", std::to_string(*bounds.limit_bytes));
     return;
   }
-  // One process that is killed leaves a training that waits for it: all go, or none.
+  // Kill all processes or none: if only one were killed, the training would wait for it forever.
   write_kernel_file(folder / "memory.oom.group", "1");
   if (bounds.high_bytes) must_write(folder / "memory.high", *bounds.high_bytes);
   if (!bounds.limit_bytes) return;

@@ -1,4 +1,4 @@
-// The control group that bounds the memory of a tree and counts it, version 1 or 2.
+// The control group (cgroup v1 or v2) that limits and counts the memory of a process tree.
 #pragma once
 
 #include <cstdint>
@@ -11,27 +11,27 @@ namespace plimsoll::process {
 
 struct MemoryGroup {
   memory::CgroupVersion version = memory::CgroupVersion::v2;
-  std::filesystem::path folder;  // empty: there is none
+  std::filesystem::path folder;  // empty: no group
 };
 
 struct MemoryBounds {
-  std::optional<uint64_t> limit_bytes;  // beyond it the kernel kills; swap is no way around it
-  std::optional<uint64_t> high_bytes;   // beyond it the kernel slows; version 2 alone can
+  std::optional<uint64_t> limit_bytes;  // above it the kernel kills; swap does not extend it
+  std::optional<uint64_t> high_bytes;   // above it the kernel slows the tree down; v2 only
 };
 
-// To be called before the first process is inside. Throws Error{refused} where the kernel does not
-// take the limit.
+// Call it before the first process joins the group. Throws Error{refused} if the kernel rejects the
+// limit.
 void set_bounds(const MemoryGroup& group, const MemoryBounds& bounds);
 
 struct GroupCounters {
   std::optional<uint64_t> peak_bytes;
-  uint64_t limit_hits = 0;  // how often the group ran into its limit, whether or not that killed
-  uint64_t oom_kills = 0;   // of its processes, by any OOM killer
+  uint64_t limit_hits = 0;  // how often the group reached its limit, with or without a kill
+  uint64_t oom_kills = 0;   // processes of the group killed by any OOM killer
 };
 
 GroupCounters read_counters(const MemoryGroup& group);
 
-// Ended by the kernel for want of memory on the whole machine, since it started.
+// Processes that the kernel's OOM killer has killed on the whole machine since it booted.
 uint64_t host_oom_kills();
 
 }  // namespace plimsoll::process

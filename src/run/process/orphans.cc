@@ -33,8 +33,8 @@ bool is_ours(pid_t pid) {
          status.st_uid == geteuid();
 }
 
-// Who is in a group of a run, and whether all of them are proven to be of the run: the group is one
-// that plimsoll made, or each of them carries the run's name.
+// The processes in a run's control group. A process belongs to the run if plimsoll made the group,
+// or if the process carries the run's name in its environment; otherwise it is a stranger.
 struct GroupLook {
   std::vector<ProcessStat> members;
   std::optional<ProcessStat> stranger;
@@ -44,7 +44,8 @@ GroupLook look_into_group(const fs::path& group, const std::string& run) {
   GroupLook look;
   const bool marked = is_made_by_us(group);
   for (const pid_t pid : group_members(group)) {
-    if (pid == 0 && !marked) look.stranger = ProcessStat{};  // in a namespace that we cannot see
+    // The kernel lists pid 0 for a process in a namespace that we cannot see.
+    if (pid == 0 && !marked) look.stranger = ProcessStat{};
     const auto stat = read_stat(pid);
     if (!stat || !stat->alive() || !in_group(pid, group)) continue;
     if (marked || environment_value(pid, kRunVariable) == run) {
@@ -56,14 +57,14 @@ GroupLook look_into_group(const fs::path& group, const std::string& run) {
   return look;
 }
 
-// Finds each process once, with the run that it belongs to.
+// Searches all processes; lists each leftover once, with the run that it belongs to.
 class Search {
  public:
   explicit Search(const fs::path& state) : state_(state), all_(all_processes()) {
     if (proc_folder().empty()) {
       fail(ErrorKind::refused,
-           "/proc shows another PID namespace, so that no process can be told from another; mount "
-           "this one's: mount -t proc proc /proc");
+           "/proc shows another PID namespace, so processes cannot be identified; mount the right "
+           "one: mount -t proc proc /proc");
     }
     Records records = read_records(state);
     found_.unusable = std::move(records.unusable);
@@ -90,7 +91,7 @@ class Search {
     return found_;
   }
 
-  // Those with nobody left: their groups and records can go.
+  // Runs without any process left: their groups and records can be removed.
   std::vector<RunRecord> empty_runs() {
     std::set<std::string> alive = holding_strangers_;
     for (const Orphan& orphan : found_.orphans) alive.insert(orphan.run);
@@ -123,7 +124,7 @@ class Search {
                               .record = record_of(run)});
   }
 
-  // Whether a process carries the name of another run that is not ours to end.
+  // Whether a process carries the name of another run that must not be ended.
   bool belongs_to_another(pid_t pid, const std::string& run) {
     const auto tag = environment_value(pid, kRunVariable);
     return tag && *tag != run && supervisor_of(*tag) && presence(*tag) != Presence::ended;
@@ -136,7 +137,7 @@ class Search {
     }
   }
 
-  // One that was stopped, or that is at its work and will be gone soon.
+  // A keeper that still runs was stopped, or is ending its tree and will exit soon.
   void add_keeper(const RunRecord& record) {
     if (presence_of(record.keeper) != Presence::running) return;
     const auto stat = read_stat(record.keeper.pid);
@@ -153,8 +154,9 @@ class Search {
     if (!look.stranger || !holding_strangers_.insert(run).second) return;
     found_.unusable.push_back(
         {record_file(state_, run),
-         fmt::format("names the control group {}, which holds process {} ({}) of somebody else",
-                     group.string(), look.stranger->pid, command_line(look.stranger->pid))});
+         fmt::format(
+             "names the control group {}, which contains process {} ({}) of another program",
+             group.string(), look.stranger->pid, command_line(look.stranger->pid))});
   }
 
   fs::path state_;

@@ -1,6 +1,6 @@
-// What is left of runs whose plimsoll is gone. A keeper ends these within its grace; they last only
-// where plimsoll and keeper were killed together, where the keeper was stopped, or where the kernel
-// does not let go of a process.
+// Processes left over from runs whose plimsoll has ended. Normally the keeper ends them within its
+// grace period. They remain only if plimsoll and the keeper were killed together, if the keeper was
+// stopped, or if a process is stuck in the kernel.
 #pragma once
 
 #include <filesystem>
@@ -21,33 +21,35 @@ struct Orphan {
   std::optional<RunRecord> record;
 };
 
-// A run of another PID namespace. Whether its plimsoll lives cannot be told from here, so that
+// A run in another PID namespace. From here we cannot tell whether its plimsoll still runs, so
 // nothing of it is ended or removed.
 struct RunElsewhere {
   std::string run;
   std::optional<RunRecord> record;
-  size_t processes = 0;  // of it that can be seen from here
+  size_t processes = 0;  // those visible from here
 };
 
 struct Leftovers {
   std::vector<Orphan> orphans;
   std::vector<RunElsewhere> elsewhere;
-  std::vector<UnusableRecord> unusable;  // left alone, too
+  std::vector<UnusableRecord> unusable;  // their runs are left alone, too
 };
 
-// Of this user's runs: whoever carries the name of a run that nobody supervises, is its keeper, or
-// is in a group of it, and all their descendants but those that a living plimsoll supervises, or
-// one in another namespace. Throws Error{refused} where there is no /proc to look into.
+// Finds the leftovers of this user's runs that have no supervisor any more: every process that
+// carries such a run's name in its environment, is its keeper, or is in one of its control groups,
+// and all descendants of these. Excludes processes of a run whose plimsoll is alive or is in
+// another PID namespace. Throws Error{refused} if there is no usable /proc.
 Leftovers find_leftovers(const std::filesystem::path& state = state_folder());
 
 struct Cleared {
   size_t ended = 0;
   size_t groups_removed = 0;
-  Leftovers left;  // orphans that survived: not ours to signal, or stuck in the kernel
+  Leftovers left;  // orphans that survived: we may not signal them, or the kernel holds them
 };
 
-// SIGTERM to each of the orphans, SIGKILL after the grace to those that are left and to all that
-// they started meanwhile; removes the groups and records of runs with nobody left.
+// Sends SIGTERM to the orphans and, after the grace period, SIGKILL to those still alive and to
+// everything they started meanwhile. Then removes the control groups and records of runs that have
+// no process left.
 Cleared end_orphans(double grace_seconds, const std::filesystem::path& state = state_folder());
 
 }  // namespace plimsoll::process

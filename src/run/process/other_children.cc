@@ -37,7 +37,7 @@ void OtherChildren::look_below() {
   if (possible_) keep_those_below(all_processes());
 }
 
-// They themselves and all below them; who has ended is forgotten.
+// Keeps the known processes that are still alive, and adds their descendants.
 void OtherChildren::keep_those_below(const std::vector<ProcessStat>& processes) {
   ProcessSet kept;
   for (const ProcessStat& stat : processes) {

@@ -1,7 +1,8 @@
-// Children of plimsoll that are not of its run. It has some where it replaced a program that had
-// children (`sh -c 'server & exec plimsoll exec ...'`), and gets some as the first process of a PID
-// namespace. They are waited for, but never ended: when the keeper was killed and its tree has
-// become plimsoll's, somebody must know who was there before.
+// Children of plimsoll that do not belong to its run. There are two cases: plimsoll replaced a
+// program that had children (`sh -c 'server & exec plimsoll exec ...'`), or plimsoll is the first
+// process of a PID namespace and adopts orphans. plimsoll waits for these children but never ends
+// them. It needs the list when the keeper is killed: then the children of the keeper become
+// plimsoll's children too, and only they may be ended.
 #pragma once
 
 #include <sys/types.h>
@@ -15,18 +16,18 @@ namespace plimsoll::process {
 
 class OtherChildren {
  public:
-  // Before the keeper is forked.
+  // Construct it before the keeper is forked.
   OtherChildren();
 
-  // False in the usual case: there are none, and there cannot be any.
+  // False in the usual case: there are no other children and there cannot be any.
   bool possible() const { return possible_; }
 
-  // As long as the keeper lives, all children of ours but the keeper are others; so is whatever is
-  // below them. Those that have ended are waited for. `keeper_lives` is asked once they were
-  // listed: had it ended meanwhile, its children would be among them.
+  // Updates the list while the keeper lives: all our children except the keeper, and their
+  // descendants. Reaps those that have ended. `keeper_lives` is called after the processes were
+  // listed: if the keeper has ended by then, its children may be in the list, which is discarded.
   void look_beside(pid_t keeper, const std::function<bool()>& keeper_lives);
 
-  // When the keeper has gone: whatever is below those already known.
+  // Updates the list after the keeper has ended: the processes already known and their descendants.
   void look_below();
 
   const ProcessSet& all() const { return all_; }

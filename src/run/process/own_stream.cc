@@ -16,7 +16,7 @@
 namespace plimsoll::process {
 namespace {
 
-// Keeps the SIGPIPE of a failed write away from this thread.
+// Suppresses the SIGPIPE of a failed write in this thread.
 class WithoutPipeSignal {
  public:
   WithoutPipeSignal() {
@@ -58,7 +58,8 @@ OwnStream::OwnStream(int fd) : fd_(fd) {
   } else if (S_ISFIFO(status.st_mode) || isatty(fd) != 0) {
     own_ = Fd(open(fmt::format("/proc/self/fd/{}", fd).c_str(),
                    O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-    // Another user's pipe or terminal may not be opened. poll then says when a little has room.
+    // Another user's pipe or terminal cannot be opened again. Then poll() tells when there is room
+    // for a small write.
     kind_ = own_ ? Kind::opened_again : Kind::polled;
   }
 }

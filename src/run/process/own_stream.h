@@ -1,6 +1,6 @@
-// A stream of ours, standard output or error, whose reader may be slow or may not read at all.
-// Writing to it never waits: a supervisor that waits for a reader supervises nothing. The stream's
-// own flags stay as they are, because other processes share them.
+// Our standard output or standard error, whose reader may be slow or may not read at all. Writing
+// never blocks: a supervisor that waits for a reader cannot supervise. The flags of the stream are
+// not changed, because other processes share them.
 #pragma once
 
 #include <chrono>
@@ -15,14 +15,15 @@ namespace plimsoll::process {
 
 class OwnStream {
  public:
-  // To be made after the last fork: a copy of it in the keeper would hide our end from the reader.
+  // Construct it after the last fork: with a copy of it in the keeper, the reader would not see the
+  // stream close when plimsoll ends.
   explicit OwnStream(int fd);
 
-  // How much was taken, 0 where there is no room now; nothing where the reader has gone or the
-  // stream cannot be written. A SIGPIPE that this causes does not arrive.
+  // Returns the number of bytes written, 0 if there is no room now, and nothing if the reader
+  // closed the stream or writing fails. Suppresses the SIGPIPE of a failed write.
   std::optional<size_t> write_some(std::string_view text) const;
 
-  // Readable by poll: POLLOUT says that there is room.
+  // For poll(): POLLOUT means that there is room.
   int fd() const { return own_ ? own_.get() : fd_; }
 
  private:
@@ -30,14 +31,14 @@ class OwnStream {
 
   int fd_;
   Kind kind_ = Kind::file;
-  Fd own_;  // the same pipe or terminal, opened once more without waiting
+  Fd own_;  // the same pipe or terminal, opened again with O_NONBLOCK
 };
 
-// How long a reader may take nothing before the rest of a line of ours is dropped.
+// If the reader takes nothing for this long, the rest of a message is dropped.
 constexpr std::chrono::milliseconds kReaderPatience{2000};
 
-// All of `text`, as long as the reader takes some of it within every `patience`; false where the
-// rest was dropped.
+// Writes all of `text` if the reader takes at least some of it within every `patience`; otherwise
+// drops the rest and returns false.
 bool write_patiently(int fd, std::string_view text,
                      std::chrono::milliseconds patience = kReaderPatience);
 

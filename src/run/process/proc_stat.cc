@@ -15,14 +15,14 @@
 #include <memory>
 
 #include "base/fd.h"
+#include "base/host.h"
 #include "base/units.h"
-#include "memory/host.h"
 
 namespace plimsoll::process {
 namespace {
 
 std::optional<std::string> read_proc(pid_t pid, const char* file) {
-  return memory::read_text(fmt::format("{}/{}/{}", proc_folder(), pid, file));
+  return read_text(fmt::format("{}/{}/{}", proc_folder(), pid, file));
 }
 
 bool shows_us(const char* folder) {
@@ -32,8 +32,8 @@ bool shows_us(const char* folder) {
   return size > 0 && std::to_string(getpid()) == number.data();
 }
 
-// A mount that hangs nowhere and ends with its descriptor. Needs the rights of an administrator in
-// this namespace, and Linux 5.2.
+// A detached mount that ends with its descriptor. Needs CAP_SYS_ADMIN in this namespace, and Linux
+// 5.2.
 Fd open_own_proc() {
   const Fd context(static_cast<int>(syscall(SYS_fsopen, "proc", FSOPEN_CLOEXEC)));
   if (!context) return {};
@@ -75,7 +75,7 @@ std::optional<ProcessStat> parse_stat(std::string_view line) {
   const size_t open = line.find('(');
   const size_t close = line.rfind(')');
   if (open == std::string_view::npos || close == std::string_view::npos || close < open) return {};
-  std::array<std::string_view, 22> words;  // fields 3 to 24, as proc(5) counts them
+  std::array<std::string_view, 22> words;  // fields 3 to 24, numbered as in proc(5)
   std::string_view rest = line.substr(close + 1);
   for (std::string_view& word : words) word = next_word(rest);
   if (words.back().empty()) return {};
@@ -137,14 +137,14 @@ std::optional<std::string> environment_value(pid_t pid, std::string_view variabl
 
 std::optional<uint64_t> proportional_bytes(pid_t pid) {
   const auto rollup = read_proc(pid, "smaps_rollup");
-  const auto kib = rollup ? memory::number_of(*rollup, "Pss:") : std::nullopt;
+  const auto kib = rollup ? number_of(*rollup, "Pss:") : std::nullopt;
   if (!kib) return {};
   return *kib * kKiB;
 }
 
 const std::string& boot_id() {
   static const std::string id = [] {
-    std::string text = memory::read_text("/proc/sys/kernel/random/boot_id").value_or("unknown");
+    std::string text = read_text("/proc/sys/kernel/random/boot_id").value_or("unknown");
     text.erase(std::min(text.find('\n'), text.size()));
     return text;
   }();

@@ -1,5 +1,5 @@
-// What /proc says about processes: one of them, or all there are. Everything here is a snapshot: by
-// the time it is read a process may be gone, and its number somebody else's (process_ref.h).
+// Reads /proc for one process or for all of them. Every result is a snapshot: the process may have
+// ended since, and its pid may belong to another process (see process_ref.h).
 #pragma once
 
 #include <sys/types.h>
@@ -12,53 +12,54 @@
 
 namespace plimsoll::process {
 
-// The /proc that numbers processes as this process does. Usually /proc; where that one belongs to
-// another PID namespace (`unshare --pid` without `--mount-proc`), one of our own that has no place
-// in the file system. Empty where this user may not have one: then nothing can be said of any pid.
+// A /proc that shows the PID namespace of this process. Usually "/proc". If /proc belongs to
+// another PID namespace (`unshare --pid` without `--mount-proc`), it is a detached mount of our
+// own. Empty if this user may not mount one: then no pid can be looked up.
 const std::string& proc_folder();
 
 struct ProcessStat {
   pid_t pid = 0;
-  std::string name;  // of its program, at most 15 letters
+  std::string name;  // of its program, at most 15 characters
   char state = '?';
   pid_t parent = 0;
   pid_t group = 0;
   pid_t session = 0;
   uint64_t cpu_ticks = 0;    // user and system, of all its threads
-  uint64_t start_ticks = 0;  // since the machine started; with the pid, an identity
+  uint64_t start_ticks = 0;  // start time, since boot; pid and start_ticks identify a process
   uint64_t resident_bytes = 0;
 
-  // A zombie has ended: it holds a number, but no memory, and does nothing any more.
+  // A zombie counts as ended: it keeps its pid, but has no memory and runs no code.
   bool alive() const { return state != 'Z' && state != 'X' && state != 'x'; }
 };
 
-// One line as /proc/PID/stat has it; a name may hold blanks and parentheses.
+// Parses a line of /proc/PID/stat; the program name may contain blanks and parentheses.
 std::optional<ProcessStat> parse_stat(std::string_view line);
 
 std::optional<ProcessStat> read_stat(pid_t pid);
 
-// By pid, as far as they could be read. Costs some ten microseconds a process.
+// All processes that could be read, sorted by pid. Costs about ten microseconds per process.
 std::vector<ProcessStat> all_processes();
 
-// With blanks between the words; the name in brackets where there is none.
+// The command line with blanks between the words; "[name]" if the process has no command line.
 std::string command_line(pid_t pid);
 
-// A variable as it was when the process began its program; nothing where that may not be read.
+// An environment variable as it was when the process started its program; nothing if it is not set
+// or may not be read.
 std::optional<std::string> environment_value(pid_t pid, std::string_view variable);
 
-// Its share of what it has in memory: pages that several processes map count in parts. Walks the
-// process's page tables, milliseconds for a large one.
+// Proportional set size (PSS): a page that n processes map counts 1/n for each. Walks the page
+// tables, which takes milliseconds for a large process.
 std::optional<uint64_t> proportional_bytes(pid_t pid);
 
-// Another one after each start of the machine.
+// The kernel's boot id; it changes with every boot.
 const std::string& boot_id();
 
-// The number of this process's PID namespace. A pid means nothing in another one.
+// The inode number of this process's PID namespace. A pid is only valid within its namespace.
 uint64_t pid_namespace();
 
 double ticks_to_seconds(uint64_t ticks);
 
-// Seconds since the epoch at which a process with these start_ticks began.
+// The start time of a process with these start_ticks, in seconds since the epoch.
 double start_time_of_day(uint64_t start_ticks);
 
 }  // namespace plimsoll::process

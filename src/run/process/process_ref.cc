@@ -35,7 +35,7 @@ std::optional<ProcessRef> ProcessRef::open(pid_t pid, uint64_t start_ticks) {
   if (pid <= 0) return {};
   Fd pidfd(open_pidfd(pid));
   if (!pidfd) return {};
-  // Only now: whoever has the number at this moment is whom the pidfd holds, or that one has ended.
+  // Read after the pidfd was opened: this is the pidfd's process, or that process has ended.
   const auto stat = read_stat(pid);
   if (!stat || stat->start_ticks != start_ticks) return {};
   return ProcessRef(pid, std::move(pidfd));

@@ -1,6 +1,6 @@
-// A process that cannot be mistaken for another. A pid is a number that the kernel gives away
-// again, and that means another process in another PID namespace; boot id, namespace, pid and start
-// time together name one process for all time, and a pidfd holds on to it.
+// A reference to a process that cannot be confused with another one. The kernel reuses pids, and a
+// pid means different processes in different PID namespaces. Boot id, namespace, pid and start time
+// together identify one process uniquely, and a pidfd keeps hold of it.
 #pragma once
 
 #include <sys/types.h>
@@ -15,7 +15,7 @@
 
 namespace plimsoll::process {
 
-// As it can be written down and read again by a later program.
+// A process identity that can be stored and read again later.
 struct ProcessId {
   std::string boot;
   pid_t pid = 0;
@@ -25,21 +25,21 @@ struct ProcessId {
   static ProcessId of_this_process();
 };
 
-// Owns a pidfd that was checked, once open, to belong to the process meant. Signals go through it
-// alone: one to a process that has ended goes nowhere.
+// Owns a pidfd that was checked, after it was opened, to belong to the intended process. Signals
+// are sent only through the pidfd: a signal to a process that has ended reaches nobody.
 class ProcessRef {
  public:
-  // Nothing where that process has ended, whoever has its pid by now, or where its pid is one of
-  // another namespace.
+  // Nothing if that process has ended, even if another process now has its pid, or if it is in
+  // another PID namespace.
   static std::optional<ProcessRef> open(const ProcessId& id);
   static std::optional<ProcessRef> open(const ProcessStat& stat);
 
   pid_t pid() const { return pid_; }
 
-  // False where the process has ended or may not be signalled by us.
+  // False if the process has ended or we may not signal it.
   bool signal(int number) const;
 
-  // True once it has ended; a zombie has.
+  // True if the process ends within the timeout; a zombie counts as ended.
   bool wait(std::chrono::milliseconds timeout) const;
 
  private:
@@ -50,15 +50,15 @@ class ProcessRef {
   Fd pidfd_;
 };
 
-// What can be said of a process from here.
+// What this process can know about another one.
 enum class Presence {
   running,
   ended,
-  elsewhere,  // its pid is one of another PID namespace: nobody here can tell whether it runs
+  elsewhere,  // in another PID namespace: we cannot tell from here whether it runs
 };
 Presence presence_of(const ProcessId& id);
 
-// Whether this kernel has pidfds (5.3 and later); without them nothing is supervised.
+// Whether this kernel has pidfds (Linux 5.3 or later). Supervision needs them.
 bool pidfds_work();
 
 }  // namespace plimsoll::process

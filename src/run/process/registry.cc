@@ -29,12 +29,12 @@ using nlohmann::json;
 constexpr size_t kBootDigits = 8;
 constexpr const char* kEnding = ".json";
 constexpr const char* kUnfinishedEnding = ".json.new";
-constexpr off_t kMostRecordBytes = 16 * kMiB;  // a command line has 2 MiB at most
+constexpr off_t kMostRecordBytes = 16 * kMiB;  // a command line has at most 2 MiB
 constexpr mode_t kOthersWrite = S_IWGRP | S_IWOTH;
 
 bool is_disk_full(int error) { return error == ENOSPC || error == EDQUOT; }
 
-// Why what is found in a folder cannot be trusted; empty where it can.
+// Why a file or folder cannot be trusted; empty if it can.
 std::string distrust(const struct stat& status) {
   if (status.st_uid != geteuid()) {
     return fmt::format("belongs to user {}, not to user {}", status.st_uid, geteuid());
@@ -45,12 +45,12 @@ std::string distrust(const struct stat& status) {
 
 struct OpenFolder {
   Fd fd;
-  std::string obstacle;  // begins with the folder
+  std::string obstacle;  // why it cannot be used, starting with the folder's name
   bool missing = false;
 };
 
-// The folder of records. So much depends on the one above it as well: who can write there can put
-// another in its place.
+// Opens the folder of records. The folder above it is checked too: whoever can write there could
+// replace the folder of records.
 OpenFolder open_records(const fs::path& state) {
   OpenFolder folder;
   const fs::path path = state / "runs";
@@ -63,7 +63,7 @@ OpenFolder open_records(const fs::path& state) {
   struct stat above = {};
   struct stat itself = {};
   if (stat(state.c_str(), &above) != 0 || fstat(folder.fd.get(), &itself) != 0) {
-    folder.obstacle = fmt::format("{} cannot be looked at", path.string());
+    folder.obstacle = fmt::format("{} cannot be examined", path.string());
   } else if (const std::string why = distrust(above); !why.empty()) {
     folder.obstacle = fmt::format("{} {}", state.string(), why);
   } else if (const std::string reason = distrust(itself); !reason.empty()) {
@@ -72,7 +72,7 @@ OpenFolder open_records(const fs::path& state) {
   return folder;
 }
 
-// For this user alone, whatever the umask.
+// Makes a folder that only this user can write to, independent of the umask.
 std::string make_private_folder(const fs::path& path) {
   if (mkdir(path.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
     if (is_disk_full(errno)) fail_errno("make the folder", path.string(), errno);
@@ -111,7 +111,7 @@ json to_json(const RunRecord& record) {
           {"log", record.log}};
 }
 
-// What plimsoll would not have written in there; empty where nothing is.
+// What in the record plimsoll would not have written; empty if the record is plausible.
 std::string implausible(const RunRecord& record, const std::string& run) {
   const auto could_be_path = [](const fs::path& path) {
     return path.empty() || path.is_absolute();
@@ -122,7 +122,7 @@ std::string implausible(const RunRecord& record, const std::string& run) {
   if (record.groups.size() > 2) return "names more control groups than a run has";
   for (const fs::path& group : record.groups) {
     if (could_be_group_of(run, group)) continue;
-    return fmt::format("names {}, which is no control group of this run", group.string());
+    return fmt::format("names {}, which is not a control group of this run", group.string());
   }
   if (!could_be_path(record.log) || !could_be_path(record.folder)) return "names a relative path";
   return {};
@@ -136,13 +136,15 @@ struct Reading {
 Reading refuse(std::string why) { return {.record = {}, .obstacle = std::move(why)}; }
 
 Reading read_record(int folder, const std::string& name) {
-  // Neither a link nor a pipe that would keep us waiting.
+  // O_NOFOLLOW: no symbolic links. O_NONBLOCK: a pipe must not block us.
   const Fd file(openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  if (!file && errno == ENOENT) return {};  // the run is over by now
+  if (!file && errno == ENOENT) return {};  // the run has ended meanwhile
   if (!file && errno == ELOOP) return refuse("is a symbolic link");
   if (!file) return refuse(fmt::format("cannot be opened: {}", std::strerror(errno)));
   struct stat status = {};
-  if (fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return refuse("is no file");
+  if (fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    return refuse("is not a regular file");
+  }
   if (const std::string why = distrust(status); !why.empty()) return refuse(why);
   if (status.st_size > kMostRecordBytes) return refuse("is too large");
   std::string text(static_cast<size_t>(status.st_size), '\0');
@@ -150,14 +152,14 @@ Reading read_record(int folder, const std::string& name) {
   if (count != static_cast<ssize_t>(text.size())) return refuse("cannot be read");
   const std::string run = name.substr(0, name.size() - std::strlen(kEnding));
   const auto supervisor = supervisor_of(run);
-  if (!supervisor) return refuse("has not the name of a run");
+  if (!supervisor) return refuse("is not named after a run");
   try {
     RunRecord record = record_from(text, name, *supervisor);
     std::string why = implausible(record, run);
     if (!why.empty()) return refuse(std::move(why));
     return {.record = std::move(record), .obstacle = {}};
   } catch (const Error&) {
-    return refuse("is damaged, or of another version of plimsoll");
+    return refuse("is damaged or from another version of plimsoll");
   }
 }
 
@@ -165,7 +167,7 @@ bool is_of_this_machine(const RunRecord& record) {
   return record.host == host_name() || record.keeper.boot == boot_id();
 }
 
-// A plimsoll that was killed while it wrote leaves one of these.
+// A plimsoll that was killed while writing leaves an unfinished record.
 bool is_abandoned(const std::string& run) {
   const auto supervisor = supervisor_of(run);
   return !supervisor || presence_of(*supervisor) == Presence::ended;
@@ -177,7 +179,7 @@ RunRecord record_from(std::string_view text, std::string_view name, const Proces
   return from_json<json>(text, name, [&](const json& object) {
     RunRecord record{.run = object.at("run"),
                      .host = object.at("host"),
-                     .keeper = supervisor,  // of the same boot and namespace
+                     .keeper = supervisor,  // it has the same boot and namespace
                      .command = object.at("command"),
                      .folder = object.at("folder"),
                      .started = object.at("started"),
@@ -214,21 +216,15 @@ std::optional<ProcessId> supervisor_of(std::string_view run) {
   }
   const auto [pid, start_ticks, name_space, count] = numbers;
   if (at != end || pid == 0 || pid > std::numeric_limits<pid_t>::max()) return {};
-  // Of another boot: any boot id but this one's will do.
+  // For another boot the first digits are enough: the id only has to differ from this boot's.
   return ProcessId{.boot = boot_id().starts_with(boot) ? boot_id() : std::string(boot),
                    .pid = static_cast<pid_t>(pid),
                    .start_ticks = start_ticks,
                    .pid_namespace = name_space};
 }
 
-fs::path state_folder(const memory::Host& host) {
-  if (const auto state = host.variable("XDG_STATE_HOME"); state && !state->empty()) {
-    return fs::path(*state) / "plimsoll";
-  }
-  if (const auto home = host.variable("HOME"); home && !home->empty()) {
-    return fs::path(*home) / ".local/state/plimsoll";
-  }
-  return {};
+fs::path state_folder(const Host& host) {
+  return user_folder(host, "XDG_STATE_HOME", ".local/state");
 }
 
 std::string host_name() {
@@ -291,7 +287,7 @@ Records read_records(const fs::path& state) {
   const OpenFolder folder = open_records(state);
   if (folder.missing) return records;
   if (!folder.obstacle.empty()) {
-    records.unusable.push_back({path, "is not believed: " + folder.obstacle});
+    records.unusable.push_back({path, "is not trusted: " + folder.obstacle});
     return records;
   }
   std::error_code error;
@@ -304,7 +300,7 @@ Records read_records(const fs::path& state) {
       continue;
     }
     if (!name.ends_with(kEnding)) {
-      records.unusable.push_back({entry.path(), "is no record"});
+      records.unusable.push_back({entry.path(), "is not a record"});
       continue;
     }
     Reading reading = read_record(folder.fd.get(), name);

@@ -1,9 +1,9 @@
-// What is written down about a run while it lasts, so that a later plimsoll can find what is left
-// of it. One small file a run, under $XDG_STATE_HOME/plimsoll/runs; gone when the run is over.
+// Records of the runs in progress, so that a later plimsoll can find processes left over from them.
+// One small file per run, under $XDG_STATE_HOME/plimsoll/runs; it is removed when the run ends.
 //
-// A record decides what is ended and removed, so that it is not taken at its word: it must be a
-// file of this user's in a folder of this user's that nobody else can write to, and hold nothing
-// that plimsoll would not have written.
+// A record decides which processes are ended and which groups are removed, so it is checked before
+// use: the file and its folders must belong to this user, other users must not be able to write to
+// them, and the content must be something that plimsoll could have written.
 #pragma once
 
 #include <filesystem>
@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "memory/host.h"
+#include "base/host.h"
 #include "process/process_ref.h"
 
 namespace plimsoll::process {
@@ -25,42 +25,43 @@ struct RunRecord {
   std::string host;
   ProcessId keeper;
   std::vector<std::string> command;
-  std::string folder;  // in which it was started
+  std::string folder;  // working directory in which it was started
   double started = 0;  // seconds since the epoch
   std::string level;
   std::vector<std::filesystem::path> groups;
   std::string log;
 };
 
-// A run's name says whose it is: boot, pid, start time and PID namespace of its plimsoll. So a name
-// alone is enough to tell whether that one still lives.
+// A run's name contains the identity of its plimsoll: boot, pid, start time and PID namespace. The
+// name alone is enough to find out whether that plimsoll is still alive.
 std::string name_run(const ProcessId& supervisor);
 std::optional<ProcessId> supervisor_of(std::string_view run);
 
-// $XDG_STATE_HOME/plimsoll, else ~/.local/state/plimsoll; empty where there is no home.
-std::filesystem::path state_folder(const memory::Host& host = memory::Host::real());
+// $XDG_STATE_HOME/plimsoll, otherwise $HOME/.local/state/plimsoll; empty if neither variable is an
+// absolute path.
+std::filesystem::path state_folder(const Host& host = Host::real());
 
 std::string host_name();
 
-// Makes the folder for records where it is missing. What stands in the way of writing one, empty
-// where nothing does; without records a run is supervised all the same, but what erased its
-// environment is not found again. Throws Error{disk} where the disk is full.
+// Makes the folder for records if it is missing. Returns why records cannot be written; empty if
+// they can. A run without a record is supervised as usual, but later a leftover process that
+// cleared its environment is not found. Throws Error{disk} if the disk is full.
 std::string obstacle_to_records(const std::filesystem::path& state);
 
-// Whole or not at all; returns the file. Throws Error{disk} or Error{io}.
+// Writes the record completely or not at all; returns the file. Throws Error{disk} or Error{io}.
 std::filesystem::path write_record(const std::filesystem::path& state, const RunRecord& record);
 
-// What write_record() wrote for a run of that supervisor; throws Error{input} with `name` for any
-// other text.
+// Parses what write_record() wrote for a run of that supervisor. Throws Error{input} with `name`
+// for any other text.
 RunRecord record_from(std::string_view text, std::string_view name, const ProcessId& supervisor);
 
 struct UnusableRecord {
   std::filesystem::path file;
-  std::string why;  // behind the file's name: "is a symbolic link"
+  std::string why;  // follows the file's name in a message: "is a symbolic link"
 };
 
 struct Records {
-  std::vector<RunRecord> usable;  // of this machine alone: a home may be shared by several
+  std::vector<RunRecord> usable;  // of this machine only: several machines may share a home
   std::vector<UnusableRecord> unusable;
 };
 Records read_records(const std::filesystem::path& state);

@@ -18,14 +18,14 @@ SignalInbox::SignalInbox() {
   sigset_t read_here;
   sigemptyset(&read_here);
   for (const int number : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGWINCH}) {
-    // A blocked signal is queued even where it is ignored: leave it alone.
+    // A blocked signal is queued even if it is ignored, so do not block ignored ones.
     if (!is_ignored(number)) sigaddset(&read_here, number);
   }
   sigset_t blocked = read_here;
   sigaddset(&blocked, SIGCHLD);  // for open_child_signals()
-  sigaddset(&blocked, SIGPIPE);  // a reader of ours that went away is a failed write
+  sigaddset(&blocked, SIGPIPE);  // if our reader closes the stream, the write fails instead
   child_signal_was_ignored_ = is_ignored(SIGCHLD);
-  std::signal(SIGCHLD, SIG_DFL);  // ignored, the kernel would reap our children itself
+  std::signal(SIGCHLD, SIG_DFL);  // if it were ignored, the kernel would reap our children itself
   pthread_sigmask(SIG_BLOCK, &blocked, &mask_before_);
   fd_ = Fd(signalfd(-1, &read_here, SFD_CLOEXEC | SFD_NONBLOCK));
 }

@@ -1,5 +1,5 @@
-// The signals that a supervising plimsoll gets, as something to be read in its loop instead of
-// handlers that run in its middle.
+// The signals that a supervising plimsoll receives. Its loop reads them from a descriptor; there
+// are no signal handlers.
 #pragma once
 
 #include <csignal>
@@ -11,13 +11,13 @@ namespace plimsoll::process {
 
 struct ArrivedSignal {
   int number = 0;
-  // By the kernel, for a key or a terminal that closed: the command, in the same process group, got
-  // it as well.
+  // Sent by the kernel, for a key press or because the terminal closed. The command is in the same
+  // process group and got the signal too.
   bool from_terminal = false;
 };
 
-// Blocks the signals until it goes. Those that were ignored when we started stay so, for the
-// command too: SIGHUP under nohup, SIGINT in a shell's background.
+// Blocks the signals until it is destroyed. Signals that were ignored when plimsoll started stay
+// ignored, for the command too: SIGHUP under nohup, SIGINT in a background job of a shell.
 class SignalInbox {
  public:
   SignalInbox();
@@ -37,7 +37,8 @@ class SignalInbox {
   bool child_signal_was_ignored_ = false;
 };
 
-// SIGCHLD, which must be blocked, as something to be polled for and then read until it is empty.
+// A descriptor for SIGCHLD: poll it, then empty it with read_child_signals(). SIGCHLD must be
+// blocked.
 Fd open_child_signals();
 void read_child_signals(const Fd& signals);
 

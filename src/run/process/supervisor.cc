@@ -34,9 +34,9 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kLongestWait{1000};
-constexpr double kStoppedBeyond = 5;  // a wait longer than this: we were stopped, as by Ctrl-Z
-constexpr double kSayStuckAfter = 5;  // beyond the grace
-// A keeper that is stopped is told to go on. One that is stopped again and again is given up.
+constexpr double kStoppedBeyond = 5;  // a longer wait means that we were stopped, as by Ctrl-Z
+constexpr double kSayStuckAfter = 5;  // after the grace period
+// A stopped keeper is continued with SIGCONT. One that is stopped more often than this is killed.
 constexpr int kMostStops = 10;
 constexpr double kStopsWithinSeconds = 60;
 constexpr size_t kTailBytes = size_t{64} << 10;
@@ -56,8 +56,8 @@ Level choose_level(const SuperviseOptions& options) {
   }
   if (proc_folder().empty()) {
     fail(ErrorKind::refused,
-         "/proc shows another PID namespace, and this user may not open its own; mount it: mount "
-         "-t proc proc /proc, or unshare --mount-proc");
+         "/proc shows another PID namespace, and this user may not mount the right one; mount it "
+         "with: mount -t proc proc /proc, or use unshare --mount-proc");
   }
   if (!options.level) return strongest_level();
   const std::string obstacle = process::obstacle(*options.level);
@@ -126,7 +126,7 @@ class Supervisor {
 
 Supervisor::Supervisor(const SuperviseOptions& options)
     : options_(options),
-      groups_(plan_groups(memory::Host::real(), run_, choose_level(options),
+      groups_(plan_groups(Host::real(), run_, choose_level(options),
                           options.memory.limit_bytes || options.memory.high_bytes)),
       output_(options.log),
       sampler_({.group = {.version = groups_.memory_version, .folder = groups_.memory_folder},
@@ -136,11 +136,11 @@ Supervisor::Supervisor(const SuperviseOptions& options)
                 .output_bytes = [this] { return output_.seen_bytes(); },
                 .busy_elsewhere = options.busy_elsewhere}) {
   ending_.command = options.command;
-  ending_.leader = Signaled{SIGKILL};  // until it is known: a keeper that was killed took it along
+  ending_.leader = Signaled{SIGKILL};  // the default if the keeper is killed before it reports
   ending_.run = run_;
 }
 
-// Whatever was thrown on the way: the keeper ends the tree, and we wait for that.
+// Also after an exception: closing the socket makes the keeper end the tree, and we wait for that.
 Supervisor::~Supervisor() {
   keeper_.socket = Fd();
   wait_for_keeper();
@@ -163,8 +163,8 @@ void Supervisor::start() {
   keeps_record_ = obstacle.empty();
   if (!keeps_record_) {
     options_.say(fmt::format(
-        "no record of this run is kept, so that `plimsoll orphans` may miss what is left of it: "
-        "{}; set XDG_STATE_HOME to a folder of your own",
+        "cannot keep a record of this run, so `plimsoll orphans` may miss processes left over from "
+        "it: {}; set XDG_STATE_HOME to a folder of your own",
         obstacle));
   }
   const MemoryGroup memory{.version = groups_.memory_version, .folder = groups_.memory_folder};
@@ -253,7 +253,7 @@ void Supervisor::take_signals() {
         break;
       case SIGTERM:
       case SIGHUP:
-        if (ending_.cut == Cut::interrupted) {  // asked twice
+        if (ending_.cut == Cut::interrupted) {  // the second request: kill at once
           order(KeeperOrder::Kind::kill);
           break;
         }
@@ -324,7 +324,8 @@ void Supervisor::check_clock(Clock::time_point now) {
   if (ending_ordered_ && !stuck_said_ &&
       seconds_between(end_ordered_at_, now) > options_.grace_seconds + kSayStuckAfter) {
     stuck_said_ = true;
-    options_.say("killed, but the kernel has not let go of it yet:\n" + describe_stuck(tree_));
+    options_.say("killed, but these processes are still stuck in the kernel:\n" +
+                 describe_stuck(tree_));
   }
 }
 
@@ -335,7 +336,7 @@ void Supervisor::check_tree(Clock::time_point now) {
     ending_.cut_after_seconds = *options_.idle_seconds;
     ending_.hang_report = describe_stuck(tree_);
     const std::string text =
-        fmt::format("no output, no CPU and no GPU use for {}; where it is:\n{}",
+        fmt::format("no output, no CPU and no GPU use for {}; where its threads wait:\n{}",
                     format_seconds(*options_.idle_seconds), ending_.hang_report);
     options_.log ? output_.note("plimsoll: " + text) : options_.say(text);
   }
@@ -351,12 +352,12 @@ void Supervisor::cut(Cut why) {
 }
 
 void Supervisor::order(KeeperOrder::Kind kind, int number) {
-  if (unsent_ && kind == KeeperOrder::Kind::signal_leader) return;  // its end is ordered
+  if (unsent_ && kind == KeeperOrder::Kind::signal_leader) return;  // an order to end is pending
   unsent_ = KeeperOrder{.kind = kind, .number = number};
   send_order();
 }
 
-// A keeper that is stopped reads nothing: the order waits here until it goes on.
+// A stopped keeper reads nothing: the order waits here until the keeper continues.
 void Supervisor::send_order() {
   const ssize_t count =
       send(keeper_.socket.get(), &*unsent_, sizeof *unsent_, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -364,7 +365,8 @@ void Supervisor::send_order() {
   if (!no_room || unsent_->kind == KeeperOrder::Kind::signal_leader) unsent_.reset();
 }
 
-// Whether its end of the socket has closed. That comes before its children become ours.
+// Whether its end of the socket has closed. The kernel closes it before it gives us the keeper's
+// children.
 bool Supervisor::keeper_has_ended() const {
   pollfd socket = {.fd = keeper_.socket.get(), .events = POLLRDHUP, .revents = 0};
   return poll(&socket, 1, 0) > 0;
@@ -377,14 +379,15 @@ void Supervisor::check_children(Clock::time_point now) {
   if (!keeper_has_ended()) check_keeper(now);
 }
 
-// The command can stop its keeper, and with it the time limit and the end of the tree.
+// The command could stop its keeper, and then neither the time limit nor the end of the tree would
+// work. So a stopped keeper is continued.
 void Supervisor::check_keeper(Clock::time_point now) {
   const auto stat = read_stat(keeper_.pid);
   if (!stat || stat->state != 'T') return;
   if (keeper_stops_ == 0 || seconds_between(keeper_first_stopped_at_, now) > kStopsWithinSeconds) {
     keeper_first_stopped_at_ = now;
     keeper_stops_ = 0;
-    options_.say("its keeper was stopped: it is told to go on");
+    options_.say("its keeper process was stopped; continuing it");
   }
   const auto keeper = ProcessRef::open(*stat);
   ending_.keeper_given_up = ++keeper_stops_ > kMostStops;
@@ -397,17 +400,17 @@ void Supervisor::wait_for_keeper() {
     const pid_t pid = waitpid(keeper_.pid, &status, WUNTRACED);
     if (pid < 0 && errno == EINTR) continue;
     if (pid < 0 || !WIFSTOPPED(status)) break;
-    kill(keeper_.pid, SIGCONT);  // our child, not yet waited for: nobody else has its pid
+    kill(keeper_.pid, SIGCONT);  // safe: it is our child and not yet reaped, so the pid is its own
   }
   keeper_.pid = 0;
 }
 
-// The keeper was killed. We are a subreaper, so that its children are ours now.
+// The keeper was killed. We are a subreaper, so its children are now ours.
 void Supervisor::take_over() {
   ending_.keeper_lost = true;
   options_.say(ending_.keeper_given_up
-                   ? "its keeper was stopped again and again: ending the command"
-                   : "its keeper was killed: ending the command");
+                   ? "its keeper process was stopped repeatedly; ending the command"
+                   : "its keeper process was killed; ending the command");
   tree_.root = getpid();
   tree_.others = others_.all();
   TreeWatch watch({.tree = tree_,
@@ -431,7 +434,7 @@ void Supervisor::finish() {
   keeper_.socket = Fd();
   wait_for_keeper();
   if (const uint64_t hidden = output_.finish_showing(); hidden > 0) {
-    options_.say(fmt::format("nobody reads its output: the last {} were not shown; they are in {}",
+    options_.say(fmt::format("nobody reads its output; the last {} were not shown, they are in {}",
                              format_bytes(hidden), options_.log->string()));
   }
   ending_.output_tail = output_.tail(kTailBytes);

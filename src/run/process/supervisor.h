@@ -1,5 +1,5 @@
-// Runs a command as a tree of its own and sees it to its end: when this returns, for whatever
-// reason, no descendant of the command is alive. docs/supervision.md has the guarantees.
+// Runs a command as a separate process tree and ends the whole tree: when run_supervised() returns,
+// for any reason, no descendant of the command is alive. docs/supervision.md has the guarantees.
 #pragma once
 
 #include <filesystem>
@@ -22,15 +22,15 @@ struct SuperviseOptions {
   std::optional<double> idle_seconds;
   double grace_seconds = 10;  // from SIGTERM to SIGKILL
   std::optional<std::filesystem::path> log;
-  std::optional<Level> level;  // the strongest there is, where none is asked for
-  std::function<bool()>
-      busy_elsewhere;  // whether a device works for the tree: then it does not hang
-  std::function<void(const std::string&)> say;  // what a user should know while it runs
+  std::optional<Level> level;  // default: the strongest that works here
+  // Whether a GPU computes for the tree; then it is not hung.
+  std::function<bool()> busy_elsewhere;
+  std::function<void(const std::string&)> say;  // prints a message for the user while it runs
 };
 
-// Throws Error{refused} where the command cannot be supervised; one that cannot be executed is an
-// Ending. To be called while the process has one thread; makes it a subreaper, and waits for all
-// its children.
+// Throws Error{refused} if the command cannot be supervised. A command that cannot be executed is
+// an Ending, not an error. The calling process must have only one thread; it becomes a subreaper,
+// and all its children are waited for.
 Ending run_supervised(const SuperviseOptions& options);
 
 }  // namespace plimsoll::process

@@ -14,8 +14,8 @@ void TerminalState::restore() const {
   if (!ours_) return;
   const pid_t owner = tcgetpgrp(STDIN_FILENO);
   const bool owner_gone = owner > 0 && kill(-owner, 0) != 0 && errno == ESRCH;
-  if (owner != getpgrp() && !owner_gone) return;  // the shell's by now: we are in the background
-  // Taking it over from a group that is gone would stop us.
+  if (owner != getpgrp() && !owner_gone) return;  // we are in the background: the shell owns it
+  // Taking the terminal over from a group that has ended would stop us with SIGTTOU.
   sigset_t stop;
   sigset_t before;
   sigemptyset(&stop);

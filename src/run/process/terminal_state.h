@@ -1,5 +1,5 @@
-// The terminal as the command found it: put back after a command that was killed in the middle of
-// something, in raw mode or with the terminal handed to a process group that is gone.
+// Saves the terminal's state before the command starts and restores it afterwards. A command that
+// was killed may have left the terminal in raw mode or owned by a process group that has ended.
 #pragma once
 
 #include <sys/types.h>
@@ -9,12 +9,12 @@ namespace plimsoll::process {
 
 class TerminalState {
  public:
-  TerminalState();  // does nothing, then or later, where standard input is no terminal of ours
+  TerminalState();  // does nothing, now or later, if standard input is not a terminal of ours
   void restore() const;
 
  private:
   termios modes_ = {};
-  bool ours_ = false;  // after modes_, which its initializer fills
+  bool ours_ = false;  // must follow modes_: the initializer of ours_ fills it
 };
 
 }  // namespace plimsoll::process

@@ -9,7 +9,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "memory/host.h"
+#include "base/host.h"
 #include "process/process_ref.h"
 #include "process/tree_group.h"
 
@@ -22,9 +22,9 @@ constexpr size_t kMostThreadsShown = 200;
 
 constexpr int kDeepest = 10'000;
 
-// A list of processes is not of one moment: while it was read, a member may have ended and its pid
-// become a stranger's, whose child then seems to be ours. So, with a pidfd in hand, the way up is
-// walked once more. Nobody is older than its parent.
+// A list of processes is not atomic: while it was read, a member may have ended and its pid may
+// have been reused by a stranger, whose child then seems to be ours. So the ancestors are checked
+// again while we hold a pidfd. A process is never older than its parent.
 bool is_below_root(const Tree& tree, ProcessStat stat) {
   for (int depth = 0; depth < kDeepest; ++depth) {
     if (tree.others.contains({stat.pid, stat.start_ticks})) return false;
@@ -55,12 +55,12 @@ std::string first_line(const std::optional<std::string>& text) {
 }
 
 std::string describe_thread(const fs::path& folder) {
-  const auto stat = parse_stat(memory::read_text(folder / "stat").value_or(""));
+  const auto stat = parse_stat(read_text(folder / "stat").value_or(""));
   std::string line =
       fmt::format("    thread {} {}, waits in {}, system call {}", folder.filename().string(),
-                  stat ? stat->state : '?', first_line(memory::read_text(folder / "wchan")),
-                  first_line(memory::read_text(folder / "syscall")));
-  if (const auto stack = memory::read_text(folder / "stack")) {  // for root alone
+                  stat ? stat->state : '?', first_line(read_text(folder / "wchan")),
+                  first_line(read_text(folder / "syscall")));
+  if (const auto stack = read_text(folder / "stack")) {  // readable for root only
     line += "\n      " + *stack;
     while (line.back() == '\n') line.pop_back();
     for (size_t end = line.find("\n[<"); end != std::string::npos; end = line.find("\n[<", end)) {

@@ -1,4 +1,4 @@
-// One run's processes as a whole: who belongs to it, asking all of them to end, ending all of them.
+// The process tree of one run: list its members, ask them to end, kill them.
 #pragma once
 
 #include <sys/types.h>
@@ -16,39 +16,39 @@
 
 namespace plimsoll::process {
 
-// By pid and start time.
+// Pids with start times.
 using ProcessSet = std::set<std::pair<pid_t, uint64_t>>;
 
-// Everything below `root`, and everything in `group`. `root` must be a subreaper for the former to
-// be complete: whoever loses its parent then becomes its child, and it has children as long as
-// anybody lives.
+// All descendants of `root` and all processes in `group`. `root` must be a subreaper: a process
+// that loses its parent then becomes a child of `root`, so `root` has children as long as any
+// member lives.
 struct Tree {
   Level level = Level::sweep;
   std::filesystem::path group;  // for cgroup2 and freezer
   pid_t root = 0;               // not a member itself
-  pid_t init = 0;               // first process of a pid_namespace; ours, so no member either
-  ProcessSet others = {};       // below `root`, but they and all below them are not members
+  pid_t init = 0;               // first process of a pid_namespace; it is ours, so not a member
+  ProcessSet others = {};       // below `root`, but neither they nor their descendants are members
 };
 
-// Of `all`, those whose parents lead up to `root`, without it, and without `others` and all below
-// them.
+// The descendants of `root` in `all`, without `others` and their descendants.
 std::vector<ProcessStat> descendants(const std::vector<ProcessStat>& all, pid_t root,
                                      const ProcessSet& others = {});
 
-// Those alive now.
+// The members that are alive now.
 std::vector<ProcessStat> members(const Tree& tree);
 
-// The same by the group alone, where there is one: cheap enough to be asked every second.
+// The same, but lists only `group` if it is not empty: cheap enough to call every second.
 std::vector<ProcessStat> members_by_group(const Tree& tree, const std::filesystem::path& group);
 
-// `first`, the signal that we were sent ourselves, or SIGTERM, to each; then SIGTERM, for those
-// that ignore it, and SIGCONT, for those that were stopped. Returns how many there were.
+// Sends three signals to each member: `first` (the signal that plimsoll itself got, or SIGTERM),
+// then SIGTERM for processes that ignore `first`, then SIGCONT for stopped ones. Returns the number
+// of members.
 size_t ask_to_end(const Tree& tree, int first);
 
-// SIGKILL to each that is there now; to be repeated until `root` has no children.
+// Sends SIGKILL to all current members. Repeat it until `root` has no children.
 void kill_members(const Tree& tree);
 
-// Where each of them is stuck: state, kernel function, system call and command, a line a thread.
+// Where each member waits: state, kernel function and system call, one line per thread.
 std::string describe_stuck(const Tree& tree);
 
 }  // namespace plimsoll::process

@@ -28,12 +28,12 @@ namespace {
 namespace fs = std::filesystem;
 using memory::CgroupLevel;
 using memory::CgroupVersion;
-using memory::read_text;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kFreezePatience{500};
 constexpr milliseconds kRemovePatience{2000};
-// A name for an extended attribute: one that users may set, and one for root alone.
+// Names of the extended attribute that marks a group: the first for users, the second for root
+// only.
 constexpr std::array kMarks = {"user.plimsoll", "trusted.plimsoll"};
 
 bool has_word(const std::string& text, const std::string& word) {
@@ -44,11 +44,11 @@ bool has_word(const std::string& text, const std::string& word) {
   return false;
 }
 
-// Two files decide: the folder, for a new group, and cgroup.procs of the folder above both the old
-// and the new group of a process that is moved.
+// Two permissions are needed: write access to the folder, to make a group, and to its cgroup.procs,
+// to move a process, because the folder is a common ancestor of the old and the new group.
 std::string obstacle_in(const fs::path& folder) {
   if (access(folder.c_str(), W_OK) != 0) {
-    return fmt::format("no groups can be made in {}: {}", folder.string(), std::strerror(errno));
+    return fmt::format("cannot make groups in {}: {}", folder.string(), std::strerror(errno));
   }
   const fs::path members = folder / "cgroup.procs";
   if (access(members.c_str(), W_OK) != 0) {
@@ -62,7 +62,7 @@ bool kernel_at_least(int major, int minor) {
   uname(&kernel);
   int found_major = 0;
   int found_minor = 0;
-  // NOLINTNEXTLINE(cert-err34-c): what is no number stays 0, an old kernel
+  // NOLINTNEXTLINE(cert-err34-c): text that is not a number leaves 0, which means an old kernel
   std::sscanf(static_cast<const char*>(kernel.release), "%d.%d", &found_major, &found_minor);
   return found_major > major || (found_major == major && found_minor >= minor);
 }
@@ -71,8 +71,9 @@ bool offers_memory(const fs::path& folder) {
   return has_word(read_text(folder / "cgroup.subtree_control").value_or(""), "memory");
 }
 
-// The process's own group; or, where only the group above can bound the memory of its members (one
-// with processes cannot), that one, as long as no limit is left behind on the way up.
+// Where to make our groups: in the process's own group, or in the nearest ancestor that can limit
+// the memory of its child groups (a group that contains processes cannot). The search stops at a
+// group that has a memory limit, because a group above it would escape that limit.
 fs::path unified_folder(const std::vector<CgroupLevel>& levels) {
   for (const CgroupLevel& level : levels) {
     if (!obstacle_in(level.folder).empty()) break;
@@ -88,7 +89,7 @@ bool is_control_group(const fs::path& folder) {
          (system.f_type == CGROUP_SUPER_MAGIC || system.f_type == CGROUP2_SUPER_MAGIC);
 }
 
-// Calls `done` until it says true; false where it did not in time.
+// Calls `done` until it returns true; false after a timeout.
 template <typename Done>
 bool wait_for(milliseconds patience, Done done) {
   const auto deadline = std::chrono::steady_clock::now() + patience;
@@ -99,8 +100,9 @@ bool wait_for(milliseconds patience, Done done) {
   return true;
 }
 
-// While the group is frozen nobody inside forks or ends: its pids stay whose they are. One that was
-// not frozen in time is asked for its group once more, when it can no longer be mistaken.
+// In a frozen group no process forks or ends, so its pids cannot be reused. If freezing takes too
+// long, that is not certain; so each process is checked again, while a pidfd holds it, to be in the
+// group.
 void kill_frozen(const fs::path& folder) {
   const fs::path state = folder / "freezer.state";
   write_kernel_file(state, "FROZEN");
@@ -116,27 +118,27 @@ void kill_frozen(const fs::path& folder) {
 
 }  // namespace
 
-GroupBase unified_base(const memory::Host& host) {
+GroupBase unified_base(const Host& host) {
   const auto levels = memory::unified_levels(host);
   if (levels.empty()) return {.folder = {}, .obstacle = "no cgroup v2 is mounted"};
   if (!kernel_at_least(5, 14)) {
-    return {.folder = {}, .obstacle = "cgroup.kill came with Linux 5.14, this kernel is older"};
+    return {.folder = {}, .obstacle = "cgroup.kill needs Linux 5.14, this kernel is older"};
   }
   const fs::path folder = unified_folder(levels);
   return {.folder = folder, .obstacle = obstacle_in(folder)};
 }
 
-GroupBase freezer_base(const memory::Host& host) {
+GroupBase freezer_base(const Host& host) {
   const auto levels = memory::controller_levels(host, "freezer");
   if (levels.empty()) return {.folder = {}, .obstacle = "no cgroup v1 freezer is mounted"};
   return {.folder = levels.front().folder, .obstacle = obstacle_in(levels.front().folder)};
 }
 
-MemoryBase memory_base(const memory::Host& host) {
+MemoryBase memory_base(const Host& host) {
   const GroupBase unified = unified_base(host);
   if (unified.obstacle.empty()) {
     const auto offered = read_text(unified.folder / "cgroup.controllers").value_or("");
-    // Enabling it fails where processes are in the folder itself; the root alone may have both.
+    // Enabling it fails if the folder itself contains processes; only the root group may have both.
     if (offers_memory(unified.folder) ||
         (has_word(offered, "memory") &&
          write_kernel_file(unified.folder / "cgroup.subtree_control", "+memory"))) {
@@ -154,8 +156,7 @@ MemoryBase memory_base(const memory::Host& host) {
   return {.version = CgroupVersion::v1, .folder = folder, .obstacle = obstacle_in(folder)};
 }
 
-GroupPlan plan_groups(const memory::Host& host, const std::string& run, Level level,
-                      bool limits_memory) {
+GroupPlan plan_groups(const Host& host, const std::string& run, Level level, bool limits_memory) {
   GroupPlan plan{.level = level};
   const std::string name = kGroupPrefix + run;
   if (level == Level::cgroup2) plan.tree_folder = unified_base(host).folder / name;

@@ -1,6 +1,7 @@
-// The control groups of one run: where they can be, making them, ending all that is inside,
-// removing them. A run has at most two: one that holds the tree together, one that bounds its
-// memory; on a machine with version 2 alone they are the same folder.
+// The control groups (cgroups) of one run: where they can be, making them, killing everything
+// inside, removing them. A run has at most two: one holds the tree together, one limits its memory.
+// On a machine with cgroup v2 only, they are the same folder. "Version 1" and "version 2" below are
+// versions of cgroups.
 #pragma once
 
 #include <sys/types.h>
@@ -10,31 +11,31 @@
 #include <string>
 #include <vector>
 
+#include "base/host.h"
 #include "memory/cgroup.h"
-#include "memory/host.h"
 #include "process/level.h"
 
 namespace plimsoll::process {
 
-// A folder in which groups of ours may be made, or what is in the way.
+// A folder in which we may make groups, or why there is none.
 struct GroupBase {
   std::filesystem::path folder;
-  std::string obstacle;  // empty where nothing is
+  std::string obstacle;  // why groups cannot be made; empty if they can
 };
 
-GroupBase unified_base(const memory::Host& host);
-GroupBase freezer_base(const memory::Host& host);
+GroupBase unified_base(const Host& host);
+GroupBase freezer_base(const Host& host);
 
-// Where the memory of a tree can be bounded: in version 2's tree if it has the controller, else in
-// version 1's.
+// Where the memory of a tree can be limited: in the version 2 hierarchy if it has the memory
+// controller, otherwise in version 1.
 struct MemoryBase {
   memory::CgroupVersion version = memory::CgroupVersion::v2;
   std::filesystem::path folder;
   std::string obstacle;
 };
-MemoryBase memory_base(const memory::Host& host);
+MemoryBase memory_base(const Host& host);
 
-// What will be made for a run. Empty paths stand for groups that it does without.
+// The groups that will be made for a run. An empty path: no such group.
 struct GroupPlan {
   Level level = Level::sweep;
   std::filesystem::path tree_folder;
@@ -42,41 +43,40 @@ struct GroupPlan {
   memory::CgroupVersion memory_version = memory::CgroupVersion::v2;
   std::string memory_obstacle;  // why there is no memory_folder
 };
-// Version 2 counts memory in the group that the tree has anyway. Version 1 needs one more, and
-// moving a process into it costs tens of milliseconds: it is made for a limit alone.
-GroupPlan plan_groups(const memory::Host& host, const std::string& run, Level level,
-                      bool limits_memory);
+// In version 2, the group that holds the tree also counts its memory. Version 1 needs a second
+// group, and moving a process into it costs tens of milliseconds, so it is made only for a limit.
+GroupPlan plan_groups(const Host& host, const std::string& run, Level level, bool limits_memory);
 
-// Leaves a mark on it, by which a later plimsoll knows that it is ours. Throws Error{refused} with
-// the folder.
+// Makes the group and marks it, so that a later plimsoll recognises it as ours. Throws
+// Error{refused}, which names the folder.
 void make_group(const std::filesystem::path& folder);
 
-// Whether it is a control group, and carries that mark.
+// Whether it is a control group with that mark.
 bool is_made_by_us(const std::filesystem::path& folder);
 
-// Whether a group of this name could be one of the run: in a file system of control groups, and of
-// our naming. One that is not there could.
+// Whether this path could be a group of the run: it has the name that we would give it, and its
+// parent is in a cgroup file system. A path that does not exist could be one.
 bool could_be_group_of(const std::string& run, const std::filesystem::path& folder);
 void add_to_group(const std::filesystem::path& folder, pid_t pid);
 
-// One line into one of the kernel's files; false, with errno set, where the kernel refuses it.
+// Writes one line to a kernel file; false, with errno set, if the kernel rejects it.
 bool write_kernel_file(const std::filesystem::path& file, const std::string& text);
 
-// Inside the group and the groups below it.
+// The pids in the group and the groups below it.
 std::vector<pid_t> group_members(const std::filesystem::path& folder);
 
-// Whether /proc says so of this process; of one with the same pid at another time, nothing.
+// Whether /proc says that the process that has this pid now is in the group.
 bool in_group(pid_t pid, const std::filesystem::path& folder);
 
-// Ends everything inside as far as the level can: version 2's by its one word; version 1's by
-// freezing, killing and thawing. Comes back before all of it has ended.
+// Kills everything inside: in version 2 with cgroup.kill, in version 1 by freezing, killing and
+// thawing. Does nothing at other levels. Returns before all processes have ended.
 void kill_group(Level level, const std::filesystem::path& folder);
 
-// Removes the group and those below it, waiting a moment for processes on their way out. False
-// where somebody is still inside. A folder that is not there counts as removed.
+// Removes the group and those below it; waits up to two seconds for processes that are ending.
+// False if a process is still inside. A folder that does not exist counts as removed.
 bool remove_group(const std::filesystem::path& folder);
 
-// Begins the name of every group of ours; the run's name follows.
+// The name of each of our groups is this prefix and the run's name.
 constexpr const char* kGroupPrefix = "plimsoll-";
 
 }  // namespace plimsoll::process

@@ -6,7 +6,7 @@
 #include <ctime>
 #include <utility>
 
-#include "memory/host.h"
+#include "base/host.h"
 
 namespace plimsoll::process {
 
@@ -33,8 +33,8 @@ uint64_t proportional_bytes(const std::vector<ProcessStat>& processes) {
 uint64_t written_bytes(const std::vector<ProcessStat>& processes) {
   uint64_t sum = 0;
   for (const ProcessStat& stat : processes) {
-    const auto text = memory::read_text(fmt::format("/proc/{}/io", stat.pid));
-    if (text) sum += memory::number_of(*text, "wchar:").value_or(0);
+    const auto text = read_text(fmt::format("/proc/{}/io", stat.pid));
+    if (text) sum += number_of(*text, "wchar:").value_or(0);
   }
   return sum;
 }
@@ -46,15 +46,15 @@ using std::chrono::milliseconds;
 constexpr milliseconds kLongestInterval{1000};
 constexpr milliseconds kNearLimitInterval{50};
 constexpr double kNearLimit = 0.6;
-// Looking takes at most this share of a CPU; more with a limit that nobody else enforces, and near
-// it.
+// Sampling takes at most this share of one CPU. It may take more if only plimsoll enforces the
+// limit, and still more near that limit.
 constexpr double kCostShare = 1.0 / 1000;
 constexpr double kWatchingCostShare = 1.0 / 100;
 constexpr double kNearLimitCostShare = 1.0 / 10;
-// A process that waits still wakes up now and then; below this share of one CPU it does nothing.
+// A waiting process still wakes up now and then: below this share of one CPU it counts as idle.
 constexpr double kIdleCpuShare = 0.01;
 
-// Not by the clock on the wall: on a busy machine that would make the looks rare.
+// CPU time, not wall-clock time: on a busy machine wall-clock time would make samples rare.
 double cpu_seconds_of_this_thread() {
   timespec time = {};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -89,10 +89,11 @@ Cut TreeSampler::sample(const Tree& tree, Clock::time_point now) {
 
 bool TreeSampler::over_limit(const std::vector<ProcessStat>& processes, uint64_t resident_bytes) {
   if (options_.enforced_by_kernel) {
-    // Version 1 kills one process; what is left waits for it, or goes on without.
+    // Version 1 kills one process; the others wait for it or continue without it.
     return options_.limit_bytes && read_counters(options_.group).oom_kills > 0;
   }
-  // The sum over the processes is more than they use together: it decides only below the limit.
+  // The sum counts shared pages several times. Below the limit that is enough to decide; above it,
+  // the exact value is needed.
   if (!options_.limit_bytes || resident_bytes <= *options_.limit_bytes) {
     peak_bytes_ = std::max(peak_bytes_, resident_bytes);
     return false;
@@ -105,13 +106,13 @@ bool TreeSampler::over_limit(const std::vector<ProcessStat>& processes, uint64_t
 bool TreeSampler::is_hung(const std::vector<ProcessStat>& processes, uint64_t cpu_ticks,
                           Clock::time_point now) {
   if (!options_.idle_seconds) return false;
-  if (processes.empty()) return false;  // it has ended, and its keeper is about to say so
+  if (processes.empty()) return false;  // it has ended, and its keeper will report that soon
   const auto seen = options_.output_bytes();
   const uint64_t output = seen ? *seen : written_bytes(processes);
   const double still =
       still_since_ ? std::chrono::duration<double>(now - *still_since_).count() : 0;
   const bool more_cpu =
-      cpu_ticks < still_cpu_ticks_ ||  // somebody ended: that is doing something
+      cpu_ticks < still_cpu_ticks_ ||  // a process ended, which counts as activity
       ticks_to_seconds(cpu_ticks - still_cpu_ticks_) > std::max(0.02, still * kIdleCpuShare);
   const bool busy = more_cpu || output != still_output_bytes_ ||
                     (options_.busy_elsewhere && options_.busy_elsewhere());

@@ -1,4 +1,4 @@
-// What the processes of a tree use: at one moment, and over a run.
+// Measures what the processes of a tree use: at one moment, and over a run.
 #pragma once
 
 #include <chrono>
@@ -15,10 +15,9 @@
 
 namespace plimsoll::process {
 
-// What the processes of a tree use at one moment: memory, CPU time, what they wrote.
-
+// What the processes of a tree use at one moment.
 struct TreeUsage {
-  // Pages that several of them share count once for each: an upper bound, but cheap to know.
+  // A page that several processes share counts once for each: an upper bound, but cheap to get.
   uint64_t resident_bytes = 0;
   uint64_t cpu_ticks = 0;
   pid_t largest_pid = 0;
@@ -26,27 +25,26 @@ struct TreeUsage {
 };
 TreeUsage usage_of(const std::vector<ProcessStat>& processes);
 
-// Pages that several of them share count once. Milliseconds for large processes.
+// Their memory, with shared pages counted once. Takes milliseconds for large processes.
 uint64_t proportional_bytes(const std::vector<ProcessStat>& processes);
 
-// All that they passed to write(), to whatever it went; only to be compared with an earlier
-// reading.
+// All bytes that they passed to write(), to any file or stream. Use it only to compare with an
+// earlier reading.
 uint64_t written_bytes(const std::vector<ProcessStat>& processes);
 
-// Looks at a running tree from time to time: its memory, its largest process, whether it still does
-// anything. How often adapts: soon after the start, near the limit, and never so often that looking
-// takes more than a small share of one CPU.
-
 struct TreeSamplerOptions {
-  MemoryGroup group;                    // counts the tree's memory; may be none
-  std::optional<uint64_t> limit_bytes;  // watched here where no group enforces it
+  MemoryGroup group;                    // counts the tree's memory; its folder may be empty
+  std::optional<uint64_t> limit_bytes;  // watched here if no group enforces it
   bool enforced_by_kernel = false;
-  std::optional<double>
-      idle_seconds;  // after this long without output and CPU use it counts as hung
-  std::function<std::optional<uint64_t>()> output_bytes;  // what is seen of its output
-  std::function<bool()> busy_elsewhere;  // whether a device works for it; may be empty
+  // After this long without output, CPU use and device use, the tree counts as hung.
+  std::optional<double> idle_seconds;
+  std::function<std::optional<uint64_t>()> output_bytes;  // its output so far, if observable
+  std::function<bool()> busy_elsewhere;  // whether a GPU computes for it; may be empty
 };
 
+// Samples a running tree: its memory, its largest process, whether it still does anything. The
+// interval adapts: short after the start and near the limit, and always long enough that sampling
+// takes only a small share of one CPU.
 class TreeSampler {
  public:
   using Clock = std::chrono::steady_clock;
@@ -54,10 +52,11 @@ class TreeSampler {
 
   Clock::time_point next_sample() const { return next_; }
 
-  // What the sample says to do, if anything: end the tree for its memory, or because it hangs.
+  // Takes a sample and returns what to do: end the tree because of its memory, end it because it
+  // hangs, or Cut::none.
   Cut sample(const Tree& tree, Clock::time_point now);
 
-  // Adds what was seen and what the group counted. To be called before the group is removed.
+  // Fills in what was sampled and what the group counted. Call it before the group is removed.
   void fill(MemoryFacts& facts) const;
 
  private:
@@ -73,7 +72,7 @@ class TreeSampler {
   uint64_t peak_bytes_ = 0;
   std::string largest_process_;
   uint64_t largest_bytes_ = 0;
-  // Since when nothing has happened, and what had happened until then.
+  // Since when the tree has done nothing, and its counters at that time.
   std::optional<Clock::time_point> still_since_;
   uint64_t still_cpu_ticks_ = 0;
   uint64_t still_output_bytes_ = 0;

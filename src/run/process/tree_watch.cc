@@ -22,7 +22,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kLongestKillPause{200};
 constexpr milliseconds kLookPause{20};
-constexpr int kEmptyLooks = 3;  // a list of processes is not of one moment
+constexpr int kEmptyLooks = 3;  // several, because a list of processes is not atomic
 
 double seconds_of(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
@@ -37,7 +37,7 @@ TreeWatch::TreeWatch(TreeWatchOptions options)
 
 void TreeWatch::run() {
   if (options_.orders_fd < 0) begin_ending(SIGTERM);
-  reap();  // what ended before anybody listened
+  reap();  // processes that ended before we opened the descriptor for SIGCHLD
   while (phase_ != Phase::empty) {
     wait_for_events();
     if (phase_ != Phase::empty) reap();
@@ -64,7 +64,7 @@ int TreeWatch::next_wake_ms() const {
 }
 
 void TreeWatch::wait_for_events() {
-  // poll passes over negative descriptors.
+  // poll() ignores negative descriptors.
   std::array<pollfd, 5> events = {{{.fd = options_.orders_fd, .events = POLLIN},
                                    {.fd = child_signals_.get(), .events = POLLIN},
                                    {.fd = options_.exec_failure_fd, .events = POLLIN},
@@ -77,7 +77,7 @@ void TreeWatch::wait_for_events() {
   if ((events[4].revents & POLLIN) != 0) {
     options_.drain();
   } else if (events[4].revents != 0) {
-    options_.drain_fd = -1;  // nobody has the other end any more
+    options_.drain_fd = -1;  // no process has the other end open any more
   }
   if (events[0].revents != 0) take_orders();
 }
@@ -86,7 +86,7 @@ void TreeWatch::take_orders() {
   KeeperOrder order;
   const ssize_t count = recv(options_.orders_fd, &order, sizeof order, MSG_DONTWAIT);
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (count != sizeof order) {  // plimsoll is gone
+  if (count != sizeof order) {  // plimsoll has ended
     options_.orders_fd = -1;
     if (phase_ == Phase::running) begin_ending(SIGTERM);
     return;
@@ -114,7 +114,7 @@ void TreeWatch::take_exec_failure() {
     return;
   }
   if (options_.tree.init != 0) {
-    // The leader's pid as we see it: the one child of the namespace's init.
+    // Find the leader's pid in our namespace: it is the only child of the namespace's init.
     for (const ProcessStat& stat : all_processes()) {
       if (stat.parent == options_.tree.init) leader_ = ProcessRef::open(stat);
     }
@@ -142,7 +142,7 @@ void TreeWatch::reap() {
       return;
     }
     if (pid < 0 && errno == EINTR) continue;
-    if (pid < 0) {  // no children: nobody lives, since whoever loses its parent becomes our child
+    if (pid < 0) {  // no children means an empty tree: orphaned processes become our children
       phase_ = Phase::empty;
       return;
     }
@@ -175,7 +175,7 @@ void TreeWatch::leader_ended(int wait_status) {
   options_.report({.kind = KeeperReport::Kind::leader_ended, .number = wait_status});
   if (phase_ == Phase::running) {
     siginfo_t any = {};
-    // In the usual case nobody is left, and nobody needs to be looked for.
+    // In the usual case no child is left, and the search can be skipped.
     if (waitid(P_ALL, 0, &any, WEXITED | WNOHANG | WNOWAIT) < 0) return;
     begin_ending(SIGTERM);
   }

@@ -1,6 +1,7 @@
-// The loop that sees a tree to its end: reaps its processes, reports on its leader, and, once the
-// leader has ended or somebody asks, asks all to end, kills what is left after the grace, and
-// returns when nothing lives. The keeper runs it; so does plimsoll when its keeper was killed.
+// The loop that watches a tree until all its processes have ended. It reaps processes and reports
+// on the leader. When the leader has ended, or on an order, it asks all processes to end, kills the
+// rest after the grace period, and returns when none is alive. The keeper runs this loop; plimsoll
+// runs it if its keeper was killed.
 #pragma once
 
 #include <sys/types.h>
@@ -19,24 +20,23 @@
 namespace plimsoll::process {
 
 struct TreeWatchOptions {
-  Tree tree;  // its root is the process that calls run(), a subreaper with SIGCHLD blocked
-  pid_t leader =
-      0;  // a child of the root, or with a namespace a child of its init; 0: already gone
+  Tree tree;         // its root is the process that calls run(), a subreaper with SIGCHLD blocked
+  pid_t leader = 0;  // a child of the root; 0: already ended, or a child of the namespace's init
   double grace_seconds = 10;
-  int orders_fd = -1;        // where orders come from; its end of file is an order to end
-  int exec_failure_fd = -1;  // where the command's process says that exec failed
-  int init_reports_fd = -1;  // where a namespace's init says how the leader ended
-  std::function<void(const KeeperReport&)> report;  // may be called until run() returns
-  std::function<void()> drain;  // called when `drain_fd` has something, and before `empty`
+  int orders_fd = -1;        // source of KeeperOrder; end of file is an order to end the tree
+  int exec_failure_fd = -1;  // source of the errno of a failed exec
+  int init_reports_fd = -1;  // source of the leader's wait status, from a namespace's init
+  std::function<void(const KeeperReport&)> report;  // called until run() returns
+  std::function<void()> drain;  // called when `drain_fd` is readable, and before reporting `empty`
   int drain_fd = -1;
-  OtherChildren* others = nullptr;  // where the root may have children besides the tree
+  OtherChildren* others = nullptr;  // set if the root may have children outside the tree
 };
 
 class TreeWatch {
  public:
   explicit TreeWatch(TreeWatchOptions options);
 
-  // Begins with the end where there is nobody to give orders.
+  // Without an orders_fd it starts to end the tree at once.
   void run();
 
  private:
@@ -62,7 +62,7 @@ class TreeWatch {
   bool leader_known_ended_ = false;
   Clock::time_point kill_at_;
   std::chrono::milliseconds kill_pause_{1};
-  int empty_looks_ = 0;  // in a row, where others keep the root from running out of children
+  int empty_looks_ = 0;  // consecutive listings without members, while `others` still has children
   uint64_t leftovers_ = 0;
   uint64_t largest_resident_bytes_ = 0;
   double cpu_seconds_ = 0;

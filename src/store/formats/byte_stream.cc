@@ -104,7 +104,7 @@ class GzipStream final : public ByteStream {
   std::unique_ptr<ByteStream> file_;
   std::vector<std::byte> input_;
   z_stream inflater_ = {};
-  bool inside_member_ = true;  // an empty file is no gzip file
+  bool inside_member_ = true;  // from the start: an empty file is not a gzip file
 };
 
 class MemoryStream final : public ByteStream {
@@ -192,8 +192,8 @@ void CacheBroom::note_read(uint64_t bytes) {
   if (unswept_bytes_ >= kSweepBytes) sweep();
 }
 
-// Sweeps the whole file: where in it an unzipped byte came from is not known, and what another
-// stream over the same file has read ahead is little.
+// Sweeps the whole file, because it is not known where in the file a decompressed byte came from.
+// Another stream over the same file loses only a little that was read ahead.
 void CacheBroom::sweep() {
   ::posix_fadvise(fd_, 0, 0, POSIX_FADV_DONTNEED);
   unswept_bytes_ = 0;
@@ -303,10 +303,10 @@ class ZipMemberStream final : public ByteStream {
          position(), what);
   }
 
-  Fd fd_;  // libzip keeps its own to itself; this one is for the broom
+  Fd fd_;  // for the broom: libzip does not expose its own
   CacheBroom broom_;
   ReadArchive archive_;
-  Member member_;  // after the archive: it ends first
+  Member member_;  // declared after the archive, so that it is closed first
 };
 
 }  // namespace

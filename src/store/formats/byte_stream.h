@@ -1,6 +1,6 @@
-// Bytes read once, from front to back, of a file as it lies on disk or inside a gzip file. A stream
-// leaves no trace in the page cache: a memory limit counts that cache, and these files are larger
-// than it.
+// Streams that read bytes once, from front to back: from a plain file, a gzip file, a member of a
+// zip archive or memory. Streams remove what they read from the page cache: these files are larger
+// than memory, and a memory limit counts the page cache.
 #pragma once
 
 #include <cstddef>
@@ -16,31 +16,31 @@
 
 namespace plimsoll::formats {
 
-// One thread at a time. Bytes that cannot be had (truncated, corrupt) are Error{input}, a disk that
-// does not answer is Error{io}; both name the file and the byte.
+// For one thread at a time. Throws Error{input} for truncated or corrupt data, naming the file and
+// the byte, and Error{io} if the disk fails.
 class ByteStream {
  public:
   ByteStream(const ByteStream&) = delete;
   ByteStream& operator=(const ByteStream&) = delete;
   virtual ~ByteStream() = default;
 
-  // Fills all of `bytes`, or less where the stream ends; returns how many.
+  // Fills all of `bytes`, or less if the stream ends; returns how many.
   size_t read(std::span<std::byte> bytes);
 
-  // Passes over `count` bytes, or fewer where the stream ends; returns how many.
+  // Skips `count` bytes, or fewer if the stream ends; returns how many.
   uint64_t skip(uint64_t count);
 
-  // The words for messages: "papers/raw/data.npz, member edge_index.npy".
+  // For messages: "papers/raw/data.npz, member edge_index.npy".
   const std::string& name() const { return name_; }
   uint64_t position() const { return position_; }
-  // How far the file behind the stream has been read; another figure where the stream inflates it.
+  // How far the underlying file has been read. Differs from position() for a gzip file.
   virtual uint64_t file_position() const { return position_; }
 
  protected:
   explicit ByteStream(std::string name) : name_(std::move(name)) {}
 
  private:
-  // At least one byte unless the stream has ended.
+  // Returns at least one byte unless the stream has ended.
   virtual size_t read_some(std::span<std::byte> bytes) = 0;
   // The default reads and discards.
   virtual uint64_t skip_some(uint64_t count);
@@ -49,22 +49,22 @@ class ByteStream {
   uint64_t position_ = 0;
 };
 
-// A missing file, or a folder in its place, is Error{io}.
+// Throws Error{io} if the file is missing or is a folder.
 std::unique_ptr<ByteStream> open_file(const std::filesystem::path& path);
 
-// One gzip member or several, one after the other.
+// A gzip file of one or more gzip members.
 std::unique_ptr<ByteStream> open_gzip(const std::filesystem::path& path);
 
-// A file that is gzip if its first bytes say so, whatever its name.
+// A plain or a gzip file: the first bytes decide, not the name.
 std::unique_ptr<ByteStream> open_text(const std::filesystem::path& path);
 
-// Bytes that someone else holds, and holds for as long as the stream lives.
+// `bytes` must stay valid for as long as the stream lives.
 std::unique_ptr<ByteStream> open_memory(std::span<const std::byte> bytes, std::string name);
 
-// A regular file, open for reading from front to back.
+// Opens a regular file for sequential reading; throws Error{io} if it is something else.
 Fd open_regular_file(const std::filesystem::path& path);
 
-// Takes what a stream has read of a file out of the page cache, some 32 MiB at a time.
+// Removes what a stream has read from the page cache, about 32 MiB at a time.
 class CacheBroom {
  public:
   explicit CacheBroom(int fd) : fd_(fd) {}
@@ -81,14 +81,12 @@ class CacheBroom {
   uint64_t unswept_bytes_ = 0;
 };
 
-// The members of zip archives, npz files among them, as streams. A member is inflated as it is
-// read, never as a whole, so that its size does not matter.
-
-// In the archive's order.
+// The names of the members of a zip archive (npz files are such archives), in the archive's order.
 std::vector<std::string> zip_members(const std::filesystem::path& archive);
 
-// Any number of streams may be open over one member. Its checksum is checked by the read that meets
-// the end: whoever relies on the bytes reads up to there.
+// A member is decompressed as it is read, never as a whole, so its size does not matter. Several
+// streams may read the same member. The read that reaches the end compares the member's checksum:
+// read to the end before you rely on the bytes.
 std::unique_ptr<ByteStream> open_zip_member(const std::filesystem::path& archive,
                                             const std::string& member);
 

@@ -26,7 +26,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// The fields of a line, one at a time. An empty line has one field, an empty one.
+// The fields of a line, one at a time. An empty line has one empty field.
 class Fields {
  public:
   explicit Fields(std::string_view line) : rest_(line) {}
@@ -61,8 +61,8 @@ std::errc parse_whole(std::string_view field, Number& value) {
   return error;
 }
 
-// from_chars does not tell a number too small for a float, which is as good as 0, from one too
-// large.
+// from_chars reports the same error for a number too small for a float, which we accept as nearly
+// 0, and for a number too large.
 std::errc parse_float(std::string_view field, float& value) {
   const std::errc error = parse_whole(field, value);
   if (error != std::errc::result_out_of_range) return error;
@@ -77,8 +77,8 @@ std::string_view unquoted(std::string_view field) {
   return in_quotes ? trimmed(field.substr(1, field.size() - 2)) : field;
 }
 
-// The names that a line gives to its columns. None unless it is of words alone: a header is passed
-// over, a line of numbers gone wrong must not be.
+// The column names if the line is a header, else empty. Only a line of words is a header: a header
+// is skipped, and a line with a damaged number must not be.
 std::vector<std::string> header_names(std::string_view line) {
   constexpr std::string_view kNumberStarts = "0123456789+-.";
   std::vector<std::string> names;
@@ -123,15 +123,15 @@ struct Place {
   }
   if (place.line.number == 1 && parse_whole(unquoted(field), number) != std::errc()) {
     fail(ErrorKind::input,
-         "{}: {} is not a number; line 1, {}, looks like a header, which is passed over only where "
-         "every column has a name that is no number; remove the line",
+         "{}: {} is not a number; line 1, {}, looks like a header, but a header is skipped only if "
+         "every column has a name that is not a number; remove the line",
          place.words(), quoted(field), quoted(trimmed(place.line.text)));
   }
   fail(ErrorKind::input, "{}: {} is not a number{}", place.words(), quoted(field),
        field.starts_with('"') ? "; write numbers without quotes" : "");
 }
 
-// Hands each of the `expected` fields to parse(field, place), which returns how it went.
+// Calls parse(field, place) for each of the `expected` fields; it returns an error code.
 template <typename Parse>
 void parse_fields(const std::string& file, const CsvLine& line, size_t expected, Parse parse) {
   Fields fields(line.text);
@@ -202,7 +202,7 @@ std::optional<CsvLine> CsvReader::next_line() {
   }
 }
 
-// Moves what is left to the front and reads behind it; false at the end.
+// Moves the unread rest to the front of the buffer and reads more after it; false at the end.
 bool CsvReader::refill() {
   throw_if_interrupted();
   const size_t length = end_ - begin_;

@@ -25,11 +25,11 @@ std::string line_words(const std::filesystem::path& file, uint64_t line) {
 
 [[noreturn]] void fail_row_count(const std::string& file, uint64_t found,
                                  const StatedCount& stated) {
-  fail(ErrorKind::input, "{} has {} rows, but {} gives {}; the files are not of one graph", file,
+  fail(ErrorKind::input, "{} has {} rows, but {} gives {}; the files are not from one graph", file,
        found, stated.stated_by, stated.count);
 }
 
-// The next of as many lines as stated; nothing once all have been read.
+// The next line; empty when as many as stated have been read. Throws if the file ends before that.
 std::optional<CsvLine> next_stated_line(CsvReader& reader, uint64_t rows_read,
                                         const StatedCount& stated) {
   if (rows_read == stated.count) return std::nullopt;
@@ -38,7 +38,7 @@ std::optional<CsvLine> next_stated_line(CsvReader& reader, uint64_t rows_read,
   return line;
 }
 
-// After the last of the stated lines, makes sure that it is the file's last.
+// After the last of the stated lines: throws if the file has more lines.
 void check_end(CsvReader& reader, uint64_t rows_read, const StatedCount& stated) {
   if (rows_read != stated.count) return;
   const uint64_t beyond = reader.count_rest();
@@ -57,10 +57,10 @@ std::string describe_file(const std::filesystem::path& file,
                      shown < header.size() ? ",..." : "");
 }
 
-// What is known of a file before its values are read.
+// The header and the first line of values.
 struct CsvHead {
   std::vector<std::string> header;
-  std::string first_line;  // behind the header; empty where there is none
+  std::string first_line;  // after the header; empty if there is none
   uint64_t first_number = 1;
 
   size_t columns() const { return first_line.empty() ? 0 : count_fields(first_line); }
@@ -97,7 +97,7 @@ void check_edge_columns(const std::filesystem::path& file, const CsvHead& head) 
   }
 }
 
-// Rows are nodes in their order: a column of ids would be taken for a feature.
+// The order of the lines gives the node ids; a column of ids would be taken for a feature.
 void check_row_columns(const std::filesystem::path& file, const CsvHead& head) {
   const bool has_ids =
       head.header.size() > 1 &&
@@ -110,7 +110,7 @@ void check_row_columns(const std::filesystem::path& file, const CsvHead& head) {
   }
 }
 
-// pandas names columns 0,1,2,... where nobody names them, which reads as values.
+// pandas writes the header 0,1,2,... for columns without names; it would be taken for values.
 void check_not_counted(const std::filesystem::path& file, const CsvHead& head) {
   constexpr size_t kFewest = 3;
   std::string counted = "0";
@@ -143,7 +143,7 @@ class CsvEdges final : public EdgeReader {
     while (count < sources.size()) {
       const auto line = next_stated_line(reader_, next_edge_, edges_);
       if (!line) break;
-      ++next_edge_;  // even if it turns out bad: other threads must not miss it at the end
+      ++next_edge_;  // even if parsing fails: other threads must not find too few at the end
       std::array<uint32_t, 2> ends = {};
       parse_ids(reader_.name(), *line, ends, nodes_);
       sources[count] = ends[0];
@@ -158,7 +158,7 @@ class CsvEdges final : public EdgeReader {
   const std::filesystem::path file_;
   const uint64_t nodes_;
   const StatedCount edges_;
-  std::mutex mutex_;  // guards what follows, but for the reader's constant facts
+  std::mutex mutex_;  // guards what follows, except the reader's name and header
   CsvReader reader_;
   uint64_t next_edge_ = 0;
 };
@@ -170,11 +170,12 @@ class CsvFeatures final : public FeatureReader {
     const CsvHead head = read_head(file_);
     columns_ = static_cast<uint32_t>(head.columns());
     if (columns_ == 0) {
-      fail(ErrorKind::input, "{} is empty, one row a node is expected", file_.string());
+      fail(ErrorKind::input, "{} is empty, one row per node is expected", file_.string());
     }
     check_row_columns(file_, head);
     check_not_counted(file_, head);
-    // A header that is none explains a line too many: it is said before the lines are counted.
+    // Parse the first line now: an unrecognised header should be reported as such, and not as one
+    // line too many.
     std::vector<float> values(columns_);
     parse_features(file_.string(), {head.first_line, head.first_number}, values);
   }
@@ -204,7 +205,7 @@ class CsvFeatures final : public FeatureReader {
     std::vector<size_t> ends;  // of each line within the text
   };
 
-  // Only this is under the lock: parsing takes longer than reading.
+  // Only this is under the lock, because parsing takes longer than reading.
   TakenLines take(size_t max_lines) {
     TakenLines taken;
     const std::lock_guard lock(mutex_);
@@ -222,7 +223,7 @@ class CsvFeatures final : public FeatureReader {
   const std::filesystem::path file_;
   const StatedCount nodes_;
   uint32_t columns_ = 0;
-  std::mutex mutex_;  // guards what follows, but for the reader's constant facts
+  std::mutex mutex_;  // guards what follows, except the reader's name and header
   CsvReader reader_;
   uint64_t next_row_ = 0;
 };

@@ -43,8 +43,7 @@ namespace fs = std::filesystem;
 
 bool has_raw_files(const fs::path& folder) { return formats::is_folder(folder / "raw"); }
 
-// The children of `root` that `wanted` accepts, with their path; a stranger's folder that cannot be
-// looked into is none of them.
+// The paths of the folders in `root` that `wanted` accepts. Skips folders that cannot be read.
 template <typename Wanted>
 std::vector<fs::path> children(const fs::path& root, const Wanted& wanted) {
   std::vector<fs::path> found;
@@ -65,7 +64,7 @@ std::string list(const std::vector<fs::path>& paths) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-// The folder's own name, also of "." and "data/".
+// The folder's real name, also for "." and "data/".
 std::string name_of(const fs::path& folder) {
   const fs::path whole = fs::canonical(folder);
   return whole.filename().string();
@@ -75,7 +74,7 @@ DataRoot to_import(const fs::path& root, const fs::path& data_set) {
   const fs::path store = root / (name_of(data_set) + ".plim");
   if (::access(root.c_str(), W_OK) != 0) {
     fail(ErrorKind::io,
-         "{} cannot be written, and the store made of {} belongs there; make it elsewhere with "
+         "{} is not writable, but the store made from {} belongs there; make it elsewhere with "
          "plimsoll import ogb {} --out MY.plim, then plimsoll train MY.plim",
          root.string(), data_set.string(), data_set.string());
   }

@@ -82,7 +82,7 @@ void check_node_count(const StatedCount& nodes) {
 
 void check_agreement(std::string_view what, const StatedCount& one, const StatedCount& other) {
   if (one.count == other.count) return;
-  fail(ErrorKind::input, "{} gives {} {}, but {} gives {}; the files are not of one graph",
+  fail(ErrorKind::input, "{} gives {} {}, but {} gives {}; the files are not from one graph",
        one.stated_by, one.count, what, other.stated_by, other.count);
 }
 

@@ -1,4 +1,4 @@
-// An InputGraph put together from parts that read files.
+// An InputGraph made of parts that read files.
 #pragma once
 
 #include <array>
@@ -16,13 +16,13 @@ struct GraphParts {
   uint64_t nodes = 0;
   std::unique_ptr<EdgeReader> edges;
   std::unique_ptr<FeatureReader> features;
-  std::unique_ptr<LabelReader> labels;  // may be missing
-  std::array<std::unique_ptr<IdListReader>, 3>
-      splits;  // in the order of Split; each may be missing
+  std::unique_ptr<LabelReader> labels;  // may be nullptr
+  // In the order of SplitKind; each may be nullptr.
+  std::array<std::unique_ptr<IdListReader>, 3> splits;
   NotRead not_read;
 };
 
-// What is read as what: "features", "x (float32, 2708 x 1433)".
+// Which input was used for which part: "features", "x (float32, 2708 x 1433)".
 struct InputReading {
   std::string as;
   std::string what;
@@ -30,7 +30,7 @@ struct InputReading {
 
 class FileGraph final : public ingest::InputGraph {
  public:
-  // Throws where there are no edges.
+  // Throws Error{input} if there are no edges.
   explicit FileGraph(GraphParts parts);
 
   const ingest::Shape& shape() const override { return shape_; }
@@ -52,10 +52,10 @@ class FileGraph final : public ingest::InputGraph {
   ingest::Shape shape_;
 };
 
-// Throws unless ids of so many nodes are possible: from 1 node to what 32 bits can count.
+// Throws Error{input} unless there are from 1 to 2^32 - 1 nodes.
 void check_node_count(const StatedCount& nodes);
 
-// Throws where two files state different numbers of `what`.
+// Throws Error{input} if two files state different numbers of `what`.
 void check_agreement(std::string_view what, const StatedCount& one, const StatedCount& other);
 
 }  // namespace plimsoll::formats

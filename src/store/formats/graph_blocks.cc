@@ -28,7 +28,7 @@ bool EdgesInOrder::fill(Block& block) {
   const uint64_t total = source_.shape().edges;
   const bool ended = taken == 0;
   if (ended ? done_ != total : done_ > total) {
-    fail(ErrorKind::internal, "a graph of {} edges by its shape gave {} {} when read", total, done_,
+    fail(ErrorKind::internal, "the shape says {} edges, but the graph gave {} {}", total, done_,
          ended ? "in all" : "or more");
   }
   return block.count > 0;
@@ -58,7 +58,7 @@ bool RowsInOrder::fill(Block& block) {
         source_.next_rows(block.values.span().subspan(block.filled));
     const uint64_t left = source_.shape().nodes - done_;
     if (rows.count == 0 ? left > 0 : rows.first_node != done_ || rows.count > left) {
-      fail(ErrorKind::internal, "of {} feature rows, row {} was due and {} rows from {} came",
+      fail(ErrorKind::internal, "of {} feature rows, row {} was expected, but {} rows from {} came",
            source_.shape().nodes, done_, rows.count, rows.first_node);
     }
     if (rows.count == 0) break;

@@ -1,5 +1,5 @@
-// An InputGraph read in order by one caller, in blocks: while the caller writes one, a thread makes
-// the next, so that making and writing take their time together and not one after the other.
+// Reads an InputGraph in order, in blocks, for one caller. While the caller writes one block, a
+// thread makes the next, so making and writing overlap.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@
 
 namespace plimsoll::formats {
 
-// Two blocks: the caller's, and the one being filled on a thread of its own.
+// Double buffering: the caller has one block while a thread fills the other.
 template <typename Block>
 class BlockAhead {
  public:
-  // `fill` makes the next block and returns false when nothing was left to put into it.
+  // `fill` makes the next block and returns false if nothing was left.
   BlockAhead(Block first, Block second, std::function<bool(Block&)> fill)
       : current_(std::move(first)), next_(std::move(second)), fill_(std::move(fill)) {
     start();
@@ -42,10 +42,10 @@ class BlockAhead {
   Block current_;
   Block next_;
   std::function<bool(Block&)> fill_;
-  std::future<bool> pending_;  // last: it ends first, and waits for the thread
+  std::future<bool> pending_;  // declared last: its destructor runs first and waits for the thread
 };
 
-// Both throw Error{internal} where the InputGraph gives more or less than its shape says.
+// Both throw Error{internal} if the InputGraph gives more or less than its shape says.
 class EdgesInOrder {
  public:
   static constexpr uint64_t kBlockEdges = 256 * 1024;
@@ -56,7 +56,7 @@ class EdgesInOrder {
     std::span<const uint32_t> sources;
     std::span<const uint32_t> destinations;
   };
-  Edges next();  // none at the end
+  Edges next();  // empty at the end
 
  private:
   struct Block {
@@ -68,27 +68,27 @@ class EdgesInOrder {
   bool fill(Block& block);
 
   ingest::InputGraph& source_;
-  uint64_t done_ = 0;         // edges taken, by the thread that fills
-  BlockAhead<Block> blocks_;  // last: it starts filling at once
+  uint64_t done_ = 0;         // edges taken; used only by the filling thread
+  BlockAhead<Block> blocks_;  // declared last: it starts filling at once
 };
 
 class RowsInOrder {
  public:
   RowsInOrder(ingest::InputGraph& source, memory::Ledger& ledger);
 
-  std::span<const float> next();  // whole rows; none at the end
+  std::span<const float> next();  // whole rows; empty at the end
 
  private:
   struct Block {
-    memory::Buffer<float> values;  // room for whole rows
-    uint64_t filled = 0;           // values
+    memory::Buffer<float> values;  // a whole number of rows
+    uint64_t filled = 0;           // in values, not rows
   };
   static Block make_block(uint64_t columns, memory::Ledger& ledger);
   bool fill(Block& block);
 
   ingest::InputGraph& source_;
-  uint64_t done_ = 0;         // rows taken, by the thread that fills
-  BlockAhead<Block> blocks_;  // last: it starts filling at once
+  uint64_t done_ = 0;         // rows taken; used only by the filling thread
+  BlockAhead<Block> blocks_;  // declared last: it starts filling at once
 };
 
 }  // namespace plimsoll::formats

@@ -1,5 +1,5 @@
-// The parts that an InputGraph of files is put together from. Each reads one part, checks its
-// values, and knows the words for a place in it; which format it reads is its own affair.
+// The interfaces of the parts that a FileGraph is made of: edges, features, labels, splits. A part
+// reads one input in any format, checks its values, and can name a place in it for messages.
 #pragma once
 
 #include <cstddef>
@@ -16,12 +16,10 @@
 
 namespace plimsoll::formats {
 
-// What makes an integer a node's id or a number a label, and the words where it is none; npy and
-// csv differ only in how they come by the number.
-
 constexpr int32_t kUnlabelled = -1;
 constexpr int32_t kMaxLabel = graph::kMostClasses - 1;
 
+// The messages for an invalid id or label, the same for npy and csv.
 template <typename Integer>
 [[noreturn]] void fail_id(std::string_view place, Integer id, uint64_t nodes) {
   if (id < Integer{0}) {
@@ -38,13 +36,10 @@ template <typename Number>
        kMaxLabel);
 }
 
-// Nothing for a number that is no label.
+// Empty if the number is not a valid label.
 std::optional<int32_t> label_of(int64_t number);
 std::optional<int32_t> label_of(uint64_t number);
 std::optional<int32_t> label_of(double number);
-
-// The pieces an InputGraph of files is put together from. Each reads one piece, checks its values,
-// and knows the words for a place in it; which format it reads is its own affair.
 
 class GraphPart {
  public:
@@ -53,13 +48,14 @@ class GraphPart {
   GraphPart& operator=(const GraphPart&) = delete;
   virtual ~GraphPart() = default;
 
-  // "papers/raw/data.npz, member node_feat.npy, row 12"; rows count from 0, lines from 1.
+  // For messages: "papers/raw/data.npz, member node_feat.npy, row 12". Rows count from 0, lines of
+  // a text file from 1.
   virtual std::string place(uint64_t row) const = 0;
-  // What is read, for the user: "x (float32, 2708 x 1433)", "labels.csv (header: label)".
+  // The input, for the user: "x (float32, 2708 x 1433)", "labels.csv (header: label)".
   virtual std::string describe() const = 0;
 };
 
-// As InputGraph::next_edges; any number of threads.
+// next() works like InputGraph::next_edges: several threads may call it.
 class EdgeReader : public GraphPart {
  public:
   virtual uint64_t count() const = 0;
@@ -68,27 +64,27 @@ class EdgeReader : public GraphPart {
   virtual void skip_to_edges(const ingest::InputGraph::OnBytes& /*on_bytes*/) {}
 };
 
-// As InputGraph::next_rows; any number of threads.
+// next() works like InputGraph::next_rows: several threads may call it.
 class FeatureReader : public GraphPart {
  public:
   virtual uint32_t columns() const = 0;
   virtual ingest::InputGraph::Rows next(std::span<float> values) = 0;
 };
 
-// Reads from the start whenever it is asked.
+// Every call of read() starts at the beginning.
 class LabelReader : public GraphPart {
  public:
   virtual void read(const ingest::InputGraph::LabelSink& sink) const = 0;
 };
 
-// The nodes of one split; reads from the start whenever it is asked.
+// The nodes of one split. Every call of read() starts at the beginning.
 class IdListReader : public GraphPart {
  public:
   using Sink = std::function<void(uint64_t row, uint32_t node)>;
   virtual void read(const Sink& sink) const = 0;
 };
 
-// How many there should be of something, and who says so: "d/raw/num-node-list.csv.gz".
+// An expected count and the file that states it, for messages: "d/raw/num-node-list.csv.gz".
 struct StatedCount {
   uint64_t count = 0;
   std::string stated_by;

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 constexpr std::array<std::string_view, 6> kEndings = {".csv.gz", ".csv", ".npy",
                                                       ".npz",    ".gz",  ".txt"};
-// edge_weight, edge_attr, edge-feat, edge_type: values of edges, beside the list of edges itself.
+// edge_weight, edge_attr, edge-feat, edge_type: values of edges, but not the list of edges itself.
 bool is_edge_data(std::string_view name) {
   return name.starts_with("edge_") && name != "edge_index";
 }
@@ -103,7 +103,7 @@ std::optional<InputItem> InputItems::take(ItemNames names, ItemNames endings) {
       }
       if (found != nullptr && found->item.name != entry.item.name) {
         fail(ErrorKind::input,
-             "{} and {} are two names of the same thing; leave one out: {} --ignore {} --out "
+             "{} and {} are two names for the same thing; leave one out: {} --ignore {} --out "
              "NAME.plim",
              found->item.words(), entry.item.words(), command_, entry.item.shown());
       }

@@ -1,6 +1,6 @@
-// What an input holds, by name: the members of npz archives and the files of a folder. Whoever
-// opens a graph takes what it knows; the rest is named to the user, so that nothing is dropped in
-// silence.
+// The contents of an input by name: the members of npz archives and the files of a folder. Code
+// that opens a graph takes the items it knows; the rest is reported to the user, so that nothing is
+// ignored silently.
 #pragma once
 
 #include <deque>
@@ -16,14 +16,14 @@
 
 namespace plimsoll::formats {
 
-// Names that the user wants left out (--ignore). "edge-feat.csv.gz", "edge-feat" and "edge_feat"
-// are one name.
+// Names that the user wants to leave out (--ignore). "edge-feat.csv.gz", "edge-feat" and
+// "edge_feat" are the same name.
 class Ignored {
  public:
   explicit Ignored(const std::vector<std::string>& names);
 
   bool has(const std::string& name);
-  // Throws Error{usage} for a name that nothing in `where` has.
+  // Throws Error{usage} for a name that has() never matched. `where` is for the message.
   void check_all_met(std::string_view where) const;
 
  private:
@@ -31,9 +31,9 @@ class Ignored {
   std::set<std::string> met_;
 };
 
-// What was there and is not part of the store, as users know it: "edge_weight".
+// Items of the input that are not part of the store, with the names that users know: "edge_weight".
 struct NotRead {
-  std::vector<std::string> ignored;  // as the user wished
+  std::vector<std::string> ignored;  // left out with --ignore
   std::vector<std::string> unknown;
 
   void add(const NotRead& other);
@@ -41,38 +41,38 @@ struct NotRead {
 
 struct InputItem {
   std::string name;    // without ending, dashes as underscores: "node_label"
-  std::string ending;  // ".npy", ".csv.gz"; empty where it is another
+  std::string ending;  // ".npy", ".csv.gz"; empty if it is not a known one
   NpyLocation location;
 
   std::string words() const { return location.words(); }
-  std::string shown() const;  // "edge_weight" of an archive, "edge-feat.csv.gz" of a folder
+  std::string shown() const;  // "edge_weight" in an archive, "edge-feat.csv.gz" in a folder
 };
 
 using ItemNames = std::span<const std::string_view>;
 
-// Must not outlive its Ignored.
+// Keeps a reference to its Ignored, which must live longer.
 class InputItems {
  public:
-  // `command` is how the user imports this, "plimsoll import npz my.npz"; empty where these are not
-  // the files of a graph.
+  // `command` is the command that imports this input, for messages: "plimsoll import npz my.npz".
+  // It is empty if these are not the files of a graph.
   InputItems(std::string command, Ignored& ignored)
       : command_(std::move(command)), ignored_(ignored) {}
 
   void add_archive(const std::filesystem::path& file);
-  // Files and folders; a missing folder holds none.
+  // Adds the files and folders in `folder`; none if it is missing.
   void add_folder(const std::filesystem::path& folder);
 
-  // The item that has one of these names and one of these endings, of which the first counts most.
-  // Error{input} where two of the names are there.
+  // Takes the item with one of these names and one of these endings; earlier endings are preferred.
+  // Throws Error{input} if items with two of the names exist.
   std::optional<InputItem> take(ItemNames names, ItemNames endings);
-  // Passes over an item that something else reads.
+  // Marks items as taken that other code reads.
   void take_all_named(std::string_view name);
 
-  // What is there, for messages: "edge_index, x"; "nothing".
+  // All items, for messages: "edge_index, x"; "nothing".
   std::string list() const;
 
-  // What nobody took. Weights and features of edges are Error{input}: a graph without them is
-  // another graph, so leaving them out is the user's choice.
+  // The items that were not taken. Throws Error{input} for weights or features of edges that the
+  // user did not ignore: without them it would be a different graph, so the user must decide.
   NotRead rest() const;
 
  private:

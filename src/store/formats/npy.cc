@@ -16,7 +16,7 @@ namespace plimsoll::formats {
 namespace {
 
 constexpr size_t kMaxHeaderBytes = kMiB;
-constexpr size_t kMaxRank = 64;  // numpy's own
+constexpr size_t kMaxRank = 64;  // numpy's limit
 
 struct DtypeFacts {
   Dtype dtype;
@@ -35,8 +35,8 @@ constexpr std::array kDtypes = {
 
 const DtypeFacts& facts(Dtype dtype) { return kDtypes.at(static_cast<size_t>(dtype)); }
 
-// Walks over the dict literal. Python would take more (nested values, comments); numpy writes no
-// more.
+// Parses the dict literal. Python would accept more (nested values, comments), but numpy does not
+// write it.
 class HeaderParser {
  public:
   HeaderParser(const std::string& name, std::string_view text) : name_(name), text_(text) {}
@@ -76,7 +76,7 @@ class HeaderParser {
     } else if (key == "shape" && !shape_) {
       shape_ = parse_shape();
     } else {
-      fail_header("a key is unknown or there twice");
+      fail_header("a key is unknown or appears twice");
     }
   }
 
@@ -140,7 +140,7 @@ class HeaderParser {
     const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), extent);
     if (error != std::errc()) fail_header("an extent of the shape is not a number below 2^64");
     at_ += static_cast<size_t>(end - begin);
-    if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // Python 2 wrote long integers so
+    if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // Python 2 wrote long integers like this
     return extent;
   }
 

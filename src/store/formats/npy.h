@@ -1,5 +1,5 @@
 // The header of numpy's npy format, versions 1 to 3: a magic string, a length and a Python dict
-// literal. The bytes may be hostile: whatever they hold, the outcome is a header or Error{input}.
+// literal. The bytes may be hostile: the result is always a header or Error{input}.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ struct NpyHeader {
   Dtype dtype = Dtype::f4;
   std::vector<uint64_t> shape;
   uint64_t value_count = 0;
-  // True only where it matters: an array with at most one extent above 1 lies the same in both
-  // orders.
+  // True only if it makes a difference: an array with at most one extent above 1 has the same bytes
+  // in both orders.
   bool fortran_order = false;
 };
 

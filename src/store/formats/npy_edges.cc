@@ -1,6 +1,6 @@
-// Edges from an array of two numbers an edge, whichever way it lies. PyG and OGB have shape
-// (2, edges); lists of pairs, (edges, 2), are as common, and a transposed array is saved in
-// column order. That makes two ways to lie in the file.
+// Edges from an array with two numbers per edge. PyG and OGB use the shape (2, edges); lists of
+// pairs, (edges, 2), are as common, and numpy saves a transposed array in column order. So there
+// are two layouts in the file: all sources before all destinations, or pairs.
 #include <algorithm>
 #include <mutex>
 #include <utility>
@@ -18,7 +18,7 @@ namespace {
 struct EdgeShape {
   uint64_t count = 0;
   bool edge_is_row = false;  // (edges, 2)
-  bool pairs = false;        // source and destination lie side by side in the file
+  bool pairs = false;        // source and destination are next to each other in the file
 };
 
 EdgeShape edge_shape(const NpyLocation& location, const NpyHeader& header) {
@@ -43,10 +43,10 @@ std::string describe_edges(const NpyLocation& location, const EdgeShape& shape,
          (ambiguous ? ", read as PyG does: a row of sources, a row of destinations" : "");
 }
 
-// All sources lie before all destinations. Two readers over the same array: one from the first
-// source, one from the first destination. Each has a lock; a thread holds the first until it has
-// the second, so pairs stay pairs, and while one thread inflates destinations another inflates the
-// sources that follow.
+// The layout with all sources before all destinations. Two readers over the same array: one starts
+// at the first source, one at the first destination. Each has a lock. A thread keeps the first lock
+// until it has the second, so sources and destinations stay in step; while one thread decompresses
+// destinations, another decompresses the next sources.
 class NpyEdgeHalves final : public EdgeReader {
  public:
   NpyEdgeHalves(NpyLocation location, EdgeShape shape, uint64_t nodes)
@@ -67,7 +67,7 @@ class NpyEdgeHalves final : public EdgeReader {
     return count_ * item_bytes(sources_.header().dtype);
   }
 
-  // In a zip this inflates half of the member.
+  // In a zip archive this decompresses half of the member.
   void skip_to_edges(const ingest::InputGraph::OnBytes& on_bytes) override {
     constexpr uint64_t kSkipValues = 1 << 20;
     for (uint64_t skipped = 0; skipped < count_;) {
@@ -84,7 +84,7 @@ class NpyEdgeHalves final : public EdgeReader {
     std::unique_lock sources_lock(sources_mutex_);
     if (!at_destinations_) skip_to_edges([](uint64_t) {});
     const size_t count = std::min<uint64_t>(sources.size(), count_ - next_edge_);
-    next_edge_ += count;  // even if reading fails: other threads must not miss them at the end
+    next_edge_ += count;  // even if reading fails: other threads must not find too few at the end
     sources_.read_ids(sources.first(count), nodes_);
     const std::lock_guard destinations_lock(destinations_mutex_);
     sources_lock.unlock();
@@ -105,7 +105,7 @@ class NpyEdgeHalves final : public EdgeReader {
   NpyReader destinations_;
 };
 
-// Every source lies beside its destination.
+// The layout with pairs: every source is followed by its destination.
 class NpyEdgePairs final : public EdgeReader {
  public:
   NpyEdgePairs(NpyLocation location, EdgeShape shape, uint64_t nodes)
@@ -123,7 +123,7 @@ class NpyEdgePairs final : public EdgeReader {
   size_t next(std::span<uint32_t> sources, std::span<uint32_t> destinations) override {
     const std::lock_guard lock(mutex_);
     const size_t count = std::min<uint64_t>(sources.size(), shape_.count - next_edge_);
-    next_edge_ += count;  // even if reading fails: other threads must not miss them at the end
+    next_edge_ += count;  // even if reading fails: other threads must not find too few at the end
     pairs_.resize(2 * std::min(count, kPieceEdges));
     for (size_t done = 0; done < count;) {
       const size_t step = std::min(count - done, kPieceEdges);
@@ -143,7 +143,7 @@ class NpyEdgePairs final : public EdgeReader {
   const NpyLocation location_;
   const EdgeShape shape_;
   const uint64_t nodes_;
-  std::mutex mutex_;  // guards what follows, but for the reader's header
+  std::mutex mutex_;  // guards what follows, except the reader's header
   NpyReader reader_;
   std::vector<uint32_t> pairs_;
   uint64_t next_edge_ = 0;

@@ -36,7 +36,7 @@ class NpyFeatures final : public FeatureReader {
     const std::lock_guard lock(mutex_);
     const uint64_t first = next_row_;
     const uint64_t count = std::min(values.size() / shape_.columns, shape_.rows - first);
-    next_row_ += count;  // even if reading fails: other threads must not miss them at the end
+    next_row_ += count;  // even if reading fails: other threads must not find too few at the end
     reader_.read_features(values.first(count * shape_.columns));
     return {first, count};
   }
@@ -62,10 +62,11 @@ class NpyLabels final : public LabelReader {
   NpyLabels(NpyLocation location, StatedCount nodes) : location_(std::move(location)) {
     const NpyReader reader(open_npy(location_));
     header_ = reader.header();
-    const uint64_t rows = vector_length(reader, "one label a node, shape (nodes,) or (nodes, 1),");
+    const uint64_t rows =
+        vector_length(reader, "one label per node, shape (nodes,) or (nodes, 1),");
     if (rows != nodes.count) {
       fail(ErrorKind::input,
-           "{} has {} rows, but {} gives {} nodes; the files are not of one graph",
+           "{} has {} rows, but {} gives {} nodes; the files are not from one graph",
            location_.words(), rows, nodes.stated_by, nodes.count);
     }
   }
@@ -114,7 +115,7 @@ NpyHeader matrix_header(const NpyLocation& location) {
   NpyHeader header = parse_npy_header(*open_npy(location));
   if (header.shape.size() != 2 || header.shape[1] == 0) {
     fail(ErrorKind::input,
-         "{} is {}, one row of features a node is expected, shape (nodes, features)",
+         "{} is {}, one row of features per node is expected, shape (nodes, features)",
          location.words(), describe(header));
   }
   if (header.shape[1] > graph::kMostColumns) {
@@ -179,11 +180,10 @@ StatedCount read_npy_count(const NpyLocation& location) {
   return {count[0], location.words()};
 }
 
-// Splits as masks: one value a node, true for the nodes of the split. PyG has (nodes,), some of its
-// data sets several splits side by side, (nodes, splits).
-
 namespace {
 
+// Most PyG data sets have masks of shape (nodes,), some several splits side by side,
+// (nodes, splits).
 class NpyMask final : public IdListReader {
  public:
   NpyMask(NpyLocation location, const StatedCount& nodes, std::optional<uint64_t> column)
@@ -247,11 +247,10 @@ NpyColumnFeatures::NpyColumnFeatures(NpyLocation location, MatrixShape shape, ui
     : location_(std::move(location)), shape_(shape) {
   panel_rows_ = std::min(panel_bytes / (shape_.columns * sizeof(float)), shape_.rows);
   if (panel_rows_ * kMaxPanels < shape_.rows) {
-    fail(
-        ErrorKind::input,
-        "{} lies column by column (fortran_order is True), which is read up to {} of float32; save "
-        "np.ascontiguousarray(a) instead",
-        location_.words(), format_bytes(panel_bytes * kMaxPanels));
+    fail(ErrorKind::input,
+         "{} is stored column by column (fortran_order is True), which is read only up to {} of "
+         "float32; save np.ascontiguousarray(a) instead",
+         location_.words(), format_bytes(panel_bytes * kMaxPanels));
   }
 }
 

@@ -18,7 +18,7 @@ namespace plimsoll::formats {
 namespace {
 
 static_assert(std::endian::native == std::endian::little,
-              "values are taken as they lie in the file");
+              "values are used as they are in the file");
 
 constexpr size_t kBlockBytes = 256 * kKiB;
 
@@ -33,8 +33,7 @@ T load(const std::byte* bytes, size_t index) {
   return value;
 }
 
-// Calls visit(T{}) with the type that values of `dtype` have in the file; bool lies there as
-// uint8_t.
+// Calls visit(T{}) with the C++ type of `dtype` in the file; for bool it is uint8_t.
 template <typename Visit>
 void with_type(Dtype dtype, Visit visit) {
   switch (dtype) {
@@ -64,7 +63,7 @@ void with_type(Dtype dtype, Visit visit) {
   }
 }
 
-// A number as label_of and messages take it.
+// The number as a type that label_of and messages accept.
 template <typename T>
 auto widened(T value) {
   if constexpr (std::is_same_v<T, Half>) {
@@ -79,7 +78,7 @@ auto widened(T value) {
 }
 
 void require_integers(const NpyReader& reader, std::string_view what) {
-  if (reader.header().value_count == 0) return;  // np.array([]) is float64 without anyone's will
+  if (reader.header().value_count == 0) return;  // np.array([]) is float64 by default
   const Dtype dtype = reader.header().dtype;
   if (dtype == Dtype::boolean) {
     fail(ErrorKind::input, "{} is bool, {} are integers; turn a mask into ids with np.flatnonzero",
@@ -97,7 +96,8 @@ NpyReader::NpyReader(std::unique_ptr<ByteStream> stream, NpyOrder accepted)
     : stream_(std::move(stream)), header_(parse_npy_header(*stream_)) {
   if (header_.fortran_order && accepted == NpyOrder::c) {
     fail(ErrorKind::input,
-         "{} lies column by column (fortran_order is True); save np.ascontiguousarray(a) instead",
+         "{} is stored column by column (fortran_order is True); save np.ascontiguousarray(a) "
+         "instead",
          name());
   }
 }
@@ -107,7 +107,7 @@ size_t NpyReader::read_ids(std::span<uint32_t> ids, uint64_t nodes) {
   return read_blocks(ids.size(),
                      [&]<typename T>(T, const std::byte* raw, size_t first, size_t count) {
                        if constexpr (std::integral<T>) {
-                         // A negative id becomes one beyond any count of nodes.
+                         // A negative id becomes larger than any number of nodes.
                          bool all_nodes = true;
                          for (size_t i = 0; i < count; ++i) {
                            const auto id = static_cast<uint64_t>(load<T>(raw, i));
@@ -196,8 +196,8 @@ void NpyReader::skip(uint64_t values) {
   advance(values);
 }
 
-// convert(T{}, raw, first, count) turns `count` values of type T at `raw` into the caller's from
-// `first` on; in it, place_of(i) names the i-th of them.
+// convert(T{}, raw, first, count) converts `count` values of type T at `raw` into the caller's
+// elements from `first` on. While it runs, place_of(i) names the i-th of them.
 template <typename Convert>
 size_t NpyReader::read_blocks(size_t wanted, Convert convert) {
   block_.resize(kBlockBytes);
@@ -241,7 +241,7 @@ std::string NpyReader::place_of(size_t offset) const {
   uint64_t rest = next_value_ + offset;
   const size_t rank = header_.shape.size();
   std::vector<uint64_t> index(rank);
-  for (size_t i = 0; i < rank; ++i) {  // from the extent that changes fastest
+  for (size_t i = 0; i < rank; ++i) {  // starts with the fastest-changing extent
     const size_t extent = header_.fortran_order ? i : rank - 1 - i;
     index[extent] = rest % header_.shape[extent];
     rest /= header_.shape[extent];

@@ -1,5 +1,5 @@
-// The values of an npy array in the order in which they lie in the file, converted in blocks to the
-// types that a graph is made of, and checked on the way.
+// Reads the values of an npy array in the order of the file, in blocks; converts them to the types
+// of a graph and checks them.
 #pragma once
 
 #include <cstddef>
@@ -14,12 +14,13 @@
 
 namespace plimsoll::formats {
 
-// What the caller can do with: row by row, or also column by column (fortran_order).
+// Which arrays the caller accepts: only row by row (C order), or also column by column
+// (fortran_order).
 enum class NpyOrder { c, any };
 
-// One thread at a time. The reads take the next values, as many as fit, and return how many; 0 at
-// the end. The read that takes the last value also checks that nothing follows it, and with it a
-// zip member's checksum. Data that ends early is Error{input}.
+// For one thread at a time. The read functions fill in the next values, as many as fit, and return
+// how many; 0 at the end. The read of the last value also checks that nothing follows it, and so
+// the checksum of a zip member. Throws Error{input} if the data ends early.
 class NpyReader {
  public:
   explicit NpyReader(std::unique_ptr<ByteStream> stream, NpyOrder accepted = NpyOrder::c);
@@ -30,16 +31,16 @@ class NpyReader {
 
   // Integers in [0, nodes).
   size_t read_ids(std::span<uint32_t> ids, uint64_t nodes);
-  // Any dtype; float64 is rounded.
+  // Any dtype; float64 is rounded to float32.
   size_t read_features(std::span<float> features);
-  // Integers or floats that hold them; NaN and -1 give -1, unlabelled.
+  // Integers, or floats with integer values; NaN and -1 give -1, unlabelled.
   size_t read_labels(std::span<int32_t> labels);
-  // Integers from 0 on.
+  // Integers that are not negative.
   size_t read_counts(std::span<uint64_t> counts);
-  // Of a mask: bool, or integers that are 0 or 1.
+  // The values of a mask: bool, or integers that are 0 or 1.
   size_t read_flags(std::span<uint8_t> flags);
 
-  // At most values_left(). The values are passed over unread.
+  // Skips values without checking them; at most values_left().
   void skip(uint64_t values);
 
  private:
@@ -48,7 +49,7 @@ class NpyReader {
   void read_fully(std::span<std::byte> bytes);
   void advance(uint64_t values);
   [[noreturn]] void fail_early_end() const;
-  // "papers/node_label.npy at [12, 0]", for the value `offset` behind next_value_.
+  // For messages: "papers/node_label.npy at [12, 0]", the value at next_value_ + offset.
   std::string place_of(size_t offset) const;
 
   std::unique_ptr<ByteStream> stream_;

@@ -30,8 +30,8 @@ std::vector<uint64_t> shape_of(const NpyRows::Options& options) {
 
 }  // namespace
 
-// A chunk for every bucket while rows come, a bucket when they are written: the two are equal where
-// a bucket is the root of all bytes times a chunk.
+// Memory is one chunk per bucket while rows arrive, and one bucket while they are written. The two
+// are equal if the bytes of a bucket are sqrt(all bytes * chunk bytes).
 NpyRows::Layout NpyRows::lay_out(const Options& options) {
   const uint64_t row_bytes = size_bytes(options.type) * std::max<uint64_t>(1, options.columns);
   const uint64_t record_bytes = sizeof(uint64_t) + row_bytes;
@@ -67,7 +67,8 @@ NpyRows::NpyRows(const Options& options, memory::Ledger& ledger)
   check_disk();
 }
 
-// Both files, unless the temporary one gives its space back while the other grows.
+// Needs space for both files, unless the temporary file can release its space while the other
+// grows.
 void NpyRows::check_disk() const {
   const fs::path folder = folder_of(options_.path);
   const uint64_t bytes = npy_bytes(options_.type, shape_of(options_));
@@ -77,7 +78,7 @@ void NpyRows::check_disk() const {
       gives_back ? aside + layout_.bucket_rows * layout_.row_bytes : aside + bytes;
   const uint64_t free_bytes = io::disk_of(folder).free_bytes;
   if (free_bytes >= needed) return;
-  fail(ErrorKind::disk, "{} takes {} and, while it is put in order, {} in all; {} has {} free",
+  fail(ErrorKind::disk, "{} takes {}, and {} in all while it is being sorted; {} has {} free",
        options_.path.string(), format_bytes(bytes), format_bytes(needed), folder.string(),
        format_bytes(free_bytes));
 }

@@ -1,5 +1,5 @@
-// One .npy file of rows that come in any order, in bounded memory: rows go to the bucket of their
-// number in a temporary file, and from there a bucket at a time to their places.
+// Writes one .npy file from rows that arrive in any order, in bounded memory: rows are distributed
+// to buckets in a temporary file by their number, and then written bucket by bucket.
 #pragma once
 
 #include <cstddef>
@@ -19,24 +19,23 @@ namespace plimsoll::formats {
 class NpyRows {
  public:
   struct Options {
-    std::filesystem::path path;  // the temporary file lies beside it, without a name
+    std::filesystem::path path;  // the temporary file is in the same folder and has no name
     NpyType type = NpyType::float32;
     uint64_t rows = 0;
     uint64_t columns = 0;  // 0: the array has one dimension
   };
-  // Error{disk} where there is no space for both files.
+  // Throws Error{disk} if there is not enough space for both files.
   NpyRows(const Options& options, memory::Ledger& ledger);
 
-  // The most that it takes, before finish() and in it.
+  // The peak memory until finish() returns.
   static uint64_t bytes_needed(const Options& options);
 
-  // Every row once. `values` are the row's.
+  // Must be called exactly once for every row.
   void put(uint64_t row, std::span<const std::byte> values);
-  // Writes the file, which appears whole or not at all.
+  // Writes the file, which appears under its name only when it is complete.
   void finish();
 
  private:
-  // Rows of a bucket, and what a bucket is put aside in.
   struct Layout {
     uint64_t row_bytes = 0;
     uint64_t record_bytes = 0;

@@ -1,5 +1,5 @@
-// libzip does the writing inside zip_close(), which calls back for every few KiB of every member.
-// An exception must not cross it: it waits in the member until zip_close() has given up.
+// libzip writes inside zip_close(), which calls back for every few KiB of every member. An
+// exception must not cross libzip: the member keeps it until zip_close() has returned.
 #include "formats/npz_writer.h"
 
 #include <fmt/format.h>
@@ -23,8 +23,7 @@ constexpr uint64_t kNpyAlignment = 64;
 constexpr uint64_t kNpyPrefixBytes = 10;  // magic, version and the length of the rest
 constexpr uint32_t kDeflateLevel = 1;
 
-// Midnight of 1 January 1980, the earliest a zip can hold: the same graph gives the same file every
-// day.
+// 1 January 1980, the earliest date in a zip. A fixed date makes the file depend only on the graph.
 std::time_t zip_epoch() {
   std::tm date = {};
   date.tm_year = 80;
@@ -33,7 +32,7 @@ std::time_t zip_epoch() {
   return std::mktime(&date);
 }
 
-// libzip's error with an owner.
+// Owns a libzip error.
 struct ZipError {
   zip_error_t value;
   ZipError() { zip_error_init(&value); }
@@ -42,8 +41,8 @@ struct ZipError {
   ~ZipError() { zip_error_fini(&value); }
 };
 
-// One member while it is written: hands libzip the header, then the pieces. libzip keeps its
-// address.
+// One member while it is written: gives libzip the header, then the pieces. libzip keeps its
+// address, so it cannot move.
 class MemberReader {
  public:
   MemberReader(NpyMember member, Progress& progress)
@@ -83,7 +82,7 @@ class MemberReader {
   Progress& progress_;
   const std::string header_;
   const uint64_t total_bytes_;
-  std::span<const std::byte> piece_;  // what is left of it
+  std::span<const std::byte> piece_;  // the unread rest of the current piece
   uint64_t done_bytes_ = 0;
   ZipError error_;
   std::exception_ptr failure_;
@@ -129,8 +128,8 @@ void MemberReader::next_piece() {
   throw_if_interrupted();
   piece_ = member_.next_piece();
   if (piece_.empty() || piece_.size() > total_bytes_ - done_bytes_) {
-    fail(ErrorKind::internal, "{} was to be {} bytes; at byte {} came a piece of {}", member_.name,
-         total_bytes_, done_bytes_, piece_.size());
+    fail(ErrorKind::internal, "{} must have {} bytes, but at byte {} got a piece of {}",
+         member_.name, total_bytes_, done_bytes_, piece_.size());
   }
   if (!member_.step.empty()) progress_.add(piece_.size());
 }
@@ -150,7 +149,7 @@ zip_int64_t MemberReader::describe(zip_stat_t& stat) const {
   fail(ErrorKind::io, "cannot write {}: {}", path.string(), zip_error_strerror(error));
 }
 
-// The archive until it is closed; without close() nothing of it stays on the disk.
+// The archive until it is closed. Without close() nothing of it stays on disk.
 class Archive {
  public:
   explicit Archive(std::filesystem::path path) : path_(std::move(path)) {
@@ -158,7 +157,7 @@ class Archive {
     archive_ = zip_open(path_.c_str(), ZIP_CREATE | ZIP_EXCL, &code);
     if (archive_ != nullptr) return;
     ZipError error;
-    zip_error_init_with_code(&error.value, code);  // takes errno along
+    zip_error_init_with_code(&error.value, code);  // also records errno
     fail_zip(path_, &error.value);
   }
   Archive(const Archive&) = delete;
@@ -184,7 +183,7 @@ class Archive {
     }
   }
 
-  // Writes everything. False where it could not: then error() says why.
+  // Writes everything. Returns false if that failed; error() then says why.
   bool close() {
     if (zip_close(archive_) != 0) return false;
     archive_ = nullptr;

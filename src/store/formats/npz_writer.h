@@ -1,5 +1,5 @@
-// numpy's .npz: a zip of .npy arrays. The arrays are pulled piece by piece while the archive is
-// written, so that their size is bounded by the disk and not by memory.
+// Writes numpy's .npz, a zip of .npy arrays. The arrays are requested piece by piece while the
+// archive is written, so they may be larger than memory.
 #pragma once
 
 #include <cstddef>
@@ -24,21 +24,21 @@ struct NpyMember {
   NpyType type = NpyType::int64;
   std::vector<uint64_t> shape;
 
-  // The next bytes of the array, valid until the next call; empty at the end. All pieces together
-  // must be what the shape says. May throw: write_npz() passes it on.
+  // Returns the next bytes of the array, valid until the next call; empty at the end. All pieces
+  // together must have the size that the shape says. May throw; write_npz() rethrows it.
   std::function<std::span<const std::byte>()> next_piece;
 
-  std::string step;  // the title under which its bytes are shown as progress; "" = not shown
+  std::string step;  // the title of the progress display; "" = not shown
 };
 
-// What stands before the values in a .npy file: version 1.0, padded to a multiple of 64 bytes.
+// The header of a .npy file: version 1.0, padded to a multiple of 64 bytes.
 std::string npy_header(NpyType type, std::span<const uint64_t> shape);
 
-// The bytes of the array and its header.
+// The size of the array with its header.
 uint64_t npy_bytes(NpyType type, std::span<const uint64_t> shape);
 
-// Writes the members in their order, deflated at level 1 or stored. `path` must not exist, and does
-// not after an Error. The file is complete but not synced.
+// Writes the members in order, deflated at level 1 or stored. `path` must not exist; after an Error
+// it still does not. The file is complete but not synced to disk.
 void write_npz(const std::filesystem::path& path, std::vector<NpyMember> members, bool deflate,
                Progress& progress);
 

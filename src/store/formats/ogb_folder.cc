@@ -44,7 +44,7 @@ void make_folder(const fs::path& path) {
   if (error) fail_errno("make the folder", path.string(), error.value());
 }
 
-// Writes the split files, if the graph has splits.
+// Writes the split files if the graph has splits. Returns the split of every node.
 SplitRoles write_splits(const OgbWork& work) {
   SplitRoles roles(work.ledger, "split roles", work.shape().nodes);
   const fs::path folder = work.folder / "split" / work.options.split_name;
@@ -69,7 +69,8 @@ SplitRoles write_splits(const OgbWork& work) {
   return roles;
 }
 
-// What a compressor may add to bytes it cannot compress, and what a file costs beside its bytes.
+// Upper bound for a file on disk: a compressor may add a little to data that it cannot compress,
+// and a file takes some space beside its bytes.
 uint64_t incompressible(uint64_t bytes) { return bytes + bytes / 1000 + 64 * kKiB; }
 
 uint64_t digits(uint64_t value) { return std::to_string(value).size(); }
@@ -125,7 +126,7 @@ fs::path temp_dir_of(const OgbFolderOptions& options, const io::StagedFolder& st
   return staged.target().has_parent_path() ? staged.target().parent_path() : fs::path(".");
 }
 
-// Also takes the file out of the page cache, which a memory limit counts.
+// Also removes the file from the page cache, which a memory limit counts.
 void sync(const fs::path& path) {
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd || ::fsync(fd.get()) != 0) fail_errno("sync", path.string(), errno);
@@ -155,7 +156,7 @@ OgbFolderSpace space_needed(const ingest::Shape& shape, const OgbFolderOptions& 
   const uint64_t split_bytes = incompressible(shape.nodes * (digits(shape.nodes) + 1)) +
                                (ingest::kSplits.size() - 1) * incompressible(0);
   if (options.layout == OgbLayout::csv) return {split_bytes + csv_bytes(shape), 0};
-  // Labels and destinations wait in temp_dir one after the other.
+  // Labels and destinations are in temp_dir one after the other, not at the same time.
   const uint64_t waiting = std::max(shape.edges, shape.has_labels ? shape.nodes : 0);
   return {split_bytes + npz_bytes(shape),
           waiting * sizeof(uint32_t) + SpoolFile::kBlockValues * sizeof(uint32_t)};

@@ -77,8 +77,7 @@ void CsvGzWriter::finish() {
   file_.finish();
 }
 
-// raw/edge.csv.gz and its like, one file after the other.
-
+// The csv layout: raw/edge.csv.gz and the other files, one after the other.
 namespace {
 
 void write_number_csv(const OgbWork& work, std::string_view file_name, uint64_t value) {
@@ -157,9 +156,8 @@ void write_csv_layout(const OgbWork& work, const SplitRoles& roles) {
   write_number_csv(work, "num-edge-list.csv.gz", work.shape().edges);
 }
 
-// raw/data.npz and raw/node-label.npz. The archive pulls its arrays; what does not come in the
-// order of an array (destinations, labels) waits in a file meanwhile.
-
+// The npz layout: raw/data.npz and raw/node-label.npz. The archive requests its arrays; data that
+// arrives at another time (destinations, labels) is kept in a temporary file.
 namespace {
 
 constexpr uint64_t kYearsPerPiece = 128 * kKiB;
@@ -169,7 +167,7 @@ std::span<const std::byte> widened(std::span<const uint32_t> ids, std::span<int6
   return std::as_bytes(out.first(ids.size()));
 }
 
-// All sources, then all destinations: an edge is read once, and its destination waits on the disk.
+// All sources, then all destinations. An edge is read once; its destination is kept on disk.
 class EdgeIndexPieces {
  public:
   explicit EdgeIndexPieces(const OgbWork& work)
@@ -214,7 +212,8 @@ class YearPieces {
   uint64_t next_node_ = 0;
 };
 
-// The labels are pushed by the InputGraph and pulled by the archive: the disk stands between.
+// Labels are pushed by the InputGraph and requested by the archive, so they are kept on disk
+// between the two.
 class LabelPieces {
  public:
   explicit LabelPieces(const OgbWork& work)

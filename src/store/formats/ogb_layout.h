@@ -1,4 +1,4 @@
-// The two layouts that a folder of the Open Graph Benchmark can have: csv.gz, and npz.
+// The two layouts of an OGB folder, csv.gz and npz. Used only by write_ogb_folder().
 #pragma once
 
 #include <zlib.h>
@@ -18,9 +18,8 @@
 
 namespace plimsoll::formats {
 
-// Lines of numbers, separated by commas and compressed with gzip at its fastest level.
-
-// From one thread at a time. Call finish(): a file without it is cut off.
+// Writes lines of comma-separated numbers, compressed with gzip at its fastest level. For one
+// thread at a time. Call finish() at the end, or the file is truncated.
 class CsvGzWriter {
  public:
   CsvGzWriter(memory::Ledger& ledger, const std::filesystem::path& path);
@@ -28,7 +27,7 @@ class CsvGzWriter {
   CsvGzWriter& operator=(const CsvGzWriter&) = delete;
   ~CsvGzWriter();
 
-  // A field of the current line.
+  // Add a field to the current line.
   void add_integer(uint64_t value);
   void add_decimal(float value);  // the shortest text that reads back as the same float
   void end_line();
@@ -36,7 +35,7 @@ class CsvGzWriter {
   // Writes the rest and syncs the file.
   void finish();
 
-  // The longest text of one field, its separator included.
+  // The longest text of one field, including its separator.
   static constexpr uint64_t kMaxFieldBytes = 24;
 
  private:
@@ -53,17 +52,14 @@ class CsvGzWriter {
   bool line_has_field_ = false;
 };
 
-// What the two layouts of an OGB folder share; for the writer of the folder alone.
-
-// A node's part in the splits: 0 = none, else 1 + its Split. A node in two splits keeps the last
-// one.
+// The split of every node: 0 = none, else 1 + its SplitKind. For a node in two splits the last one
+// counts.
 using SplitRoles = memory::Buffer<uint8_t>;
 
 int64_t year_of(const SplitRoles& roles, uint64_t node);
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();  // the label of an unlabelled node
 
-// What writing a folder takes.
 struct OgbWork {
   ingest::InputGraph& source;
   const OgbFolderOptions& options;
@@ -76,10 +72,10 @@ struct OgbWork {
   std::filesystem::path raw(std::string_view file) const { return folder / "raw" / file; }
 };
 
-// Throws Error{internal} where the InputGraph has more or fewer labels than nodes.
+// Throws Error{internal} if the InputGraph does not have one label per node.
 void read_all_labels(const OgbWork& work, const ingest::InputGraph::LabelSink& sink);
 
-// Everything but the splits, into the folder raw/, which exists.
+// Write everything except the splits into the folder raw/, which must exist.
 void write_npz_layout(const OgbWork& work, const SplitRoles& roles);
 void write_csv_layout(const OgbWork& work, const SplitRoles& roles);
 

@@ -38,7 +38,7 @@ bool holds_split(const std::filesystem::path& folder) {
 SplitReaders open_split_folder(const std::filesystem::path& folder, const StatedCount& nodes,
                                NotRead& not_read) {
   if (!is_folder(folder)) {
-    fail(ErrorKind::io, "{} is no folder; it should hold train.csv, valid.csv and test.csv",
+    fail(ErrorKind::io, "{} is not a folder; it should hold train.csv, valid.csv and test.csv",
          folder.string());
   }
   Ignored nothing({});
@@ -164,8 +164,7 @@ std::unique_ptr<FileGraph> open_npz(const std::filesystem::path& file,
   return std::make_unique<FileGraph>(std::move(parts));
 }
 
-// OGB's dataset folders: raw/ holds the graph in one of three layouts, split/NAME/ the splits.
-
+// OGB folders: raw/ holds the graph in one of three layouts, split/NAME/ holds the splits.
 namespace {
 
 namespace fs = std::filesystem;
@@ -173,14 +172,14 @@ namespace fs = std::filesystem;
 constexpr std::array<std::string_view, 2> kCsv = {".csv.gz", ".csv"};
 constexpr std::array<std::string_view, 1> kNpz = {".npz"};
 
-// One file by its only name.
+// Takes a file that has only one possible name.
 std::optional<fs::path> take(InputItems& files, std::string_view name, ItemNames endings) {
   const std::array<std::string_view, 1> names = {name};
   const auto item = files.take(names, endings);
   return item ? std::optional(item->location.file) : std::nullopt;
 }
 
-// Opening an OGB folder: what is there, and what the user wants of it.
+// What the functions that open an OGB folder share.
 struct OgbInput {
   const OgbOptions& options;
   fs::path raw;
@@ -206,7 +205,7 @@ GraphParts open_archives(OgbInput& input) {
 GraphParts open_npy_files(OgbInput& input) {
   InputItems arrays = input.items();
   arrays.add_folder(input.raw);
-  arrays.take_all_named("split");  // read on its own, where the arrays lie beside it
+  arrays.take_all_named("split");  // the folder of splits, if it is beside the arrays
   GraphParts parts =
       open_array_graph(arrays, input.raw.string(), input.options.reading.mask_column);
   parts.not_read = arrays.rest();
@@ -240,7 +239,7 @@ GraphParts open_csv_files(OgbInput& input) {
   return parts;
 }
 
-// The folder with the splits that the user wants; empty where there are none.
+// The folder with the splits that the user wants; empty if there are no splits.
 fs::path find_splits(const OgbOptions& options) {
   fs::path split = options.folder / "split";
   const std::vector<std::string> names = list_folders(split);
@@ -310,7 +309,7 @@ GraphParts open_graph(OgbInput& input, OgbFiles files) {
     case OgbFiles::none:
       break;
   }
-  fail(ErrorKind::internal, "a dataset of no layout was opened");
+  fail(ErrorKind::internal, "a data set without a known layout was opened");
 }
 
 }  // namespace

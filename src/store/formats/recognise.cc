@@ -73,7 +73,7 @@ bool ends_with_one_of(const fs::path& path, std::initializer_list<std::string_vi
                      [&](std::string_view ending) { return name.ends_with(ending); });
 }
 
-// What to call the store, or the archive, made of it: "arxiv" of data/arxiv/ and arxiv.npz.
+// The name of a store or archive made from it: "arxiv" for data/arxiv/ and for arxiv.npz.
 std::string name_for(const fs::path& path) {
   std::error_code unreadable;
   std::string name = fs::weakly_canonical(path, unreadable).filename().string();
@@ -86,7 +86,7 @@ std::string import_command(std::string_view format, const fs::path& path) {
                      shell_word(name_for(path) + ".plim"));
 }
 
-// The entries of `folder` that `wanted` accepts.
+// The entries of `folder` that `wanted` accepts. Skips entries that cannot be read.
 template <typename Wanted>
 std::vector<fs::path> entries(const fs::path& folder, const Wanted& wanted) {
   std::vector<fs::path> found;
@@ -94,7 +94,7 @@ std::vector<fs::path> entries(const fs::path& folder, const Wanted& wanted) {
     try {
       if (wanted(folder / name)) found.push_back(folder / name);
     } catch (const Error&) {
-      continue;  // a stranger's folder
+      continue;
     }
   }
   return found;
@@ -114,15 +114,16 @@ bool is_data_set(const fs::path& path) {
   return ogb_files_in(path / "raw") != OgbFiles::none || ogb_files_in(path) == OgbFiles::npy;
 }
 
-// A tensor file that PyG keeps a data set in; it also keeps two that say how it was made.
+// The file that PyG keeps a data set in. (Its pre_*.pt files only say how the data set was made.)
 bool is_pyg_file(const fs::path& path) {
   return path.extension() == ".pt" && !path.filename().string().starts_with("pre_");
 }
 
-// Only Python reads pickled tensors of PyG's classes.
+// Only Python can read pickled objects of PyG's classes, so this gives a command that converts
+// them.
 std::string save_and_import(const fs::path& file, const std::string& name) {
   return fmt::format(
-      "which Python alone reads; save its arrays, then import them:\n"
+      "which only Python can read; save its arrays, then import them:\n"
       "  python3 -c \"import sys, torch, numpy; d = torch.load(sys.argv[1], weights_only=False); "
       "d = d[0] if isinstance(d, tuple) else d; d = d if isinstance(d, dict) else d.to_dict(); "
       "numpy.savez(sys.argv[2], **{{k: v for k, v in d.items() if hasattr(v, 'numpy')}})\" {} {}\n"
@@ -152,18 +153,18 @@ std::string recognise_file(const fs::path& path) {
   if (ends_with_one_of(path, {".zip", ".tar", ".tar.gz", ".tgz"})) {
     return "a packed folder; unpack it, then import what it holds";
   }
-  return "a file of no format that is read here; plimsoll import reads OGB folders, NumPy archives "
-         "and csv files";
+  return "a file in an unknown format; plimsoll import reads OGB folders, NumPy archives and csv "
+         "files";
 }
 
-// The data set or store that the folder is part of, or is itself.
+// For a folder that is a data set or a store, or part of one; else "".
 std::string recognise_itself(const fs::path& path) {
   if (is_store(path)) {
     return fmt::format("a store already; train on it: plimsoll train {}",
                        shell_word(path.string()));
   }
   if (ends_with_one_of(path, {".partial"})) {
-    return "what an import that was killed has left of a store; import the graph again";
+    return "an incomplete store, left by an import that was killed; import the graph again";
   }
   if (const fs::path data_set = data_set_of_raw(path); !data_set.empty()) {
     return "the raw/ folder of an OGB data set; make a store of all of it: " +
@@ -173,7 +174,7 @@ std::string recognise_itself(const fs::path& path) {
     return "an OGB data set; make a store of it: " + import_command("ogb", path);
   }
   if (is_there(path / "last.pth")) {
-    return "the folder of a training; give the store it was trained on";
+    return "the output folder of a training run; give the store it was trained on";
   }
   return "";
 }
@@ -190,7 +191,7 @@ std::string recognise_pyg(const fs::path& path) {
                      save_and_import(files[0], name_for(inside ? whole.parent_path() : whole)));
 }
 
-// What a folder holds, where it is nothing itself.
+// For any other folder: describes what it holds.
 std::string recognise_content(const fs::path& path) {
   if (const auto stores = entries(path, is_store); !stores.empty()) {
     return fmt::format(

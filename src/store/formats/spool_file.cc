@@ -17,7 +17,8 @@ void SpoolFile::append(std::span<const uint32_t> values) {
   }
 }
 
-// The last block goes out whole too, whatever is in its rest: the file takes whole disk blocks.
+// Also writes the last block whole, with unused values at its end: the file takes whole disk
+// blocks.
 void SpoolFile::write_block() {
   file_.write(std::as_bytes(block_.span()), position_ * sizeof(uint32_t));
   position_ += filled_;

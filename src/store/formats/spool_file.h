@@ -1,4 +1,4 @@
-// Values that wait on the disk while others are written before them.
+// A temporary file for values that are needed later than they arrive.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace plimsoll::formats {
 
-// Written in order, then read in order. The file has no name: it ends with its owner, even a killed
-// one.
+// Written in order, then read in order. The file has no name: the kernel removes it when its owner
+// ends, even if it is killed.
 class SpoolFile {
  public:
   static constexpr uint64_t kBlockValues = io::kStreamBytes / sizeof(uint32_t);
@@ -21,20 +21,20 @@ class SpoolFile {
 
   void append(std::span<const uint32_t> values);
 
-  // Ends the writing; next() starts at the first value.
+  // Ends writing; next() starts at the first value.
   void rewind();
 
-  // The next values, at most kBlockValues, valid until the next call; none at the end.
+  // The next values, at most kBlockValues, valid until the next call; empty at the end.
   std::span<const uint32_t> next();
 
  private:
   void write_block();
 
   io::TempFile file_;
-  memory::Buffer<uint32_t> block_;  // the one being filled, later the one last read
+  memory::Buffer<uint32_t> block_;  // being filled; after rewind() the block last read
   uint64_t filled_ = 0;             // values in the block
   uint64_t position_ = 0;           // values before the block
-  uint64_t count_ = 0;              // all values, once rewound
+  uint64_t count_ = 0;              // all values; set by rewind()
 };
 
 }  // namespace plimsoll::formats

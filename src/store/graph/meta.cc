@@ -14,7 +14,7 @@ constexpr std::string_view kFormatName = "plimsoll store";
 constexpr uint64_t kSectorBytes = 512;
 constexpr uint64_t kMostEdges = uint64_t{1} << 58;
 
-// Reads fields of one file and says which one is missing or of the wrong kind.
+// Reads the fields of one JSON object; an error names the field that is missing or invalid.
 class FieldReader {
  public:
   FieldReader(const json& object, std::string_view path) : object_(object), path_(path) {}
@@ -28,19 +28,19 @@ class FieldReader {
   uint64_t number(const char* key, uint64_t most) const {
     const json& value = at(key);
     if (!value.is_number_unsigned() || value.get<uint64_t>() > most) {
-      refuse(key, fmt::format("is {}, a whole number up to {} expected", value.dump(), most));
+      refuse(key, fmt::format("is {}, not a whole number up to {}", value.dump(), most));
     }
     return value.get<uint64_t>();
   }
-  // Of something that the work divides by.
+  // For fields that later code divides by.
   uint64_t number_above_0(const char* key, uint64_t most) const {
     const uint64_t value = number(key, most);
-    if (value == 0) refuse(key, "is 0, at least 1 expected");
+    if (value == 0) refuse(key, "is 0, but must be at least 1");
     return value;
   }
   std::string text(const char* key) const {
     const json& value = at(key);
-    if (!value.is_string()) refuse(key, fmt::format("is {}, a text expected", value.dump()));
+    if (!value.is_string()) refuse(key, fmt::format("is {}, not a text", value.dump()));
     return value.get<std::string>();
   }
   template <typename Enum>
@@ -171,7 +171,7 @@ Meta parse_meta(std::string_view text, std::string_view path) {
   if (features.has("first_layer")) {
     meta.first_layer = features.choice("first_layer", {FirstLayer::gcn, FirstLayer::sage});
     if (meta.first_layer == FirstLayer::sage && meta.feature_columns % 2 != 0) {
-      features.refuse("columns", "is odd, but there are two halves of them");
+      features.refuse("columns", "is odd, but a sage store has two equal halves");
     }
   }
   meta.order = fields.choice("order", {NodeOrder::visits, NodeOrder::degree, NodeOrder::original});
@@ -184,7 +184,7 @@ Meta parse_meta(std::string_view text, std::string_view path) {
     meta.files[file] = {about.number("bytes", std::numeric_limits<uint64_t>::max()),
                         about.text("xxh3")};
     if (meta.files[file].bytes != expected_bytes) {
-      fail(ErrorKind::store, "{}: {} is said to have {} bytes, the shape demands {}", path, file,
+      fail(ErrorKind::store, "{}: {} is listed with {} bytes, but must have {}", path, file,
            meta.files[file].bytes, expected_bytes);
     }
   }

@@ -95,7 +95,8 @@ void StoreWriter::take_file(const std::string& name, const std::filesystem::path
   while (const size_t bytes = reader.read_some(piece.span())) writer.append(piece.first(bytes));
   close_file();
   if (files_[name].checksum != about.checksum) {
-    fail(ErrorKind::store, "{} does not hold what its store says: the checksum is {}, {} expected",
+    fail(ErrorKind::store,
+         "{} has checksum {}, its meta.json says {}; the file was damaged or changed",
          from.string(), files_[name].checksum, about.checksum);
   }
 }
@@ -104,12 +105,13 @@ void StoreWriter::commit(Meta meta) {
   meta.files = files_;
   for (const auto& [file, expected_bytes] : expected_files(meta)) {
     if (!files_.contains(file) || files_[file].bytes != expected_bytes) {
-      fail(ErrorKind::internal, "{} was written with {} bytes, the shape demands {}", file,
+      fail(ErrorKind::internal, "{} was written with {} bytes, but must have {}", file,
            files_[file].bytes, expected_bytes);
     }
   }
   const std::string text = to_text(meta);
-  parse_meta(text, (folder_.path() / "meta.json").string());  // what nobody can open gets no name
+  // Checks that the store can be opened before it gets its name.
+  parse_meta(text, (folder_.path() / "meta.json").string());
   io::FileWriter writer(ledger_, folder_.path() / "meta.json");
   writer.append(std::as_bytes(std::span(text)));
   writer.finish();

@@ -1,4 +1,5 @@
-// A store on disk, opened for reading. docs/store-format.md describes the files.
+// A store on disk: opening one, verifying it and writing a new one. docs/store-format.md describes
+// the files.
 #pragma once
 
 #include <cstdint>
@@ -29,31 +30,33 @@ class Store {
   uint64_t meta_bytes_ = 0;
 };
 
-// Checks version, fields and every file's size; reads nothing else. Throws Error{store} with the
-// file and both values.
+// Checks the version, the fields of meta.json and the size of every file, but does not read the
+// other files. Throws Error{store} that names the file and both values, Error{io} if there is no
+// such folder.
 Store open(const std::filesystem::path& folder);
 
-// Reads every file again and compares checksums; throws Error{store} at the first that differs.
-// `on_bytes` is told of every piece read.
+// Reads every file and compares the checksums; throws Error{store} at the first that differs.
+// Calls `on_bytes` after every piece read.
 void verify(const Store& store, memory::Ledger& ledger,
             const std::function<void(uint64_t bytes)>& on_bytes);
 
-// Writes a store file by file into a folder that appears only when it is whole.
-
+// Writes a store file by file. The folder gets its final name only in commit(), when it is
+// complete.
 class StoreWriter {
  public:
   StoreWriter(const std::filesystem::path& target, bool replace, memory::Ledger& ledger)
       : folder_(target, replace), ledger_(ledger) {}
 
-  // Opens the store's next file; finish it with close_file before the next one.
+  // Opens the store's next file. Call close_file() before opening another.
   io::FileWriter& open_file(const std::string& name);
   void close_file();
-  // Takes a file of another store over: by a link where both are on one disk, else as a copy.
+  // Takes over a file of another store: as a hard link if the disk allows it, else as a copy.
+  // Throws Error{store} if the copy's checksum is not the one in `about`.
   void take_file(const std::string& name, const std::filesystem::path& from, const FileMeta& about);
 
   const io::StagedFolder& folder() const { return folder_; }
 
-  // Writes meta.json (its `files` are filled in here) and gives the folder its name.
+  // Writes meta.json and gives the folder its final name. Fills in `meta.files` itself.
   void commit(Meta meta);
 
  private:

@@ -17,7 +17,8 @@ using OnBytes = std::function<void(uint64_t bytes)>;
 constexpr uint64_t kPieceValues = 16384;
 constexpr std::array<uint64_t, 7> kRowsPerMille = {1, 10, 20, 50, 100, 200, 500};
 
-// Where the histogram's counters lie: kExactDegrees of their own, then 64 for every power of two.
+// The histogram's counters: one for each degree below kExactDegrees, then 64 for every power of
+// two.
 constexpr int kExactBits = std::countr_zero(DegreeHistogram::kExactDegrees);
 constexpr int kStepBits = 6;
 constexpr uint64_t kCounters =

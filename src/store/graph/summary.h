@@ -1,5 +1,5 @@
-// What a store holds, in numbers: degrees, labels and how much of the visits its first rows take.
-// One pass over three files; the memory needed does not grow with the nodes or the edges.
+// A store in numbers: degrees, labels, and which share of the expected visits goes to the first
+// rows. One pass over three files; the memory needed grows only with the number of classes.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace plimsoll::graph {
 
-// Counts degrees: one counter for each below kExactDegrees, 64 for each doubling above, so that a
-// percentile is exact where it is small and at most 1/64 too low where it is large.
+// Counts degrees: one counter for each degree below kExactDegrees, then 64 counters for every
+// doubling. A percentile is exact if it is below kExactDegrees, and at most 1/64 too low above.
 class DegreeHistogram {
  public:
   static constexpr uint64_t kExactDegrees = 4096;
@@ -23,9 +23,10 @@ class DegreeHistogram {
 
   void add(uint64_t degree);
 
-  // The smallest degree that at least `percent` of the nodes do not exceed; 0 without nodes.
+  // The smallest degree that at least `percent` of the nodes do not exceed; 0 if there are no
+  // nodes.
   uint64_t percentile(unsigned percent) const;
-  // [0] counts degree 0, [k] degrees from 2^(k-1) to 2^k - 1; ends with the last that is not empty.
+  // [0] counts degree 0, [k] degrees from 2^(k-1) to 2^k - 1. The last element is not 0.
   std::vector<uint64_t> by_power_of_two() const;
 
   uint64_t nodes() const { return nodes_; }
@@ -58,13 +59,14 @@ struct ClassCount {
 struct LabelSummary {
   uint64_t labelled = 0;
   uint64_t classes = 0;
-  uint64_t empty_classes = 0;  // no node has them
-  // Of the classes that some node has; of equals, the first.
+  uint64_t empty_classes = 0;  // classes without a node
+  // Among the classes that have nodes; the first one if several are equal.
   std::optional<ClassCount> largest;
   std::optional<ClassCount> smallest;
 };
 
-// The first `rows` rows, `rows_per_mille` of all (rounded up), take `visits_share` of the visits.
+// The first `rows` rows, which are `rows_per_mille` of all rows (rounded up), get `visits_share` of
+// the expected visits.
 struct HotnessPoint {
   uint64_t rows_per_mille = 0;
   uint64_t rows = 0;
@@ -74,14 +76,14 @@ struct HotnessPoint {
 struct StoreSummary {
   DegreeSummary degrees;
   LabelSummary labels;
-  std::vector<HotnessPoint> hotness;  // empty where no visits are expected
+  std::vector<HotnessPoint> hotness;  // empty if no visits are expected
 };
 
-// The bytes that summarise() reads.
+// How many bytes summarise() reads.
 uint64_t summary_bytes(const Store& store);
 
-// Throws Error{store} where a file contradicts meta.json, and Error{memory} where the counters of
-// the classes (4 bytes each) do not fit. `on_bytes` is told of every piece read.
+// Throws Error{store} if a file contradicts meta.json, and Error{memory} if the class counters (4
+// bytes each) do not fit. Calls `on_bytes` after every piece read.
 StoreSummary summarise(const Store& store, memory::Ledger& ledger,
                        const std::function<void(uint64_t bytes)>& on_bytes);
 

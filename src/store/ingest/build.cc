@@ -23,17 +23,17 @@ fs::path parent_of(const fs::path& out) {
   return parent.empty() ? fs::path(".") : parent;
 }
 
-// One byte a node: 0, or 1 + the split it belongs to.
+// One byte per node: 0, or 1 + the split it belongs to.
 memory::Buffer<uint8_t> read_roles(InputGraph& source, const BuildContext& context) {
   memory::Buffer<uint8_t> roles(context.ledger, "split roles", source.shape().nodes);
   source.read_splits([&](SplitKind split, uint64_t row, uint32_t node) {
     const auto role = static_cast<uint8_t>(1 + static_cast<int>(split));
     if (roles[node] == role) {
-      fail(ErrorKind::input, "{}: node {} stands twice in the {} split; list it once",
+      fail(ErrorKind::input, "{}: node {} is listed twice in the {} split; list it once",
            source.place(part_of(split), row), node, name(split));
     }
     if (roles[node] != 0) {
-      fail(ErrorKind::input, "{}: node {} is in the {} split too; a node belongs to one split",
+      fail(ErrorKind::input, "{}: node {} is also in the {} split; a node belongs to one split",
            source.place(part_of(split), row), node, name(kSplits.at(roles[node] - 1U)));
     }
     roles[node] = role;
@@ -47,8 +47,8 @@ struct LabelCounts {
   uint64_t last_class_node = 0;  // a node of the last class
 };
 
-// A model has a column for every class: labels that are somebody's ids would make one too large
-// for any machine.
+// A model has an output column for every class. Labels that are really some kind of id would make a
+// model too large for any machine.
 void check_classes(const InputGraph& source, const LabelCounts& counts) {
   constexpr uint64_t kFewClasses = 65536;
   const bool known = source.shape().classes > 0;
@@ -60,7 +60,8 @@ void check_classes(const InputGraph& source, const LabelCounts& counts) {
        format_count(counts.classes), format_count(counts.labelled));
 }
 
-// Reads all labels once before the long work, so that a bad one costs seconds, not an hour.
+// Reads all labels once before the long work, so that an invalid label is found in seconds and not
+// after an hour.
 LabelCounts check_labels(InputGraph& source, std::span<const uint8_t> roles,
                          const BuildContext& context) {
   LabelCounts counts;
@@ -182,7 +183,7 @@ BuildResult build(InputGraph& source, const BuildOptions& options, memory::Ledge
                   Progress& progress) {
   const Shape& shape = source.shape();
   if (shape.nodes == 0 || shape.feature_columns == 0) {
-    fail(ErrorKind::input, "the graph has {} nodes and {} columns of features; a store has both",
+    fail(ErrorKind::input, "the graph has {} nodes and {} feature columns; a store needs both",
          shape.nodes, shape.feature_columns);
   }
   const bool rows_on_demand = source.has_random_rows();
@@ -198,11 +199,11 @@ BuildResult build(InputGraph& source, const BuildOptions& options, memory::Ledge
   result.removed_remains = writer.folder().removed_remains();
   graph::Meta& meta = result.meta;
 
-  // What is wrong with labels and splits shows before the long work.
+  // Find errors in labels and splits before the long work.
   memory::Buffer<uint8_t> roles = read_roles(source, context);
   const LabelCounts labels = check_labels(source, roles.span(), context);
 
-  // Edges in any order -> lists in the owner's numbering -> which nodes are hot.
+  // Edges in any order -> lists in the original numbering -> the hot nodes.
   memory::Buffer<uint32_t> ids;
   memory::Buffer<uint32_t> positions;
   {

@@ -1,4 +1,4 @@
-// What every pass of a build works with.
+// What every pass of an import needs: memory, progress display, temporary files, threads.
 #pragma once
 
 #include "base/progress.h"

@@ -10,11 +10,11 @@
 namespace plimsoll::ingest {
 namespace {
 
-constexpr uint64_t kBucketTargetBytes = 8 * kMiB;  // sorts within a core's share of the cache
+constexpr uint64_t kBucketTargetBytes = 8 * kMiB;  // can be sorted in a core's share of the cache
 constexpr uint64_t kLeastChunkBytes = 64 * kKiB;
-constexpr uint64_t kMostChunkBytes = 256 * kKiB;  // from here on the disk writes at full speed
+constexpr uint64_t kMostChunkBytes = 256 * kKiB;  // large enough for the disk's full speed
 constexpr uint64_t kLeastWorkspaceBytes = kMiB;
-constexpr uint64_t kBytesPerThread = 3 * kMiB;  // blocks of edges, lists or rows on their way
+constexpr uint64_t kBytesPerThread = 3 * kMiB;  // blocks of edges, lists or rows in transit
 
 uint64_t least_chunk_bytes(uint64_t record_bytes) {
   return std::max(kLeastChunkBytes, io::round_up_to_block(record_bytes));
@@ -32,9 +32,9 @@ BuildShape build_shape(const Shape& source, graph::Direction direction, graph::F
 
 uint64_t least_memory_bytes(const BuildShape& shape) {
   const uint64_t arrays = shape.nodes * kBytesPerNode;
-  // Permuting rows divides its memory between the buckets' chunks and one bucket: with less than
-  // the root of the product there would be more chunks, or larger buckets, than fit. Sorting keys
-  // has no such bound, as a bucket too large is distributed again.
+  // Permuting rows needs memory for one chunk per bucket, and later for one whole bucket. Fewer
+  // buckets are larger buckets, so the need is lowest near the square root of the product. Sorting
+  // keys has no such bound, because a bucket that is too large is distributed again.
   const uint64_t chunk = least_chunk_bytes(shape.row_bytes + sizeof(uint32_t));
   const double rows = static_cast<double>(shape.rows_on_demand ? 0 : shape.nodes) *
                       static_cast<double>(shape.row_bytes + sizeof(uint32_t));
@@ -55,12 +55,13 @@ DiskNeed disk_need(const BuildShape& shape, bool release_early) {
   const uint64_t features = shape.nodes * shape.row_bytes;
   const uint64_t rows = shape.rows_on_demand ? 0 : features + shape.nodes * 4;
   const uint64_t small_files = shape.nodes * (8 + 4 + 4 + 4 + 4) + kMiB;
-  // Chunks are written whole: what many buckets leave empty at their ends, and blocks being copied.
+  // Chunks are written whole: covers the unused ends of the buckets' last chunks, and blocks in
+  // transit.
   const uint64_t slack = (keys + rows) / 50 + 64 * kMiB;
 
   DiskNeed need;
   need.store_bytes = small_files + lists + features;
-  // Sorting turns keys into lists; renumbering turns lists into keys; each gives back what it has
+  // Sorting turns keys into lists, renumbering turns lists into keys; both release what they have
   // read.
   const uint64_t sorting = release_early ? keys : keys + lists;
   need.temp_bytes = std::max(sorting, rows) + slack;
@@ -83,8 +84,8 @@ Distribution plan_distribution(const DistributionNeed& need) {
   const uint64_t left =
       need.memory_bytes - std::min(need.memory_bytes, plan.buckets * plan.chunk_bytes);
   const uint64_t per_thread = kBytesPerThread + KeyScatter::bytes_needed(plan.buckets);
-  // Later, with the staging given back: a workspace and a chunk a thread, and room to sort one
-  // oversized bucket again, a few levels down.
+  // After the staging memory is released: a workspace and a chunk per thread, and enough to
+  // distribute one oversized bucket again, a few levels deep.
   const uint64_t expected = 2 * (need.total_bytes / plan.buckets) + kLeastWorkspaceBytes;
   const uint64_t for_workspaces =
       need.memory_bytes - std::min(need.memory_bytes / 3, 3 * kResortBytes);
@@ -92,7 +93,8 @@ Distribution plan_distribution(const DistributionNeed& need) {
       std::min(left / per_thread, for_workspaces / (expected + plan.chunk_bytes)), 1,
       need.threads));
   const uint64_t share = for_workspaces / plan.threads;
-  // Twice a bucket, as a sort needs scratch; and buckets are rarely three times the average.
+  // `expected` is twice a bucket, because a sort needs scratch memory; buckets are rarely three
+  // times the average.
   plan.workspace_bytes = std::max(
       kLeastWorkspaceBytes, std::min(3 * expected, share - std::min(share, plan.chunk_bytes)));
   return plan;

@@ -16,9 +16,8 @@
 namespace plimsoll::ingest {
 namespace {
 
-// Visits are summed as whole multiples of this unit: integers add up to the same total in any
-// order, so the result does not depend on the number of threads. 2^20 leaves room for 10^13 visits
-// of one node.
+// Visits are summed as integers, in units of 2^-20: integers have the same sum in any order, so the
+// result does not depend on the number of threads. One node can have up to 10^13 visits.
 constexpr double kVisitUnits = 1048576.0;
 constexpr uint64_t kListPieceBytes = kMiB;
 constexpr size_t kPrefetchAhead = 16;
@@ -48,7 +47,7 @@ void pass_visits_on(const Lists& lists, std::span<const float> given, std::span<
   });
 }
 
-// One value a node from a function of the node, in parallel.
+// values[node] = function(node) for all nodes, in parallel.
 template <typename T, typename Function>
 void fill_by_node(std::span<T> values, unsigned threads, Function function) {
   constexpr uint64_t kNodesPerPiece = 1 << 20;
@@ -98,7 +97,7 @@ memory::Buffer<float> lists_holding(const Lists& lists, const BuildContext& cont
   return visits;
 }
 
-// In place; halves around the median are sorted by different threads.
+// Sorts in place: splits the keys at the median and sorts the halves in different threads.
 void parallel_sort(std::span<uint64_t> keys, unsigned threads) {
   if (threads < 2 || keys.size() < 100'000) {
     std::sort(keys.begin(), keys.end());
@@ -110,7 +109,7 @@ void parallel_sort(std::span<uint64_t> keys, unsigned threads) {
   parallel_sort(keys.subspan(middle), threads - threads / 2);
 }
 
-// Sorts ascending: the complement puts large values first, the id makes keys unique.
+// A key whose ascending order puts large values first; the id makes it unique.
 uint64_t falling_key(uint32_t value, uint32_t id) {
   return (static_cast<uint64_t>(~value) << 32) | id;
 }
@@ -119,13 +118,13 @@ void sort_by_visits(const Lists& lists, memory::Buffer<float> visits, HotOrder& 
                     const BuildContext& context) {
   const uint64_t nodes = lists.nodes();
   memory::Buffer<uint64_t> keys(context.ledger, "sort keys", nodes);
-  // Floats that are not negative order as their bits do.
+  // The bits of floats that are not negative have the same order as the floats.
   fill_by_node(keys.span(), context.threads, [&](uint64_t node) {
     return falling_key(std::bit_cast<uint32_t>(visits[node]), static_cast<uint32_t>(node));
   });
   visits = {};
   parallel_sort(keys.span(), context.threads);
-  // Equal visits go by degree: sort every run of ties again, the long one of unvisited nodes in
+  // Nodes with equal visits are sorted by degree. The long run of unvisited nodes is sorted in
   // parallel.
   const auto degrees = lists.degrees();
   for (uint64_t begin = 0; begin < nodes;) {

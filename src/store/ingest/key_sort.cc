@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint32_t kDigits = 2048;  // 11 bits: the counters stay in the first-level cache
 
-// Keys of one value need no sorting, only counting: duplicates beyond memory end here.
+// Emits `count` equal keys: they need no sorting, however many they are.
 void emit_repeated(uint64_t key, uint64_t count, const SortJob& job) {
   const auto piece = job.workspace.keys.span();
   while (count > 0) {

@@ -1,6 +1,6 @@
-// Sorting the buckets of a Spill of 64-bit keys. A bucket that does not fit its workspace (a hub's
-// list, a skewed numbering) is distributed again over finer key ranges, so any input sorts in any
-// memory.
+// Sorts the buckets of a Spill of 64-bit keys. A bucket that does not fit its workspace (the list
+// of a hub, a skewed numbering) is distributed again over finer key ranges, so any input can be
+// sorted with little memory.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace plimsoll::ingest {
 
-// One thread's memory for sorting: `keys` holds a bucket, `scratch` as much again for the sort,
-// `chunk` one transfer from disk.
+// One thread's memory for sorting: `keys` holds a bucket, `scratch` has the same size and is needed
+// by the sort, `chunk` holds one read from disk.
 struct SortWorkspace {
   SortWorkspace(memory::Ledger& ledger, uint64_t workspace_bytes, uint64_t chunk_bytes)
       : keys(ledger, "sort workspaces", workspace_bytes / sizeof(uint64_t) / 2),
@@ -28,11 +28,11 @@ inline bool fits(const Spill& spill, size_t bucket, const SortWorkspace& workspa
   return spill.bytes(bucket) <= workspace.keys.size() * sizeof(uint64_t);
 }
 
-// Sorts by radix, least significant digit first; bits that all keys share cost nothing. `scratch`
-// is at least as long as `keys`; the result lies in one of the two.
+// Radix sort, least significant digit first; bits that are equal in all keys are skipped. `scratch`
+// must be at least as long as `keys`; the result is in one of the two.
 std::span<uint64_t> radix_sort(std::span<uint64_t> keys, std::span<uint64_t> scratch);
 
-// Reads a bucket that fits and sorts it; the result lies in the workspace.
+// Reads a bucket that fits and sorts it; the result is in the workspace.
 std::span<uint64_t> load_sorted(Spill& spill, size_t bucket, SortWorkspace& workspace);
 
 // The keys that a bucket may hold, both ends included.
@@ -41,8 +41,9 @@ struct KeyRange {
   uint64_t last = 0;
 };
 
-// Any bucket: calls sink with ascending pieces, each in workspace memory and free to be changed.
-// Takes kResortBytes more from the ledger for every level it has to go down.
+// For a bucket of any size: calls `sink` with the keys in ascending pieces. The pieces are in
+// workspace memory, and `sink` may change them. Takes kResortBytes more from the ledger for every
+// level of finer buckets.
 constexpr size_t kResortBuckets = 32;
 constexpr uint64_t kResortChunkBytes = 64 * 1024;
 constexpr uint64_t kResortBytes = kResortBuckets * kResortChunkBytes;

@@ -36,19 +36,19 @@ namespace {
 
 constexpr size_t kEdgesPerBlock = 64 * 1024;
 
-// An edge as a sort key: its list in the high half, the neighbour in the low half.
+// An edge as a sort key: the list's node in the high half, the neighbour in the low half.
 constexpr uint64_t edge_key(uint32_t node, uint32_t neighbor) {
   return (static_cast<uint64_t>(node) << 32) | neighbor;
 }
 
-// Buckets are ranges of 2^shift nodes.
+// Buckets are ranges of 2^shift nodes; returns the smallest shift with at most `most_buckets`.
 int bucket_shift(uint64_t nodes, size_t most_buckets) {
   int shift = 0;
   while (((nodes - 1) >> shift) >= most_buckets) ++shift;
   return shift;
 }
 
-// Pass 1: every edge into the bucket of its list.
+// Puts every edge into the bucket of its list. Returns the number of self-loops, which are dropped.
 uint64_t distribute(InputGraph& source, graph::Direction direction, int shift, Spill& spill,
                     unsigned threads, const BuildContext& context) {
   std::atomic<uint64_t> self_loops = 0;
@@ -85,7 +85,7 @@ uint64_t distribute(InputGraph& source, graph::Direction direction, int shift, S
   return self_loops;
 }
 
-// Turns ascending keys into neighbours, in the same memory, and counts the lists' lengths.
+// Turns ascending keys into neighbours, in place, and counts the lengths of the lists.
 class ListCutter {
  public:
   ListCutter(Lists& lists, bool drop_duplicates)
@@ -95,7 +95,7 @@ class ListCutter {
     if (keys.empty()) return;
     const auto degrees = lists_.degrees();
     auto* const out = reinterpret_cast<std::byte*>(keys.data());
-    // The first key may repeat the last one of the piece before; its list may have begun there.
+    // The previous piece may have ended with the same key, or in the middle of the same list.
     const auto first_node = static_cast<uint32_t>(keys.front() >> 32);
     Segment segment{.first_node = first_node, .first_list_done = degrees[first_node]};
     for (const uint64_t key : keys) {
@@ -106,7 +106,7 @@ class ListCutter {
       previous_key_ = key;
       ++degrees[key >> 32];
       const auto neighbor = static_cast<uint32_t>(key);
-      // Never ahead of the key being read: neighbours are half as wide.
+      // Never overtakes the key being read: a neighbour is half as wide as a key.
       std::memcpy(out + segment.neighbors * sizeof neighbor, &neighbor, sizeof neighbor);
       ++segment.neighbors;
     }
@@ -118,7 +118,7 @@ class ListCutter {
  private:
   Lists& lists_;
   bool drop_duplicates_;
-  uint64_t previous_key_ = ~uint64_t{0};  // no edge: it would be a self-loop
+  uint64_t previous_key_ = ~uint64_t{0};  // never an edge's key: it would be a self-loop
   uint64_t duplicates_ = 0;
 };
 
@@ -163,7 +163,7 @@ DroppedEdges collect_lists(InputGraph& source, graph::Direction direction,
       context.progress.add(spill.bytes(bucket) / sizeof(uint64_t));
     }
   });
-  // A repeated edge stands in two lists of an undirected graph.
+  // In an undirected graph a repeated edge is counted twice, once in each of its two lists.
   return {self_loops, duplicates / (undirected ? 2 : 1)};
 }
 
@@ -171,9 +171,9 @@ namespace {
 
 constexpr uint64_t kPieceBytes = kMiB;
 
-// Writes offsets.u64 and cuts the positions into ranges of about as many edges each: hot-first puts
-// the long lists first, so ranges of as many nodes would be far from even. Returns the ranges'
-// first positions.
+// Writes offsets.u64 and divides the positions into ranges with about equally many edges. (Ranges
+// with equally many nodes would be uneven: in hot-first order the long lists come first.) Returns
+// the first position of each range.
 std::vector<uint32_t> write_offsets(const Lists& lists, std::span<const uint32_t> ids,
                                     size_t most_buckets, graph::StoreWriter& writer) {
   io::FileWriter& file = writer.open_file("offsets.u64");
@@ -195,7 +195,7 @@ std::vector<uint32_t> write_offsets(const Lists& lists, std::span<const uint32_t
   return first_positions;
 }
 
-// Every edge, renumbered, into the bucket of its list's position.
+// Renumbers every edge and puts it into the bucket of its list's position.
 void renumber(Lists& lists, std::span<const uint32_t> positions,
               const std::vector<uint32_t>& first_positions, unsigned threads,
               const BuildContext& context, Spill& spill) {
@@ -225,7 +225,7 @@ void renumber(Lists& lists, std::span<const uint32_t> positions,
   spill.seal();
 }
 
-// Keeps the neighbours of ascending keys, in the same memory.
+// Turns keys into their neighbours, in place.
 std::span<const std::byte> keep_neighbors(std::span<uint64_t> keys) {
   auto* const out = reinterpret_cast<std::byte*>(keys.data());
   for (size_t i = 0; i < keys.size(); ++i) {

@@ -1,4 +1,5 @@
-// Neighbour lists on their way into a store: collected by destination, sorted, written.
+// Neighbour lists during an import. collect_lists() turns the edges into in-neighbour lists in the
+// original numbering; write_lists() renumbers them hot-first and writes them to the store.
 #pragma once
 
 #include <algorithm>
@@ -16,12 +17,9 @@
 
 namespace plimsoll::ingest {
 
-// In-neighbour lists in the owner's numbering, between the two sorts of an import: too large for
-// memory, read several times (to find the hot nodes), then renumbered. They lie in a temporary file
-// as segments in no particular order; the lengths of all lists are in memory.
-
-// Consecutive lists, neighbours only. Where a list is longer than a segment may be, it goes on in
-// another: `first_list_done` is how many of first_node's neighbours stand in segments before.
+// A part of the lists in the temporary file: consecutive lists, neighbours only. A list that is too
+// long for one segment continues in the next; `first_list_done` is how many of first_node's
+// neighbours are in earlier segments.
 struct Segment {
   uint64_t offset_bytes = 0;
   uint64_t neighbors = 0;
@@ -29,6 +27,9 @@ struct Segment {
   uint64_t first_list_done = 0;
 };
 
+// In-neighbour lists in the original numbering. They are too large for memory, so they are kept in
+// a temporary file as segments in no particular order; only the lengths of the lists are in memory.
+// They are read several times to find the hot nodes, and once to renumber them.
 class Lists {
  public:
   Lists(memory::Ledger& ledger, const io::TempPlace& temp, uint64_t nodes)
@@ -39,12 +40,13 @@ class Lists {
   uint64_t edges() const { return edges_; }
   const std::vector<Segment>& segments() const { return segments_; }
 
-  // Takes the segment's neighbours from page-aligned memory that is readable up to the next whole
-  // block. Any thread.
+  // Writes the segment's neighbours to the file and sets its offset_bytes. `neighbors` is
+  // page-aligned and readable up to the next whole block. Any thread may call it.
   void add(Segment segment, const std::byte* neighbors);
 
-  // Calls visit(node, neighbors) for the lists of a segment, a long list in several parts. `piece`
-  // is page-aligned memory, a multiple of the block. Any thread, once degrees() are complete.
+  // Calls visit(node, neighbors) for the lists of a segment, for a long list several times. `piece`
+  // is page-aligned memory, a whole number of blocks. Any thread may call it once degrees() is
+  // complete.
   template <typename Visit>
   void visit(const Segment& segment, std::span<std::byte> piece, Visit visit) const {
     uint32_t node = segment.first_node;
@@ -65,7 +67,7 @@ class Lists {
     }
   }
 
-  // Gives the segment's disk space back; it must not be visited again.
+  // Releases the segment's disk space; it must not be visited again.
   void release(const Segment& segment);
 
  private:
@@ -77,24 +79,20 @@ class Lists {
   uint64_t edges_ = 0;
 };
 
-// First half of an import: edges in any order become in-neighbour lists (an external distribution
-// sort, with no permutation array). Reverse edges are added and duplicates dropped here; self-loops
-// go.
-
 struct DroppedEdges {
   uint64_t self_loops = 0;
   uint64_t duplicates = 0;
 };
 
-// Fills `lists`, which must be empty.
+// Fills `lists`, which must be empty, from edges in any order (an external distribution sort,
+// without a permutation array). Drops self-loops. For an undirected graph it also adds the reverse
+// edges and drops duplicates.
 DroppedEdges collect_lists(InputGraph& source, graph::Direction direction,
                            const BuildContext& context, Lists& lists);
 
-// Second half of an import: the lists in hot-first numbering, each sorted, written in order of
-// position.
-
-// `positions`: original id -> position; `ids`: position -> original id. Writes offsets.u64 and
-// neighbors.u32 and gives the lists' disk space back.
+// Writes offsets.u64 and neighbors.u32: the lists in hot-first numbering, each sorted, in the order
+// of their positions. Releases the disk space of `lists`. `positions` maps original id -> position,
+// `ids` position -> original id.
 void write_lists(Lists& lists, std::span<const uint32_t> ids, std::span<const uint32_t> positions,
                  const BuildContext& context, graph::StoreWriter& writer);
 

@@ -1,6 +1,6 @@
-// Distribution on disk: records go into one of many buckets in any order and come back a bucket at
-// a time. Every external pass of the import (sorting edges, renumbering lists, permuting feature
-// rows) is this one mechanism.
+// Distribution on disk: records are appended to many buckets in any order and read back one bucket
+// at a time. Every external pass of an import uses it: sorting edges, renumbering lists, permuting
+// feature rows.
 #pragma once
 
 #include <atomic>
@@ -22,12 +22,12 @@ struct SpillOptions {
   io::TempPlace temp;
   size_t buckets = 1;
   uint64_t record_bytes = 8;  // a chunk holds whole records
-  uint64_t chunk_bytes =
-      256 * 1024;  // one write; a multiple of the disk's block, at least a record
+  // The size of one write: a multiple of the disk's block, at least one record.
+  uint64_t chunk_bytes = 256 * 1024;
 };
 
-// Memory: buckets x chunk_bytes while it is filled, nothing after seal(). append() may be called by
-// any thread; after seal(), any thread may read, one thread a bucket.
+// Takes buckets x chunk_bytes of memory until seal(), and none after it. Any thread may call
+// append(). After seal(), any thread may call drain(), but only one for each bucket.
 class Spill {
  public:
   Spill(memory::Ledger& ledger, const SpillOptions& options);
@@ -36,13 +36,13 @@ class Spill {
   uint64_t chunk_bytes() const { return options_.chunk_bytes; }
   uint64_t bytes(size_t bucket) const { return buckets_[bucket].bytes; }
 
-  // `records` is a whole number of records, at most a chunk.
+  // `records` holds whole records, at most one chunk of them.
   void append(size_t bucket, std::span<const std::byte> records);
-  // Writes what is still in memory and gives that memory back.
+  // Writes what is still in memory and releases that memory.
   void seal();
 
-  // Calls sink(records) for each chunk of the bucket, in the order of writing, and gives its disk
-  // space back. `chunk` is page-aligned memory of chunk_bytes.
+  // Calls sink(records) for each chunk of the bucket, in the order they were written, and releases
+  // the chunk's disk space. `chunk` is page-aligned memory of chunk_bytes.
   template <typename Sink>
   void drain(size_t bucket, std::span<std::byte> chunk, Sink sink) {
     uint64_t left = buckets_[bucket].bytes;
@@ -64,16 +64,16 @@ class Spill {
   void write_chunk(size_t bucket, uint64_t bytes);
 
   SpillOptions options_;
-  uint64_t usable_bytes_;  // of a chunk: whole records
+  uint64_t usable_bytes_;  // chunk_bytes rounded down to whole records
   io::TempFile file_;
-  memory::Buffer<std::byte> staging_;  // one chunk a bucket
+  memory::Buffer<std::byte> staging_;  // one chunk per bucket
   std::vector<Bucket> buckets_;
   std::unique_ptr<std::mutex[]> locks_;
   std::atomic<uint32_t> next_chunk_ = 0;
 };
 
-// One thread's way into a Spill of 64-bit keys: collects a cache line's worth and more for every
-// bucket before it takes the bucket's lock. Call flush() at the end.
+// Writes 64-bit keys into a Spill for one thread: collects kKeysPerBucket keys of a bucket before
+// it takes the bucket's lock. Call flush() at the end.
 class KeyScatter {
  public:
   static constexpr size_t kKeysPerBucket = 64;

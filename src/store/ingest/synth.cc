@@ -15,7 +15,7 @@ constexpr size_t kNormalTable = 4096;  // 16 KiB: stays in the first-level cache
 constexpr size_t kLabelsPerPiece = 64 * 1024;
 constexpr uint64_t kFewestNodes = 100;
 
-// Streams of random numbers, one a purpose.
+// Streams of random numbers, one per purpose.
 enum Stream : uint64_t { kEdges, kFeatures, kCenters, kIds, kLabels };
 
 constexpr double power(double base, int exponent) {
@@ -24,15 +24,16 @@ constexpr double power(double base, int exponent) {
   return result;
 }
 
-// [0, 1) onto itself, dense near 0: the offset bounds how dense, and with it the largest degree.
+// Maps [0, 1) onto itself so that results are dense near 0. The offset limits how dense, and so the
+// largest degree.
 template <int exponent>
 constexpr double skew(double u, double offset) {
   const double low = power(offset, exponent);
   return (power(u + offset, exponent) - low) / (power(1 + offset, exponent) - low);
 }
 
-// The value below which a share `p` of the normal distribution lies, by bisection on erfc: used for
-// a small table at the start, so plain beats fast.
+// The `p` quantile of the normal distribution, by bisection on erfc. It only fills a small table at
+// the start, so simple is better than fast.
 double normal_quantile(double p) {
   double low = -9;
   double high = 9;
@@ -65,7 +66,7 @@ std::vector<uint64_t> class_boundaries(uint64_t nodes, uint32_t classes) {
   double below = 0;
   for (uint32_t c = 0; c < classes; ++c) {
     below += weights[c];
-    // Every class keeps a node, however few there are.
+    // Every class gets at least one node.
     const auto wanted = static_cast<uint64_t>(static_cast<double>(nodes) * below / sum);
     begin[c + 1] = std::clamp(wanted, begin[c] + 1, nodes - (classes - 1 - c));
   }
@@ -157,8 +158,8 @@ void check(const SynthOptions& options) {
 }
 
 SynthGraph::Permutation::Permutation(uint64_t count, uint64_t bits) : modulus(count) {
-  // Near the golden ratio, neighbours land far apart; the nearest multiplier without a common
-  // divisor.
+  // With a multiplier near the golden ratio, neighbours get ids that are far apart. It must have no
+  // common divisor with the modulus.
   multiplier = static_cast<uint64_t>(static_cast<double>(modulus) * 0.6180339887498949);
   multiplier = std::max<uint64_t>(1, multiplier - below(mix64(bits), modulus / 16 + 1));
   while (std::gcd(multiplier, modulus) != 1) ++multiplier;
@@ -202,15 +203,16 @@ uint32_t SynthGraph::class_of_index(uint64_t internal) const {
 }
 
 SynthGraph::Edge SynthGraph::edge(uint64_t index) const {
-  // Three words an edge; a self-loop takes the next ones of a stream that no other edge reads.
+  // Each edge uses three random words. A self-loop is drawn again from words far away in the
+  // stream, which no other edge uses.
   for (uint64_t attempt = 0;; ++attempt) {
     const uint64_t at = index * 3 + attempt * 0x9e3779b97f4a7c15U;
     const double u = unit_interval(edge_stream_.at(at));
     const auto n = static_cast<double>(options_.nodes);
     const auto source = static_cast<uint64_t>(n * skew<6>(u, 0.4));
     const uint64_t choice = edge_stream_.at(at + 1);
-    // The choice's high bits decide whether the edge stays within its class; all of them which
-    // other class.
+    // The high bits of `choice` decide whether the edge stays within its class; all of its bits
+    // select the other class.
     const bool stay = unit_interval(choice) < options_.homophily;
     const uint64_t about = stay ? ids_.backward(source) : below(mix64(choice), options_.nodes);
     const uint32_t c = class_of_index(about);
@@ -239,7 +241,7 @@ size_t SynthGraph::next_edges(std::span<uint32_t> sources, std::span<uint32_t> d
 void SynthGraph::make_row(uint32_t node, std::span<float> values) const {
   const uint64_t columns = options_.feature_columns;
   const float* const center = &centers_[class_of_index(ids_.backward(node)) * columns];
-  // Four 16-bit draws a word, of which the table takes 12 bits.
+  // A word gives four draws of 16 bits; the table uses 12 bits of each.
   const uint64_t words = (columns + 3) / 4;
   for (uint64_t word = 0, j = 0; word < words; ++word) {
     uint64_t bits = feature_stream_.at(node * words + word);

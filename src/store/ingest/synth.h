@@ -1,20 +1,21 @@
-// A synthetic citation graph of any size, as an InputGraph. Everything is a function of (seed,
-// index): nothing is kept, any thread makes any part, and the same seed gives the same graph on any
-// number of threads.
+// A synthetic citation graph of any size, as an InputGraph. Every part is a function of (seed,
+// index): nothing is stored, any thread can make any part, and the same seed gives the same graph
+// with any number of threads.
 //
-// Nodes: class sizes are in proportion to 1 / (c + 4). Inside, class c is a contiguous block of
-// internal indices whose offset is the node's rank of popularity; an affine permutation makes the
-// public id.
+// Nodes: class sizes are proportional to 1 / (c + 4). Class c is a contiguous block of internal
+// indices; a node's offset in the block is its rank of popularity. An affine permutation turns
+// internal indices into public ids.
 //
 // Edges: with skew(u; k, e) = ((u + e)^k - e^k) / ((1 + e)^k - e^k), the citing paper has the
 // public id floor(N * skew(u; 6, 0.4)), so that half of all citations come from a tenth of the
-// papers. With probability `homophily` the cited class is the citing paper's own, else one drawn by
-// size. Within its class the cited paper has rank floor(0.75 * size * skew(u; 8, 0.25)): a quarter
-// is never cited, most are a few times, and the tail of in-degrees follows a power law.
+// papers. With probability `homophily` the cited class is the citing paper's own, else it is drawn
+// in proportion to size. Within its class the cited paper has rank
+// floor(0.75 * size * skew(u; 8, 0.25)): a quarter of the papers is never cited, most are cited a
+// few times, and the tail of in-degrees follows a power law.
 //
 // Features: signal * g_class + z, with g_class ~ N(0, 1 / columns) and z ~ N(0, 1), times 0.25.
 //
-// Labels: a random subset of the nodes, cut into train, valid and test.
+// Labels: a random subset of the nodes, divided into train, valid and test.
 #pragma once
 
 #include <atomic>
@@ -36,12 +37,12 @@ struct SynthOptions {
   uint64_t train = 0;
   uint64_t valid = 0;
   uint64_t test = 0;
-  double homophily = 0;  // share of edges that stay within their class on purpose
+  double homophily = 0;  // probability that an edge is forced to stay within its class
   double signal = 0;     // distance of a class's features from the mean, in units of the noise
   uint64_t seed = 0;
 };
 
-// A data set to imitate, and what is known of it.
+// A known data set to imitate.
 struct SynthPreset {
   std::string_view name;
   SynthOptions options;     // at full size
@@ -49,10 +50,10 @@ struct SynthPreset {
 };
 const std::vector<SynthPreset>& synth_presets();
 
-// Every count but classes and columns times `scale`, at least enough to be a graph.
+// Multiplies every count except classes and columns by `scale`, but keeps enough to be a graph.
 SynthOptions scaled(const SynthOptions& options, double scale);
 
-// Throws Error{usage} that names the option.
+// Throws Error{usage} that names the invalid option.
 void check(const SynthOptions& options);
 
 class SynthGraph final : public InputGraph {
@@ -94,8 +95,8 @@ class SynthGraph final : public InputGraph {
   RandomStream edge_stream_;
   RandomStream feature_stream_;
   Permutation ids_;                    // internal index -> public id
-  Permutation labels_;                 // place among the labelled -> public id
-  std::vector<uint64_t> class_begin_;  // internal index where each class begins, and N
+  Permutation labels_;                 // index among the labelled nodes -> public id
+  std::vector<uint64_t> class_begin_;  // first internal index of each class, then N
   std::vector<uint32_t> class_hint_;   // first class of each 2^hint_shift_ internal indices
   int hint_shift_ = 0;
   std::vector<float> centers_;  // classes x columns

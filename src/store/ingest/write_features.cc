@@ -31,7 +31,7 @@ constexpr uint64_t kValuesPerBlock = 128 * 1024;
        "{} is not finite, or beyond single precision; replace or drop it before importing", place);
 }
 
-// Checks and encodes rows one by one as the store keeps them, without the padding.
+// Checks rows and converts them to the store's type, without the padding.
 class RowEncoder {
  public:
   RowEncoder(const InputGraph& source, FeatureType type)
@@ -39,11 +39,11 @@ class RowEncoder {
 
   uint64_t encoded_bytes() const { return columns_ * graph::value_bytes(type_); }
 
-  // Returns how many values other than 0 became 0.
+  // Returns how many values that are not 0 became 0.
   uint64_t encode(uint64_t row, std::span<const float> values, std::byte* out) const {
     const bool half = type_ == FeatureType::f16;
     const float limit = half ? kHalfOverflow : INFINITY;
-    const float vanishing = half ? 0x1p-25F : 0.0F;  // up to here f16 rounds to 0
+    const float vanishing = half ? 0x1p-25F : 0.0F;  // f16 rounds magnitudes up to this to 0
     bool all_fit = true;
     uint32_t vanished = 0;
     for (const float value : values) {
@@ -124,14 +124,14 @@ uint64_t write_rows_permuted(InputGraph& source, std::span<const uint32_t> posit
   const uint64_t nodes = positions.size();
   const uint64_t row_bytes = graph::padded_row_bytes(type, columns);
   const RowEncoder encoder(source, type);
-  // A record is a row's position and its encoded values.
+  // A record is the row's position and its encoded values.
   const uint64_t record_bytes = sizeof(uint32_t) + encoder.encoded_bytes();
   const Distribution plan =
       plan_distribution({.total_bytes = nodes * record_bytes,
                          .record_bytes = record_bytes,
                          .memory_bytes = context.ledger.available_bytes() - io::kStreamBytes,
                          .threads = context.threads});
-  // Buckets are ranges of positions whose rows fill at most a workspace.
+  // A bucket is a range of positions; its rows must fit into a workspace.
   const uint64_t bucket_rows = std::max<uint64_t>(
       1, std::min((nodes + plan.buckets - 1) / plan.buckets, plan.workspace_bytes / row_bytes));
   Spill spill(context.ledger, {.temp = context.temp,

@@ -1,5 +1,5 @@
-// Feature rows into hot-first order: made in that order where the source can, else distributed on
-// disk by position and gathered a bucket at a time.
+// Writes the feature rows in hot-first order. If the source can make rows in any order, they are
+// made in that order; else they are distributed on disk by position and collected bucket by bucket.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace plimsoll::ingest {
 
-// Both write features.f16 or .f32 and return how many values other than 0 became 0 in f16. They
-// throw Error{input} for a value that is not finite, or that f16 cannot hold.
+// Both write features.f16 or features.f32, and return how many values that are not 0 became 0 in
+// f16. They throw Error{input} for a value that is not finite or that is too large for f16.
 uint64_t write_rows_on_demand(const InputGraph& source, std::span<const uint32_t> ids,
                               graph::FeatureType type, const BuildContext& context,
                               graph::StoreWriter& writer);

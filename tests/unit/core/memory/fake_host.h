@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "memory/host.h"
+#include "base/host.h"
 #include "temp_folder.h"
 
 namespace plimsoll::memory {

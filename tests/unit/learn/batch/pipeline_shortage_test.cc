@@ -459,7 +459,7 @@ TEST_F(PipelineInShortage, SaysWhatItWaitsForWhenItTakesLong) {
   EXPECT_TRUE(in_time([&] { return drain(*pipeline); }) == whole);
   ASSERT_GE(said.size(), 2U);
   EXPECT_EQ(said.front().find("batch 1 is not ready"), 0U) << said.front();
-  EXPECT_NE(said.front().find("worker 1 draws neighbours"), std::string::npos) << said.front();
+  EXPECT_NE(said.front().find("worker 1 samples neighbours"), std::string::npos) << said.front();
 }
 
 TEST_F(PipelineInShortage, SaysNothingWhenAllIsWell) {

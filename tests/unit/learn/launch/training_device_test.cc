@@ -29,7 +29,7 @@ TEST(TrainingDevice, IsRefusedWhereCudaIsAskedForInVain) {
   expect_error(ErrorKind::usage, {"--device cuda", "CUDA_VISIBLE_DEVICES"}, [] {
     training_device(DeviceKind::cuda, {true, ""});
   });
-  expect_error(ErrorKind::usage, {"--device cuda", "torch finds no GPU", "NVIDIA H200"},
+  expect_error(ErrorKind::usage, {"--device cuda", "torch finds no usable GPU", "NVIDIA H200"},
                [] { settled_device(DeviceKind::cuda, false, kGpu); });
 }
 

@@ -41,7 +41,7 @@ void expect_same(const std::optional<Machine>& machine, const Machine& expected)
   EXPECT_EQ(*machine, expected);
 }
 
-memory::Host host_with(std::map<std::string, std::string> variables) {
+Host host_with(std::map<std::string, std::string> variables) {
   return {.variable = [variables](const std::string& name) -> std::optional<std::string> {
     const auto found = variables.find(name);
     return found == variables.end() ? std::nullopt : std::optional(found->second);
@@ -139,7 +139,7 @@ TEST_F(MachineCache, LiesWhereTheUserKeepsCaches) {
 TEST_F(MachineCache, HasAKeyOfCpuThreadsAndDisk) {
   write_file(folder_ / "proc/cpuinfo",
              "processor\t: 0\nmodel\t\t: 17\nmodel name\t: AMD EPYC 9\nmodel name\t: another\n");
-  memory::Host host = host_with({});
+  Host host = host_with({});
   host.root = folder_.path();
   const std::string key = machine_key(folder_.path(), 2, "cpu", host);
   EXPECT_EQ(key.find("AMD EPYC 9, 2 threads, disk "), 0U) << key;

@@ -357,14 +357,14 @@ TEST_F(TorchFile, RefusesPicklesThatAreNoDictOfPlainValues) {
       {"hello", "is not a pickle"},
       {"\x80\x04}.", "protocol 4"},
       {start, "ends too early"},
-      {start + ".", "does not have"},
+      {start + ".", "empty stack"},
       {start + "].", "of type list, a dict was expected"},
       {start + "K\x05.", "of type int"},
       {start + "}X\xff\xff\xff\xff.", "ends too early"},
-      {start + "}h\x07.", "recalls"},
+      {start + "}h\x07.", "missing memo entry"},
       {start + "}(K\x01u.", "key without a value"},
-      {start + "}u.", "misses a mark"},
-      {start + "}(s.", "does not have"},
+      {start + "}u.", "a mark is missing"},
+      {start + "}(s.", "empty stack"},
       {start + "]K\x01K\x02s.", "a dict to fill"},
       {start + "}K\x01"
                "a.",
@@ -372,19 +372,19 @@ TEST_F(TorchFile, RefusesPicklesThatAreNoDictOfPlainValues) {
       {start + "}NK\x01s.", "key of type None"},
       {start + "}K\x01"
                "ctorch\nFloatStorage\ns.",
-       "no value"},
+       "not a plain value"},
       {start + "cos\nsystem\n(X\x02\x00\x00\x00lstR."s, "refers to os.system"},
       {start + "c__torch__\nNet\n)\x81.", "refers to __torch__.Net"},
       {start + "ccollections\nOrderedDict\n(K\x01tR.", "calls collections.OrderedDict"},
       {start + "K\x01"
                "b.",
-       "does not have"},
+       "empty stack"},
       {start + "}\x8a\x09"
                "123456789s.",
        "int of 9 bytes"},
       {start + "}K\x01(K\x01tQs.", "not a storage"},
       {start + "}\x93.", "instruction 0x93"},
-      {start + "ctorch._utils\n_rebuild_tensor_v2\n)R.", "described by too little"},
+      {start + "ctorch._utils\n_rebuild_tensor_v2\n)R.", "description of a tensor is incomplete"},
   };
   for (const auto& [pickle, why] : cases) {
     write_pickle_file(pickle);
@@ -405,7 +405,7 @@ TEST_F(TorchFile, RefusesAPickleThatExplodes) {
     pickle += twice + "\x86q" + static_cast<char>(i + 1);
   }
   write_pickle_file(pickle + "h\xffK\x01h\x3cs.");
-  expect_refused({"without end"});
+  expect_refused({"too often"});
 }
 
 // Sixty million instructions of one byte: 3 GiB, were they all carried out.

@@ -140,7 +140,7 @@ TEST(Explain, BlamesTheKillerThatWasSeenLast) {
 
 TEST(Explain, KnowsSlurmsMarkForMemory) {
   const auto explanation = explain(parse_code("0:125").value(), calm());
-  EXPECT_EQ(explanation.headline, "0:125: Slurm's mark for a job that ran out of memory");
+  EXPECT_EQ(explanation.headline, "0:125: Slurm's code for a job that ran out of memory");
 }
 
 TEST(Explain, BlamesAFullDiskForAFailureWhereItIsFull) {
@@ -174,7 +174,7 @@ TEST(LastRun, ComesBackAsItWasWritten) {
 TEST(LastRun, RefusesAnotherFile) {
   const TempFolder folder;
   write_file(folder / "last.json", "{\"verdict\": 3}");
-  expect_error(ErrorKind::input, {"is no result of plimsoll exec"},
+  expect_error(ErrorKind::input, {"is not a result of plimsoll exec"},
                [&] { read_last_run(folder / "last.json"); });
   expect_error(ErrorKind::io, {"there is no last run"},
                [&] { read_last_run(folder / "none.json"); });

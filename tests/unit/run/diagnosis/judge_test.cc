@@ -140,7 +140,7 @@ TEST(Judge, UnwrapsWhatAShellReports) {
 TEST(Judge, CallsAnEndByZeroSuccessWhateverTheOutputSays) {
   const Verdict verdict = judge(ended(Exited{0}, torch_out_of_memory("74.00 GiB")));
   EXPECT_EQ(verdict.cause, Cause::success);
-  EXPECT_NE(verdict.evidence.find("exit code 0, though the output says"), std::string::npos);
+  EXPECT_NE(verdict.evidence.find("exit code 0, but the output says"), std::string::npos);
   EXPECT_EQ(verdict.next_step, "");
 }
 
@@ -161,8 +161,8 @@ TEST(Judge, BlamesTheSizeOfATrainingThatHadTheGpuToItself) {
   const Verdict verdict = judge(evidence);
   EXPECT_EQ(verdict.cause, Cause::gpu_memory_own) << describe(verdict);
   EXPECT_EQ(verdict.evidence,
-            "it wanted 2.0 GiB more and held 77.5 GiB of 79.1 GiB; nobody else held much of the "
-            "GPU");
+            "it wanted 2.0 GiB more and held 77.5 GiB of 79.1 GiB; no other process held much of "
+            "the GPU");
 }
 
 TEST(Judge, BlamesANeighbourWithoutWhomItWouldHaveFitted) {
@@ -226,9 +226,10 @@ TEST(Judge, TellsACtrlCFromASignalOfSomebodyElse) {
 TEST(Judge, SaysThatTheKeeperWasKilled) {
   Evidence evidence = ended(Signaled{SIGKILL});
   evidence.ending.keeper_lost = true;
-  EXPECT_NE(judge(evidence).headline.find("plimsoll's keeper"), std::string::npos);
+  EXPECT_NE(judge(evidence).headline.find("plimsoll's keeper process was killed"),
+            std::string::npos);
   evidence.ending.keeper_given_up = true;
-  EXPECT_NE(judge(evidence).headline.find("was stopped again and again"), std::string::npos);
+  EXPECT_NE(judge(evidence).headline.find("was stopped repeatedly"), std::string::npos);
   evidence.ending.cut = process::Cut::timeout;
   EXPECT_EQ(judge(evidence).cause, Cause::timed_out) << "it was lost while the tree was ended";
 }

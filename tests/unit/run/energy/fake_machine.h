@@ -29,7 +29,7 @@ class FakeMachine : public testing::Test {
   }
   ~FakeMachine() override { unsetenv("FAKE_NVML_STATE"); }
 
-  memory::Host host() const {
+  Host host() const {
     return {.root = root_.path(),
             .variable = [](const std::string& name) -> std::optional<std::string> {
               if (name == "PLIMSOLL_NVML") return FAKE_NVML;

@@ -278,7 +278,7 @@ TEST_F(MeterTest, SaysThatARunDidNotBegin) {
   measure(meter, 5);
   const EnergyReport report = meter.report({});
   EXPECT_FALSE(report.cpu.total.joules);
-  EXPECT_EQ(report.cpu.total.reason, "it did not begin");
+  EXPECT_EQ(report.cpu.total.reason, "the run did not start");
 }
 
 TEST_F(MeterTest, SaysThatOthersWereOnThePackage) {

@@ -11,8 +11,8 @@ namespace {
 TEST(CpuTime, IsWhatTheKernelCountsLessIdleAndWaiting) {
   const TempFolder root;
   write_file(root / "stat", "cpu  100 20 30 99999 88888 4 5 6 50 60\ncpu0 1 1 1 1\n");
-  EXPECT_DOUBLE_EQ(host_busy_seconds(root.path()).value_or(0), 1.65);
-  EXPECT_FALSE(host_busy_seconds(root / "nowhere"));
+  EXPECT_DOUBLE_EQ(busy_cpu_seconds(root.path()).value_or(0), 1.65);
+  EXPECT_FALSE(busy_cpu_seconds(root / "nowhere"));
 }
 
 TEST(CpuTime, IsOursAloneOnAMachineThatIsNearlyStill) {
@@ -57,7 +57,7 @@ TEST_F(NeighboursTest, AreEverybodyElse) {
 TEST_F(NeighboursTest, AreSeenByTheirMemoryBeforeWeBegin) {
   neighbours_.look_before(gpu({}), ours);
   EXPECT_EQ(neighbours_.shared_because(),
-            "2.0 GiB of GPU 0 were in use before it began, by nobody listed");
+            "2.0 GiB of GPU 0 were in use before the start, by no process that is listed");
 }
 
 TEST_F(NeighboursTest, MayBeOursByAnotherNumberInsideAContainer) {

@@ -79,7 +79,7 @@ TEST(BackgroundLoad, HasTermsOfItsOwnAndIsToldWhatItCannotHave) {
   EXPECT_EQ(settings.entries[0].terms.timeout_seconds, 3600);
   EXPECT_EQ(settings.entries[0].background_terms.timeout_seconds, 60);
   EXPECT_EQ(settings.entries[0].background_terms.background_runs, 4);
-  EXPECT_THAT(all_of(problems), HasSubstr("warning: mode mutation is not read"));
+  EXPECT_THAT(all_of(problems), HasSubstr("warning: mode mutation is ignored"));
   EXPECT_THAT(all_of(problems), HasSubstr("error: shrink has no meaning for a background"));
 }
 

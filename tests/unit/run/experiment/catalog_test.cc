@@ -49,8 +49,10 @@ TEST(Catalog, ReportsEverythingThatIsWrongAtOnceWithItsLine) {
                               "did you mean train_script?"));
   EXPECT_THAT(text, HasSubstr("m.json:4: error: x: type is 'integer'"));
   EXPECT_THAT(text, HasSubstr("m.json:4: error: x: range [5, 1] is empty"));
-  EXPECT_THAT(text, HasSubstr("m.json:5: error: y: the range of an int must be whole numbers"));
-  EXPECT_THAT(text, HasSubstr("m.json:6: error: the pattern of acc is no regular expression"));
+  EXPECT_THAT(text,
+              HasSubstr("m.json:5: error: y: the range of an int must be 64-bit whole numbers"));
+  EXPECT_THAT(text,
+              HasSubstr("m.json:6: error: the pattern of acc is not a valid regular expression"));
 }
 
 TEST(Catalog, APatternWithLookaroundIsAnErrorThatNamesItAndWhatToWrite) {
@@ -60,7 +62,7 @@ TEST(Catalog, APatternWithLookaroundIsAnErrorThatNamesItAndWhatToWrite) {
                "m.json", problems);
   EXPECT_THAT(all_of(problems),
               HasSubstr("m.json:2: error: the pattern of acc has a lookbehind, (?<=...), which is "
-                        "not supported; write what stands around the number into the pattern"));
+                        "not supported; write the text around the number into the pattern"));
   EXPECT_THAT(all_of(problems), HasSubstr("'(?<=acc: )([0-9.]+)'"));
 }
 
@@ -82,7 +84,7 @@ TEST(Catalog, KeepsAllDigitsOfDefaultsAndRanges) {
 
 TEST(Catalog, SaysWhereAFileIsNoJson) {
   Problems problems;
-  expect_error(ErrorKind::input, {"m.json:3", "no JSON"},
+  expect_error(ErrorKind::input, {"m.json:3", "not JSON"},
                [&] { read_catalog("{\n\"models\": {},\n oops}", "m.json", problems); });
 }
 

@@ -185,7 +185,8 @@ TEST_F(Queue, ATableOfTooManyCellsIsRefusedWithItsName) {
 TEST_F(Queue, AnExhaustedRangeSaysHowManyAreLeft) {
   const auto queue = make(R"({"experiments": [
     {"repo": "plain", "model": "default", "runs_per_config": 9}]})");
-  EXPECT_THAT(all_of(problems_), HasSubstr("asks for 9 combinations, 4 distinct values are left"));
+  EXPECT_THAT(all_of(problems_),
+              HasSubstr("asks for 9 combinations, but its ranges have only 4 left"));
   EXPECT_EQ(queue.size(), 4);
 }
 

@@ -84,7 +84,7 @@ TEST(Journal, ReopensExperimentsAndKeepsTheirAttempts) {
 
 TEST(Journal, RefusesASecondOneAndAFolderWithoutOne) {
   const TempFolder folder;
-  expect_error(ErrorKind::io, {"is no run"}, [&] { Journal::open(folder.path()); });
+  expect_error(ErrorKind::io, {"is not a run"}, [&] { Journal::open(folder.path()); });
   Journal::create(folder.path(), "", kQueue);
   expect_error(ErrorKind::exists, {"--resume"},
                [&] { Journal::create(folder.path(), "", kQueue); });

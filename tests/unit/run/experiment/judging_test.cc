@@ -102,7 +102,7 @@ TEST(Metrics, LookaroundAndBackreferencesAreRefusedWithWhatToWriteInstead) {
   refused(R"(([0-9.]+)(?!%))", "a negative lookahead, (?!");
   refused(R"((a|b): \1 ([0-9.]+))", R"(a backreference, \1)");
   refused(R"((?P<q>['"])loss(?P=q): ([0-9.]+))", "a backreference, (?P=");
-  EXPECT_THAT(*obstacle_of_pattern("([0-9"), HasSubstr("is no regular expression"));
+  EXPECT_THAT(*obstacle_of_pattern("([0-9"), HasSubstr("is not a valid regular expression"));
   // Not what they look like.
   EXPECT_FALSE(obstacle_of_pattern(R"([(?=]\\1 \(\?= ([0-9.]+))"));
 }

@@ -90,7 +90,7 @@ TEST(TimeLeft, CountsWhatTheRunningOneStillNeedsAndSaysWhatIsUnknown) {
   EXPECT_EQ(describe(time_left({&waiting, &strange}, running, expected)),
             "about 1 min 15 s, and 1 experiment of unknown length");
   EXPECT_EQ(describe(time_left({&strange}, std::nullopt, expected)),
-            "unknown (nothing like it has run yet)");
+            "unknown (no similar experiment has run yet)");
   const RunningNow late{.seconds = 90, .expected_seconds = 60};
   EXPECT_EQ(describe(time_left({&waiting}, late, expected)), "about 1 min 00 s");
 }

@@ -84,7 +84,7 @@ TEST(Settings, AWholeNumberOfMoreThan64BitsIsAnErrorThatNamesIt) {
   EXPECT_THAT(read(R"({"experiments": [{"repo": "examples", "model": "mnist", "mode": "default",
                        "hyperparameters": {"seed": 1e30}}]})")
                   .problems,
-              HasSubstr("seed is 1e+30; it must be an int of 64 bits"));
+              HasSubstr("seed is 1e+30; it must be a 64-bit int"));
 }
 
 TEST(Settings, CountsHaveAnEnd) {
@@ -152,12 +152,12 @@ TEST(Settings, AFormerKeyBesideItsPresentOneIsAnErrorThatNamesBoth) {
   const Read strict = read(text);
   EXPECT_EQ(strict.errors, 6) << strict.problems;
   EXPECT_THAT(strict.problems,
-              HasSubstr("s.json:3: error: num_mutations and runs_per_config mean the same, and "
-                        "both are here; take out num_mutations"));
+              HasSubstr("s.json:3: error: num_mutations and runs_per_config mean the same, but "
+                        "both are present; remove num_mutations"));
   const Read lenient = read(text, true);
   EXPECT_EQ(lenient.errors, 0) << lenient.problems;
-  EXPECT_THAT(lenient.problems, HasSubstr("warning: mutate_params and mutate mean the same, and "
-                                          "both are here; mutate is taken"));
+  EXPECT_THAT(lenient.problems, HasSubstr("warning: mutate_params and mutate mean the same, but "
+                                          "both are present; mutate is used"));
   const SettingsEntry& entry = lenient.settings.entries.at(0);
   EXPECT_FALSE(lenient.settings.deduplicate);
   EXPECT_EQ(entry.foreground.repository, "examples");
@@ -171,8 +171,8 @@ TEST(Settings, BaselineRunsAtTheTopAreAnErrorThatSaysWhereTheyBelong) {
   const Read made = read(R"({"baseline_runs": 2, "experiments": [
     {"repo": "plain", "model": "default"}]})");
   EXPECT_EQ(made.errors, 1);
-  EXPECT_THAT(made.problems, HasSubstr("s.json:1: error: baseline_runs is not read here: it "
-                                       "belongs into an entry"));
+  EXPECT_THAT(made.problems, HasSubstr("s.json:1: error: baseline_runs is not allowed here: "
+                                       "put it into an entry"));
 }
 
 TEST(Settings, AnExpectedMetricNeedsAPattern) {
@@ -181,14 +181,14 @@ TEST(Settings, AnExpectedMetricNeedsAPattern) {
     {"repo": "examples", "model": "mnist", "expect": {"metrics": ["loss"]}}]})");
   EXPECT_EQ(made.errors, 1) << made.problems;
   EXPECT_THAT(made.problems, HasSubstr("s.json:2: error: examples: expect: log_patterns has no "
-                                       "pattern of the metric losss; did you mean loss?"));
+                                       "pattern for the metric losss; did you mean loss?"));
 }
 
 TEST(Settings, FormulasAreAnError) {
   EXPECT_THAT(read(R"({"experiments": [{"repo": "examples", "model": "mnist",
                        "mutation_strategy": "x*2"}]})")
                   .problems,
-              HasSubstr("error: mutation_strategy cannot be honoured"));
+              HasSubstr("error: mutation_strategy is not supported"));
 }
 
 TEST(Settings, AnEntryOfNothingButACommentIsAHeadline) {
@@ -210,7 +210,7 @@ TEST(Settings, ReportsReposModelsAndParametersThatDoNotExistAllAtOnce) {
   EXPECT_THAT(made.problems, HasSubstr("did you mean examples?"));
   EXPECT_THAT(made.problems, HasSubstr("s.json:3: error: examples has no model mnits"));
   EXPECT_THAT(made.problems, HasSubstr("s.json:4"));
-  EXPECT_THAT(made.problems, HasSubstr("epochs is 1.5; it must be an int"));
+  EXPECT_THAT(made.problems, HasSubstr("epochs is 1.5; it must be a 64-bit int"));
 }
 
 TEST(Settings, TermsOfTheEntryWinOverThoseOfTheTop) {

@@ -139,7 +139,8 @@ TEST_F(Gate, WaitsForMemoryThatNobodyIsListedFor) {
   now_ = {gpu(0, 6 * kGiB)};
   const Admission entry = wait_for(8 * kGiB, 1);
   EXPECT_FALSE(entry.open);
-  EXPECT_NE(entry.reason.find("6.0 GiB held by nobody the driver lists"), std::string::npos);
+  EXPECT_NE(entry.reason.find("6.0 GiB held by processes that the driver does not list"),
+            std::string::npos);
 }
 
 TEST_F(Gate, LooksOnlyAtTheChosenGpus) {
@@ -155,7 +156,7 @@ TEST_F(Gate, KeepsTheOrderInWhichGpusWereAskedFor) {
 }
 
 TEST_F(Gate, SaysWhichGpuHasGone) {
-  expect_error(ErrorKind::io, {"GPU-z has gone"},
+  expect_error(ErrorKind::io, {"GPU-z has disappeared"},
                [&] { wait_for_room({.gpus = "5"}, {"GPU-z"}, around()); });
 }
 
@@ -175,7 +176,7 @@ TEST_F(Gate, SaysHowMuchDidNotComeBack) {
   const Release release = wait_until_released({gpu(0, kGiB)}, 10, around());
   EXPECT_FALSE(release.back);
   EXPECT_EQ(release.reason,
-            "GPU 0 holds 4.0 GiB more than before the start: 5.0 GiB by nobody listed");
+            "GPU 0 holds 4.0 GiB more than before the start: 5.0 GiB by unlisted processes");
 }
 
 TEST_F(Gate, DoesNotBlameUsForANewcomer) {
@@ -194,7 +195,7 @@ TEST(ChooseGpus, TakesNumbersAndUuidsInTheirOrder) {
 TEST(ChooseGpus, StaysWithinWhatABatchSystemAllows) {
   const std::vector<GpuReading> all = {gpu(0, 0), gpu(1, 0), gpu(2, 0)};
   EXPECT_EQ(visible_devices(choose_gpus("all", all, "2,1")), "GPU-c,GPU-b");
-  expect_error(ErrorKind::usage, {"GPU 0 is not ours", "'2,1'"},
+  expect_error(ErrorKind::usage, {"GPU 0 is not allowed", "'2,1'"},
                [&] { choose_gpus("0", all, "2,1"); });
   expect_error(ErrorKind::usage, {"there is no GPU to use"}, [&] { choose_gpus("all", all, ""); });
 }
@@ -208,7 +209,7 @@ TEST(ChooseGpus, RefusesWhatIsNotThere) {
 }
 
 TEST(RequireGpus, SaysWhatToDoWithoutADriver) {
-  expect_error(ErrorKind::io, {"--gpu needs an NVIDIA GPU", "no driver", "without --gpu"},
+  expect_error(ErrorKind::io, {"--gpu needs an NVIDIA GPU", "no driver", "leave --gpu out"},
                [] { require_gpus({.gpus = nullptr, .missing_because = "no driver"}); });
 }
 

@@ -183,7 +183,7 @@ TEST_F(Nvml, NeverCountsThisProcess) {
 
 TEST_F(Nvml, SeesMemoryThatNobodyIsListedFor) {
   set_state("gpu GPU-a 8192 4096\n");
-  EXPECT_EQ(describe_holders(open().gpus->read().at(0)), "4.0 GiB by nobody listed");
+  EXPECT_EQ(describe_holders(open().gpus->read().at(0)), "4.0 GiB by unlisted processes");
 }
 
 TEST_F(Nvml, SeesTheGpusChangeUnderIt) {

@@ -24,7 +24,7 @@ TEST(PerfPower, ReadsListsOfCpus) {
 TEST(PerfPower, HasOneEventForEachPackage) {
   const TempFolder root;
   const auto device = root / "sys/bus/event_source/devices/power";
-  const memory::Host host{.root = root.path(), .variable = {}};
+  const Host host{.root = root.path(), .variable = {}};
   EXPECT_NE(power_events(host).missing_because.find("devices/power/type"), std::string::npos);
   write_file(device / "type", "12\n");
   EXPECT_NE(power_events(host).missing_because.find("has no energy-pkg"), std::string::npos);

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-memory::Host host_with(const std::string& name, const std::string& value) {
+Host host_with(const std::string& name, const std::string& value) {
   return {.root = "/", .variable = [=](const std::string& asked) -> std::optional<std::string> {
             if (asked == name) return value;
             return {};
@@ -154,7 +154,7 @@ TEST_F(RunRecords, DoesNotFollowALink) {
 
 TEST_F(RunRecords, DoesNotWaitForAPipe) {
   ASSERT_EQ(mkfifo((state() / "runs" / (record().run + ".json")).c_str(), 0600), 0);
-  EXPECT_NE(refusal().find("no file"), std::string::npos);
+  EXPECT_NE(refusal().find("not a regular file"), std::string::npos);
 }
 
 TEST_F(RunRecords, DoesNotBelieveWhatOthersCouldHaveWritten) {
@@ -186,7 +186,7 @@ TEST_F(RunRecords, DoesNotBelieveAGroupThatPlimsollWouldNotHaveMade) {
   for (const char* group : {"/sys/fs/cgroup/system.slice", "/home/ada", "/", "",
                             "relative/plimsoll-x", "/sys/fs/cgroup/../../home"}) {
     forge("\"groups\":[]", std::string("\"groups\":[\"") + group + "\"]");
-    EXPECT_NE(refusal().find("no control group of this run"), std::string::npos) << group;
+    EXPECT_NE(refusal().find("not a control group of this run"), std::string::npos) << group;
     fs::remove(*fs::directory_iterator(state() / "runs"));
   }
 }
@@ -196,7 +196,7 @@ TEST_F(RunRecords, DoesNotBelieveAGroupOfTheRightNameInAnOrdinaryFolder) {
   forged.groups = {folder_.path() / (kGroupPrefix + forged.run)};
   fs::create_directory(forged.groups.front());
   write_record(state(), forged);
-  EXPECT_NE(refusal().find("no control group of this run"), std::string::npos);
+  EXPECT_NE(refusal().find("not a control group of this run"), std::string::npos);
 }
 
 TEST_F(RunRecords, DoesNotBelieveAnotherRunsName) {

@@ -12,8 +12,8 @@
 #include <filesystem>
 #include <thread>
 
+#include "base/host.h"
 #include "base/units.h"
-#include "memory/host.h"
 #include "process/tree_group.h"
 #include "temp_folder.h"
 
@@ -165,7 +165,7 @@ TEST_P(Supervisor, WritesTheLogAndKnowsItsEnd) {
   logged.log = folder_.path() / "log";
   EXPECT_EQ(run_supervised(logged).output_tail, "to output\nto errors\n");
   EXPECT_EQ(run_supervised(logged).output_tail, "to output\nto errors\n") << "its own part alone";
-  EXPECT_EQ(memory::read_text(*logged.log), "to output\nto errors\nto output\nto errors\n");
+  EXPECT_EQ(read_text(*logged.log), "to output\nto errors\nto output\nto errors\n");
 }
 
 TEST_P(Supervisor, ManyRunsLeaveNothing) {
@@ -176,7 +176,7 @@ TEST_P(Supervisor, ManyRunsLeaveNothing) {
   EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "a child is left";
   EXPECT_EQ(errno, ECHILD);
   EXPECT_TRUE(std::filesystem::is_empty(folder_.path() / "plimsoll/runs"));
-  const GroupPlan groups = plan_groups(memory::Host::real(), "x", GetParam(), true);
+  const GroupPlan groups = plan_groups(Host::real(), "x", GetParam(), true);
   for (const auto& group : {groups.tree_folder, groups.memory_folder}) {
     if (group.empty()) continue;
     for (const auto& entry : std::filesystem::directory_iterator(group.parent_path())) {
@@ -189,7 +189,7 @@ TEST_P(Supervisor, ManyRunsLeaveNothing) {
 TEST_P(Supervisor, TheCommandFindsSignalsAsWeFoundThem) {
   SuperviseOptions look = options("grep -E 'Sig(Blk|Ign)' /proc/self/status");
   look.log = folder_.path() / "log";
-  const std::string ours = memory::read_text("/proc/self/status").value_or("");
+  const std::string ours = read_text("/proc/self/status").value_or("");
   const auto line = [](const std::string& text, const std::string& key) {
     const size_t begin = text.find(key);
     return text.substr(begin, text.find('\n', begin) - begin);

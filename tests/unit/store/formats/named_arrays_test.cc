@@ -105,7 +105,7 @@ TEST(NpzSource, NamesWhatItDoesNotRead) {
 
 TEST(NpzSource, RefusesTwoNamesOfOneThing) {
   const auto both = with(pyg_members(), {"node_feat.npy", node_feat_npy()});
-  expect_npz_refused(both, {"member x.npy and", "member node_feat.npy are two names of the same",
+  expect_npz_refused(both, {"member x.npy and", "member node_feat.npy are two names for the same",
                             "--ignore node_feat"});
   const TempFolder folder;
   expect_the_graph(*npz_of(folder, both, {.ignore = {"x"}}));

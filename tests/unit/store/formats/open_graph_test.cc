@@ -125,8 +125,8 @@ TEST(OgbSource, SaysWhatItLookedForInAFolderOfNoLayout) {
   });
   expect_error(ErrorKind::io, {"no folder"}, [&] { open_ogb({folder.path() / "missing", ""}); });
   write_file(folder / "file", "");
-  expect_error(ErrorKind::input, {"is not the folder of an OGB data set, but a file of no format"},
-               [&] {
+  expect_error(ErrorKind::input,
+               {"is not the folder of an OGB data set, but a file in an unknown format"}, [&] {
                  open_ogb({folder.path() / "file", ""});
                });
 }
@@ -277,7 +277,7 @@ TEST(NpzSource, RefusesWrongShapes) {
                      {"node_label.npy has 4 rows", "node_feat.npy gives 5 nodes"});
   expect_npz_refused(
       {edges, features, {"node_label.npy", npy<int8_t>("|i1", {2, 2}, {0, 0, 0, 0})}},
-      {"node_label.npy is int8 of shape (2, 2)", "one label a node"});
+      {"node_label.npy is int8 of shape (2, 2)", "one label per node"});
   expect_npz_refused({edges, features, {"train_idx.npy", npy<int8_t>("|i1", {2, 2}, {0, 0, 0, 0})}},
                      {"train_idx.npy is int8 of shape (2, 2)", "a list of node ids"});
 }

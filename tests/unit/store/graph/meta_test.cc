@@ -122,7 +122,7 @@ TEST(Meta, RefusesHalvesOfAnOddNumberOfColumns) {
 
 TEST(Meta, RefusesAFileSizeThatContradictsTheShape) {
   EXPECT_THAT(refusal_of("/files/labels.i32/bytes", 20),
-              AllOf(HasSubstr("labels.i32"), HasSubstr("20 bytes"), HasSubstr("demands 16")));
+              AllOf(HasSubstr("labels.i32"), HasSubstr("20 bytes"), HasSubstr("must have 16")));
 }
 
 TEST(Meta, RefusesNestingWithoutEnd) {

@@ -125,7 +125,7 @@ TEST_F(StoreTest, WriterRefusesAFileThatContradictsTheShape) {
   meta.split_sizes[1] = 2;
   EXPECT_THAT(
       refusal_of([&] { write_store(temp_.path() / "other", graph, meta); }, ErrorKind::internal),
-      AllOf(HasSubstr("split.valid.u32"), HasSubstr("0 bytes"), HasSubstr("demands 8")));
+      AllOf(HasSubstr("split.valid.u32"), HasSubstr("0 bytes"), HasSubstr("must have 8")));
   EXPECT_FALSE(fs::exists(temp_.path() / "other"));
 }
 

@@ -268,10 +268,10 @@ TEST_F(Build, RefusesANodeInTwoSplitsOrTwiceInOne) {
   MemoryGraph graph = random_graph(100, 300, 8);
   graph.splits = {{1, 2}, {0, 2}, {}};
   EXPECT_STREQ(refusal(graph).what(),
-               "valid, row 1: node 2 is in the train split too; a node belongs to one split");
+               "valid, row 1: node 2 is also in the train split; a node belongs to one split");
   graph.splits = {{1, 2, 1}, {}, {}};
   EXPECT_STREQ(refusal(graph).what(),
-               "train, row 2: node 1 stands twice in the train split; list it once");
+               "train, row 2: node 1 is listed twice in the train split; list it once");
 }
 
 TEST_F(Build, RefusesAnUnlabelledNodeInASplit) {
@@ -298,7 +298,7 @@ TEST_F(Build, RefusesMoreClassesThanLabelsCanTellApart) {
 TEST_F(Build, RefusesAGraphWithoutNodesOrColumns) {
   MemoryGraph graph{.nodes = 10, .columns = 0, .edges = {{1, 2}}};
   EXPECT_STREQ(refusal(graph).what(),
-               "the graph has 10 nodes and 0 columns of features; a store has both");
+               "the graph has 10 nodes and 0 feature columns; a store needs both");
   graph = {.nodes = 0, .columns = 3};
   EXPECT_EQ(refusal(graph).kind(), ErrorKind::input);
 }

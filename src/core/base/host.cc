@@ -1,4 +1,4 @@
-#include "memory/host.h"
+#include "base/host.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -7,10 +7,11 @@
 #include <array>
 #include <charconv>
 #include <cstdlib>
+#include <sstream>
 
 #include "base/fd.h"
 
-namespace plimsoll::memory {
+namespace plimsoll {
 namespace {
 
 constexpr size_t kMostTextBytes = size_t{64} << 20;  // the largest, of all mounts, have some MiB
@@ -59,4 +60,36 @@ std::optional<uint64_t> number_of(std::string_view text, std::string_view key) {
   return {};
 }
 
-}  // namespace plimsoll::memory
+std::optional<double> busy_cpu_seconds(std::string_view stat, double ticks_per_second) {
+  std::istringstream line{std::string(stat.substr(0, stat.find('\n')))};
+  std::string name;
+  double user = 0;
+  double nice = 0;
+  double system = 0;
+  double idle = 0;
+  double waiting = 0;
+  double irq = 0;
+  double softirq = 0;
+  double steal = 0;
+  line >> name >> user >> nice >> system >> idle >> waiting >> irq >> softirq;
+  if (!line || name != "cpu" || ticks_per_second <= 0) return {};
+  line >> steal;  // old kernels have none
+  return (user + nice + system + irq + softirq + steal) / ticks_per_second;
+}
+
+std::optional<double> busy_cpu_seconds(const std::filesystem::path& proc) {
+  return busy_cpu_seconds(read_text(proc / "stat").value_or(""),
+                          static_cast<double>(sysconf(_SC_CLK_TCK)));
+}
+
+std::filesystem::path user_folder(const Host& host, const char* variable, const char* below_home) {
+  const auto folder = [&](const char* name) {
+    const std::filesystem::path path = host.variable(name).value_or("");
+    return path.is_absolute() ? path : std::filesystem::path();
+  };
+  if (const auto own = folder(variable); !own.empty()) return own / "plimsoll";
+  if (const auto home = folder("HOME"); !home.empty()) return home / below_home / "plimsoll";
+  return {};
+}
+
+}  // namespace plimsoll

@@ -1,4 +1,4 @@
-#include "memory/host.h"
+#include "base/host.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "temp_folder.h"
 
-namespace plimsoll::memory {
+namespace plimsoll {
 namespace {
 
 TEST(KernelText, IsNothingWhereTheFileIsMissingOrEmpty) {
@@ -40,5 +40,17 @@ TEST(KernelText, TellsTheNumberBehindAWord) {
   EXPECT_EQ(number_of("", "anon"), std::nullopt);
 }
 
+TEST(BusyCpuSeconds, CountsEverythingButIdlingAndWaiting) {
+  EXPECT_EQ(busy_cpu_seconds("cpu  100 20 30 9000 800 4 6 40 7 8\ncpu0 1 2 3\n", 100), 2.0);
+  EXPECT_EQ(busy_cpu_seconds("cpu 100 20 30 9000 800 4 6", 100), 1.6);  // of old, without steal
+}
+
+TEST(BusyCpuSeconds, KnowsNothingOfAnotherText) {
+  for (const char* text : {"", "cpu", "cpu 1 2 3", "cpu one two", "intr 1 2 3 4 5 6 7 8"}) {
+    EXPECT_FALSE(busy_cpu_seconds(text, 100)) << text;
+  }
+  EXPECT_FALSE(busy_cpu_seconds("cpu 1 2 3 4 5 6 7 8", 0));
+}
+
 }  // namespace
-}  // namespace plimsoll::memory
+}  // namespace plimsoll

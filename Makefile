@@ -22,7 +22,7 @@ build:
 
 # Many tests wait more than they compute.
 test: build
-	ctest --test-dir build/release --no-tests=error --output-on-failure -j $$((2 * $(JOBS)))
+	ctest --preset release --no-tests=error -j $$((2 * $(JOBS)))
 
 # Installs what is missing; asks nothing.
 setup:
@@ -41,12 +41,12 @@ check-all: check-asan check-tsan tidy fuzz check-limits
 check-asan: setup
 	cmake --preset asan
 	cmake --build --preset asan -j $(JOBS)
-	ctest --test-dir build/asan --no-tests=error --output-on-failure -j $(JOBS) -L unit
+	ctest --preset asan --no-tests=error -j $(JOBS)
 
 check-tsan: setup
 	cmake --preset tsan
 	cmake --build --preset tsan -j $(JOBS)
-	ctest --test-dir build/tsan --no-tests=error --output-on-failure -j $(JOBS) -L unit
+	ctest --preset tsan --no-tests=error -j $(JOBS)
 
 check-limits: program
 	scripts/check_limits.sh build/release/plimsoll
@@ -63,8 +63,8 @@ fuzz:
 # the machine's, at a sixteenth. The scripts have --help for other sizes.
 bench: build
 	scripts/setup.sh bench
-	cmake --preset release -DPLIMSOLL_BENCH=ON
-	cmake --build --preset release -j $(JOBS)
+	cmake --preset bench
+	cmake --build --preset bench -j $(JOBS)
 	build/release/bench/kernels
 	bench/import.sh
 	bench/train.sh

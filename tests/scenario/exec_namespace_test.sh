@@ -16,7 +16,7 @@ wait_until_alive() {
 pid=$!
 wait_until_alive
 run unshare --pid --fork --mount-proc "$PLIMSOLL" orphans
-expect 0 "nothing is left of any run of this PID namespace" "in another PID namespace" "sleep 50"
+expect 0 "no processes are left over from earlier runs in this PID namespace" "in another PID namespace" "sleep 50"
 run unshare --pid --fork --mount-proc "$PLIMSOLL" orphans --kill --grace 0.1s
 expect 0 "ended 0 processes" "in another PID namespace"
 run unshare --pid --fork --mount-proc "$PLIMSOLL" orphans --json
@@ -27,7 +27,7 @@ kill -TERM $pid
 wait $pid || true
 
 # From outside: its processes can be seen, its supervisor has another pid here.
-unshare --pid --fork --mount-proc sh -c 'sleep 0.01; "$0" exec -- sleep 51; echo "code $?" >code' "$PLIMSOLL" >exec_output 2>&1 &
+unshare --pid --fork --mount-proc sh -c ': ; "$0" exec -- sleep 51; echo "code $?" >code' "$PLIMSOLL" >exec_output 2>&1 &
 pid=$!
 wait_until_alive
 run plimsoll orphans
@@ -76,7 +76,7 @@ for level in $(levels); do
   nothing_alive "$level, /proc of another namespace, stubborn"
 done
 run unshare --pid --fork "$PLIMSOLL" orphans
-expect 0 "nothing is left"
+expect 0 "no processes are left over"
 # Without the rights to open one's own, nothing is promised.
 if command -v setpriv >/dev/null && [ "$(id -u)" = 0 ]; then
   chmod 755 "$WORK" programs

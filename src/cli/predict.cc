@@ -105,8 +105,8 @@ void predict(const Options& options) {
       .device = launch::settled_device(run.device, module.has_gpu(),
                                        launch::training_device(run.device, gpu_facts())),
       .limit_bytes = limit.bytes};
-  const plan::Plan plan =
-      launch::plan_prediction(store, recipe, planning, output_bytes(options, store, nodes, recipe));
+  const plan::Plan plan = launch::plan_prediction(store, recipe, planning, nodes,
+                                                  output_bytes(options, store, nodes, recipe));
   say(options.running, "store", describe(store));
   say(options.running, "model", options.checkpoint.string());
   say(options.running, "nodes", fmt::format("{}, {}", format_count(nodes), options.split));

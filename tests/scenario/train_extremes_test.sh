@@ -59,3 +59,18 @@ done
 
 plimsoll synth --nodes 170000 --edges 400000 --classes 8 --features 32 --seed 2 --quiet --out wide.plim
 holds "batches of 100,000" wide.plim --model sage --fanout 5,5 --batch-size 100000 --hidden 32 --epochs 1
+
+# Fewer training nodes than a batch has: the batches of an evaluation are the largest ones.
+mkdir few
+awk 'BEGIN {
+  n = 20000
+  for (i = 0; i < n; i++) {
+    for (k = 1; k <= 8; k++) print (i * 7919 + k * 104729) % n "," i >"few/edges.csv"
+    for (j = 0; j < 32; j++) printf "%s%s", (i * (j + 3)) % 101 / 101, j < 31 ? "," : "\n" >"few/features.csv"
+    print i % 4 >"few/labels.csv"
+    print i >("few/" (i < 100 ? "train" : i < 9000 ? "valid" : "test") ".csv")
+  }
+}'
+plimsoll import csv --edges few/edges.csv --features few/features.csv --labels few/labels.csv --split-dir few --quiet --out few.plim
+holds "few training nodes" few.plim --model sage --fanout 10,5 --batch-size 8192 --hidden 256 --epochs 1
+check whole $((4096 * mib)) "few training nodes and plenty of memory"

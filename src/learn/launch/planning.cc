@@ -193,10 +193,12 @@ plan::Plan plan_training(const graph::Store& store, const recipe::Recipe& recipe
 }
 
 plan::Plan plan_prediction(const graph::Store& store, const recipe::Recipe& recipe,
-                           const PlannerOptions& options, uint64_t output_bytes) {
+                           const PlannerOptions& options, uint64_t nodes, uint64_t output_bytes) {
   const uint64_t limit = options.limit_bytes;
   const uint64_t left = limit - std::min(limit, output_bytes);
-  plan::Plan plan = plan::make_plan(Planner({store}, options).question(recipe, left));
+  Planner planner({store}, options);
+  planner.ask_for(nodes);
+  plan::Plan plan = plan::make_plan(planner.question(recipe, left));
   if (!plan.fits) {
     fail(ErrorKind::memory,
          "the limit is {}, and this prediction needs {} at least: {} to sort its output, the rest "

@@ -41,6 +41,8 @@ class Planner {
  public:
   Planner(Planned planned, const PlannerOptions& options);
 
+  // For a prediction of so many nodes.
+  void ask_for(uint64_t nodes) { shape_.asked_nodes = nodes; }
   plan::Question question(const recipe::Recipe& recipe, uint64_t limit_bytes);
   const plan::Draws& draws(const recipe::Recipe& recipe);
   std::vector<plan::Remedy> remedies(const plan::Question& question);
@@ -67,7 +69,7 @@ std::string explain_shortage(const plan::Plan& plan, const plan::Question& quest
 plan::Plan plan_training(const graph::Store& store, const recipe::Recipe& recipe,
                          const PlannerOptions& options);
 plan::Plan plan_prediction(const graph::Store& store, const recipe::Recipe& recipe,
-                           const PlannerOptions& options, uint64_t output_bytes);
+                           const PlannerOptions& options, uint64_t nodes, uint64_t output_bytes);
 
 // The launch options with the planned device.
 train::LaunchOptions as_planned(train::LaunchOptions run, const plan::Plan& plan);

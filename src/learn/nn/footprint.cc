@@ -175,6 +175,19 @@ uint64_t activation_bytes(const Dimensions& model, const BatchSize& batch) {
   return with_margin(most);
 }
 
+uint64_t inference_bytes(const Dimensions& model, const BatchSize& batch) {
+  uint64_t most = 0;
+  uint64_t input = 0;  // the output of the layer before
+  for (size_t i = 0; i < model.layers; ++i) {
+    const LayerSize size = size_of(model.kind, shape_of(model, i, batch));
+    // Batch norm makes a second tensor of the output's size.
+    const uint64_t out = (model.batch_norm ? 2 : 1) * size.out;
+    most = std::max(most, input + size.kept + size.forward + out);
+    input = size.out;
+  }
+  return with_margin(most);
+}
+
 uint64_t layer_bytes(const Dimensions& model, size_t layer, const BatchSize& batch) {
   LayerShape shape{.sources = batch.nodes,
                    .destinations = batch.seeds,

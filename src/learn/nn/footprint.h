@@ -27,6 +27,8 @@ uint64_t model_bytes(const Dimensions& model);
 
 // The peak while one batch goes forward and backward.
 uint64_t activation_bytes(const Dimensions& model, const sample::BatchSize& batch);
+// The peak while one batch goes forward only, in an evaluation.
+uint64_t inference_bytes(const Dimensions& model, const sample::BatchSize& batch);
 // The peak while one layer goes forward for a batch with a single hop.
 uint64_t layer_bytes(const Dimensions& model, size_t layer, const sample::BatchSize& batch);
 

@@ -8,6 +8,8 @@
 #include <atomic>
 #include <exception>
 
+#include "base/parallel.h"
+
 namespace plimsoll::nn {
 namespace {
 
@@ -43,6 +45,11 @@ void for_blocks(int64_t rows, int64_t block,
     for (int64_t i = 0; i < blocks; ++i) run(i);
     return;
   }
+#ifdef __SANITIZE_THREAD__
+  // ThreadSanitizer does not see how OpenMP's threads wait for each other.
+  parallel_for(computing_threads(), static_cast<size_t>(blocks),
+               [&](size_t i) { run(static_cast<int64_t>(i)); });
+#else
   std::atomic<bool> failed = false;
   std::exception_ptr failure;
   // Always use the whole team: with a smaller one OpenMP would end threads and start them again.
@@ -55,6 +62,7 @@ void for_blocks(int64_t rows, int64_t block,
     }
   }
   if (failure) std::rethrow_exception(failure);
+#endif
 }
 
 int64_t block_rows(int64_t block_work, int64_t work_a_row) {

@@ -71,22 +71,17 @@ std::vector<Arrangement> reading_arrangements(const Question& question) {
   return all;
 }
 
-// A pass goes over the training nodes or the nodes to evaluate.
-uint64_t nodes_of_largest_pass(const Question& question) {
-  return std::max(question.store.train_nodes, question.store.evaluated_nodes);
-}
-
 uint64_t batches_of_largest_pass(const Question& question) {
   const uint64_t size = std::max<uint64_t>(1, question.recipe.batch_size);
-  return (nodes_of_largest_pass(question) + size - 1) / size;
+  return (question.store.largest_pass() + size - 1) / size;
 }
 
 // The size of the last batch of a pass relative to the others. It reaches more nodes than its share
 // of seeds, because a few seeds already meet the hot nodes.
 double last_batch_part(const Question& question) {
   const uint64_t size = std::max<uint64_t>(1, question.recipe.batch_size);
-  const uint64_t seeds = nodes_of_largest_pass(question) % size;
-  const uint64_t whole = std::min(size, nodes_of_largest_pass(question));
+  const uint64_t seeds = question.store.largest_pass() % size;
+  const uint64_t whole = std::min(size, question.store.largest_pass());
   return seeds == 0 ? 1 : std::sqrt(static_cast<double>(seeds) / static_cast<double>(whole));
 }
 

@@ -25,13 +25,17 @@ batch::Assembly assembly_of(const Work& work) {
   return assembly;
 }
 
+const BatchSize& largest_of_all(const Work& work) {
+  return work.probe.evaluated ? *work.probe.evaluated : work.probe.largest;
+}
+
 // The neighbours that LABOR reads for the last hop. Long lists are met more often than short ones,
 // so the average list is longer than the average degree.
 uint64_t looked_at(const Work& work) {
   constexpr uint64_t kLongLists = 4;
   if (work.store.nodes == 0) return 0;
   const uint64_t degree = work.store.edges / work.store.nodes + 1;
-  return work.probe.largest.expanded() * degree * kLongLists;
+  return largest_of_all(work).expanded() * degree * kLongLists;
 }
 
 }  // namespace
@@ -48,15 +52,21 @@ nn::Dimensions dimensions(const Work& work) {
 }
 
 uint64_t slot_bytes(const Work& work, bool reads_disk) {
-  const batch::Assembly assembly = assembly_of(work);
+  batch::Assembly assembly = assembly_of(work);
   // Precomputed rows hold the sums, followed by the own row.
   const bool halves = assembly.precomputed && assembly.input == batch::Input::aggregated_and_own;
-  return batch::Assembler::bytes_needed(work.probe.largest, assembly,
-                                        work.store.columns * (halves ? 2 : 1), reads_disk);
+  const uint64_t columns = work.store.columns * (halves ? 2 : 1);
+  const auto needed = [&](const BatchSize& batch) {
+    return batch::Assembler::bytes_needed(batch, assembly, columns, reads_disk);
+  };
+  const uint64_t training = needed(work.probe.largest);
+  if (!work.probe.evaluated) return training;
+  assembly.gradients = false;
+  return std::max(training, needed(*work.probe.evaluated));
 }
 
 uint64_t worker_bytes(const Work& work, const Arrangement& arrangement, bool reads_disk) {
-  const BatchSize& batch = work.probe.largest;
+  const BatchSize& batch = largest_of_all(work);
   const sample::SamplerOptions sampler = {
       .fanout = batch::drawn_fanout(work.recipe, work.store.first_layer),
       .all_degrees = assembly_of(work).needs_all_degrees(),
@@ -69,7 +79,9 @@ uint64_t worker_bytes(const Work& work, const Arrangement& arrangement, bool rea
 }
 
 uint64_t activation_bytes(const Work& work) {
-  return nn::activation_bytes(dimensions(work), work.probe.largest);
+  const uint64_t training = nn::activation_bytes(dimensions(work), work.probe.largest);
+  if (!work.probe.evaluated) return training;
+  return std::max(training, nn::inference_bytes(dimensions(work), *work.probe.evaluated));
 }
 
 uint64_t model_bytes(const Work& work) { return nn::model_bytes(dimensions(work)); }

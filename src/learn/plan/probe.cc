@@ -1,6 +1,7 @@
 #include "plan/probe.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <span>
@@ -24,26 +25,49 @@ sample::Topology open_topology(const graph::Store& store, bool in_memory, memory
   return sample::load_topology(store, ledger, {}, 1, [](uint64_t) {});
 }
 
+memory::Buffer<uint32_t> load_split(const graph::Store& store, size_t split,
+                                    memory::Ledger& ledger) {
+  constexpr std::array<const char*, 3> kSplitFiles = {"split.train.u32", "split.valid.u32",
+                                                      "split.test.u32"};
+  return io::load_array<uint32_t>(ledger, "plan", store.file(kSplitFiles.at(split)),
+                                  store.meta().split_sizes.at(split), 1,
+                                  [](std::span<const uint32_t>) {});
+}
+
 class Drawer {
  public:
   Drawer(const graph::Store& store, const recipe::Recipe& recipe, bool in_memory,
          memory::Ledger& ledger)
       : topology_(open_topology(store, in_memory, ledger)),
-        train_nodes_(io::load_array<uint32_t>(ledger, "plan", store.file("split.train.u32"),
-                                              store.meta().split_sizes[0], 1,
-                                              [](std::span<const uint32_t>) {})),
+        train_nodes_(load_split(store, 0, ledger)),
         fanout_(batch::drawn_fanout(recipe, store.meta().first_layer)),
         sampler_(topology_, {.fanout = fanout_, .draw = recipe.sampler}, ledger),
-        neighborhood_(ledger, fanout_.size()) {}
+        neighborhood_(ledger, fanout_.size()) {
+    if (train_nodes_.size() >= recipe.batch_size) return;
+    for (const size_t split : {1, 2}) {
+      if (store.meta().split_sizes.at(split) == 0) continue;
+      others_.push_back(load_split(store, split, ledger));
+    }
+  }
 
-  uint64_t train_nodes() const { return train_nodes_.size(); }
+  uint64_t candidates() const {
+    uint64_t count = train_nodes_.size();
+    for (const auto& nodes : others_) count += nodes.size();
+    return count;
+  }
   size_t hops() const { return fanout_.size(); }
 
   // False if the ledger has too little memory.
   bool draw(uint64_t seeds) {
-    const batch::Seeds shuffled = batch::Seeds::shuffled(train_nodes_.span(), kDrawKey);
-    std::vector<uint32_t> chosen(seeds);
-    for (size_t i = 0; i < chosen.size(); ++i) chosen[i] = shuffled.node(shuffled.place(i));
+    std::vector<uint32_t> chosen;
+    const auto choose = [&](std::span<const uint32_t> nodes) {
+      const batch::Seeds shuffled = batch::Seeds::shuffled(nodes, kDrawKey);
+      for (size_t i = 0; i < nodes.size() && chosen.size() < seeds; ++i) {
+        chosen.push_back(shuffled.node(shuffled.place(i)));
+      }
+    };
+    choose(train_nodes_.span());
+    for (const auto& nodes : others_) choose(nodes.span());
     try {
       sampler_.sample(chosen, kDrawKey, neighborhood_);
     } catch (const Error& error) {
@@ -89,6 +113,8 @@ class Drawer {
 
   sample::Topology topology_;
   memory::Buffer<uint32_t> train_nodes_;
+  // If the training nodes are fewer than a batch: batches of evaluations are larger.
+  std::vector<memory::Buffer<uint32_t>> others_;
   std::vector<uint32_t> fanout_;
   sample::Sampler sampler_;
   sample::Neighborhood neighborhood_;
@@ -101,13 +127,13 @@ Draws draw(const graph::Store& store, const recipe::Recipe& recipe, const DrawBu
   Drawer drawer(store, recipe, budget.in_memory, ledger);
   Draws none;
   none.hops.resize(drawer.hops());
-  uint64_t seeds = std::min(drawer.train_nodes(), kFirstSeeds);
+  uint64_t seeds = std::min(drawer.candidates(), kFirstSeeds);
   while (seeds > 0 && !drawer.draw(seeds)) seeds /= 2;
   if (seeds == 0) return none;
   Draws draws = drawer.drawn();
   const auto affordable =
       static_cast<double>(budget.reads) / std::max(drawer.reads_a_seed(), 1.0 / kMostSeeds);
-  const uint64_t most = std::min(drawer.train_nodes(), kMostSeeds);
+  const uint64_t most = std::min(drawer.candidates(), kMostSeeds);
   const auto wanted = static_cast<uint64_t>(std::min(affordable, static_cast<double>(most)));
   for (uint64_t count = wanted; count > seeds; count /= 2) {
     if (drawer.draw(count)) return drawer.drawn();
@@ -324,8 +350,11 @@ Probe extrapolate(const Draws& draws, const StoreShape& store, uint64_t seeds) {
     sums.nodes = std::max(sums.nodes, destinations);
   }
   const BatchSize size = rounded_up(seeds, sums);
-  return {size, size, std::move(sums.visited), std::move(sums.expanded),
-          std::move(sums.list_reads)};
+  return {.batch = size,
+          .largest = size,
+          .visited = std::move(sums.visited),
+          .expanded = std::move(sums.expanded),
+          .list_reads = std::move(sums.list_reads)};
 }
 
 // For a batch with at most as many seeds as were sampled.
@@ -333,7 +362,8 @@ Probe take_average(const Draws& draws, const StoreShape& store, uint64_t seeds) 
   Cutter cutter(draws, store);
   Sums sums = cutter.none();
   Probe probe;
-  const uint64_t batches = std::min(draws.seeds / seeds, kMostBatches);
+  const uint64_t of_training = std::max<uint64_t>(1, store.train_nodes / seeds);
+  const uint64_t batches = std::min({draws.seeds / seeds, kMostBatches, of_training});
   for (uint64_t i = 0; i < batches; ++i) {
     keep_larger(probe.largest, cutter.cut(i * seeds, seeds, sums));
   }
@@ -374,8 +404,13 @@ Probe expect_drawn_batch(const Draws& draws, const StoreShape& store, uint64_t b
     return none;
   }
   if (draws.seeds == 0) return everything(draws, store, seeds);
-  Probe probe =
-      seeds > draws.seeds ? extrapolate(draws, store, seeds) : take_average(draws, store, seeds);
+  const auto expect = [&](uint64_t count) {
+    return count > draws.seeds ? extrapolate(draws, store, count)
+                               : take_average(draws, store, count);
+  };
+  Probe probe = expect(seeds);
+  const uint64_t most = std::min(batch_size, store.largest_pass());
+  if (most > seeds) probe.evaluated = with_margin(expect(most).largest, draws, store);
   probe.largest = with_margin(std::move(probe.largest), draws, store);
   add_unseen(draws, store, seeds, probe.visited);
   if (draws.hops.empty()) return probe;
@@ -392,6 +427,8 @@ StoreShape shrunk(const StoreShape& store, double scale) {
   small.nodes = part(store.nodes);
   small.edges = part(store.edges);
   small.train_nodes = std::max<uint64_t>(1, part(store.train_nodes));
+  small.evaluated_nodes = part(store.evaluated_nodes);
+  small.asked_nodes = part(store.asked_nodes);
   for (Mark& mark : small.marks) mark = {part(mark.node), part(mark.edges)};
   return small;
 }
@@ -418,6 +455,11 @@ Probe expect_batch(const Draws& draws, const StoreShape& store, uint64_t batch_s
   const double times = static_cast<double>(seeds) / static_cast<double>(part);
   enlarge(probe.batch, times, seeds);
   enlarge(probe.largest, times, seeds);
+  const uint64_t most = std::min(batch_size, store.largest_pass());
+  if (most > seeds) {
+    probe.evaluated = probe.largest;
+    enlarge(*probe.evaluated, static_cast<double>(most) / static_cast<double>(seeds), most);
+  }
   for (auto* visits : {&probe.visited, &probe.expanded, &probe.list_reads}) {
     for (double& count : *visits) count *= times;
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "graph/store.h"
@@ -51,6 +52,8 @@ using sample::HopSize;
 struct Probe {
   BatchSize batch;    // the average, for predicting time
   BatchSize largest;  // the largest seen, for predicting memory
+  // The largest of an evaluation or prediction, if it is larger than those of training.
+  std::optional<BatchSize> evaluated = {};
   // Of an average batch, between mark i and mark i + 1 of the store (plan/shape.h): all nodes, the
   // nodes whose neighbours are sampled, and the reads that sampling takes if no list is resident.
   std::vector<double> visited;

@@ -2,6 +2,7 @@
 // size.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -24,12 +25,15 @@ struct StoreShape {
   uint64_t classes = 0;
   uint64_t train_nodes = 0;
   uint64_t evaluated_nodes = 0;                             // valid and test together
+  uint64_t asked_nodes = 0;                                 // of a prediction
   graph::FirstLayer first_layer = graph::FirstLayer::none;  // what a row holds
   std::vector<Mark> marks;  // from node 0 to the end; closer together among hot nodes
 
   uint64_t offsets_bytes() const { return (nodes + 1) * sizeof(uint64_t); }
   uint64_t neighbors_bytes() const { return edges * sizeof(uint32_t); }
   uint64_t features_bytes() const { return nodes * row_bytes; }
+  // The nodes of the longest pass: training, evaluating or predicting.
+  uint64_t largest_pass() const { return std::max({train_nodes, evaluated_nodes, asked_nodes}); }
   uint64_t split_bytes() const { return (train_nodes + evaluated_nodes) * 8; }
 };
 

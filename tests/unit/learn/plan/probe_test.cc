@@ -52,6 +52,25 @@ TEST(ExpectBatch, TakesTheAverageAndTheLargestOfSmallerBatches) {
   EXPECT_GE(pairs.largest.nodes, pairs.batch.nodes);
 }
 
+// A batch of an evaluation may have more seeds than one of training.
+TEST(ExpectBatch, IsLargestInTheLongestPass) {
+  StoreShape store = small_store();
+  store.train_nodes = 2;
+  store.evaluated_nodes = 100;
+  const Probe probe = expect_batch(four_seeds(), store, 4);
+  EXPECT_EQ(probe.batch.seeds, 2);
+  EXPECT_EQ(probe.batch.nodes, 4);
+  EXPECT_EQ(probe.largest.seeds, 2);
+  ASSERT_TRUE(probe.evaluated);
+  EXPECT_EQ(probe.evaluated->seeds, 4);
+  EXPECT_GE(probe.evaluated->nodes, 6);
+  EXPECT_GE(probe.evaluated->hops[1].destinations, 6);
+  store.evaluated_nodes = 0;
+  EXPECT_FALSE(expect_batch(four_seeds(), store, 4).evaluated);
+  store.asked_nodes = 3;
+  EXPECT_EQ(expect_batch(four_seeds(), store, 4).evaluated->seeds, 3);
+}
+
 TEST(ExpectBatch, SaysWhereInTheOrderItsNodesAre) {
   const Probe all = expect_batch(four_seeds(), small_store(), 4);
   ASSERT_EQ(all.visited.size(), 3);

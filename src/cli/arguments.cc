@@ -121,7 +121,7 @@ CLI::Option* add_quiet(CLI::App& command, bool& quiet) {
 }
 
 CLI::Option* add_json(CLI::App& command, bool& json) {
-  return command.add_flag("--json", json, "print one JSON object instead of text")->group(kOutput);
+  return command.add_flag("--json", json, "print JSON instead of text")->group(kOutput);
 }
 
 CLI::Validator whole_number(uint64_t lowest, uint64_t highest) {

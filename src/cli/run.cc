@@ -84,6 +84,8 @@ std::string find_catalog(const Options& options) {
   for (const fs::path& place : places) {
     if (fs::exists(place)) return place.string();
   }
+  // A wrong settings file is the likelier reason, since the model config is looked for beside it.
+  if (!options.settings.empty()) read_whole(options.settings, "the settings");
   fail(ErrorKind::usage, "there is no models_config.json here; give the model config with -c FILE");
 }
 

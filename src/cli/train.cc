@@ -32,10 +32,8 @@ void find_store(TrainOptions& options) {
   if (found.import_from.empty()) return;
   launch::check_train_library();
   const RunningOptions& running = options.running;
-  if (!running.run.quiet) {
-    print("{} is imported into {} first; later runs take that\n", found.import_from.string(),
-          found.store.string());
-  }
+  print("{} is imported into {} first; later runs take that\n", found.import_from.string(),
+        found.store.string());
   import_ogb(found.import_from, {.out = found.store,
                                  .memory_bytes = running.memory_bytes,
                                  .threads = running.run.threads,
@@ -64,6 +62,8 @@ void say_opening(const graph::Store& store, const memory::Limit& limit,
 void train(const CLI::App& command, TrainOptions& options) {
   complete(command, options);
   watch_also(SIGUSR1);
+  // Reports a wrong store first: --force would not help.
+  if (!options.store.empty()) formats::open_store(options.store);
   check_save_dir(options);
   if (!options.memory_log.empty())
     check_writable("--memory-log", options.memory_log, /*force=*/true);

@@ -177,7 +177,11 @@ std::vector<plan::Remedy> Planner::remedies(const plan::Question& question) {
 std::string explain_shortage(const plan::Plan& plan, const plan::Question& question,
                              const std::vector<plan::Remedy>& remedies) {
   std::string lower = plan::describe(remedies);
-  if (!lower.empty()) lower = ", or lower one of these:\n" + lower.substr(0, lower.size() - 1);
+  const bool helps = std::ranges::any_of(remedies, &plan::Remedy::enough);
+  if (!lower.empty()) {
+    lower = (helps ? ", or lower one of these:\n" : "; no smaller setting fits:\n") +
+            lower.substr(0, lower.size() - 1);
+  }
   return plan::describe_shortage(plan, question) + "; raise --memory" + lower;
 }
 

@@ -119,8 +119,10 @@ SynthOptions shape_of(const std::string& preset, const ShapeOptions& options) {
   if (options.train_nodes) {
     shape.train = *options.train_nodes;
     const uint64_t rest = shape.nodes - std::min(shape.nodes, shape.train);
-    shape.valid = std::min(shape.valid, rest / 2);
-    shape.test = std::min(shape.test, rest / 2);
+    // A shape of the user's own keeps the proportions of own_shape().
+    const uint64_t most = preset.empty() ? std::min(shape.train / 3, rest / 2) : rest / 2;
+    shape.valid = std::min(shape.valid, most);
+    shape.test = std::min(shape.test, most);
   }
   check(shape);
   return shape;

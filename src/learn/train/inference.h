@@ -9,6 +9,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "batch/first_layer.h"
@@ -51,9 +52,13 @@ struct InferenceOptions {
 // that a sampled evaluation needs no second one.
 class Inference {
  public:
-  Inference(nn::Model& model, const Place& place, const feature::RowSource& features,
-            BatchFeed& sampled, const InferenceOptions& options)
-      : model_(model), place_(place), features_(features), sampled_(sampled), options_(options) {}
+  Inference(nn::Model& model, Place place, const feature::RowSource& features, BatchFeed& sampled,
+            InferenceOptions options)
+      : model_(model),
+        place_(std::move(place)),
+        features_(features),
+        sampled_(sampled),
+        options_(std::move(options)) {}
 
   const nn::ModelShape& shape() const { return model_.shape(); }
 

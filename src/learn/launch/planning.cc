@@ -136,9 +136,10 @@ plan::Draws Planner::draw(const recipe::Recipe& recipe, const plan::DrawBudget& 
 }
 
 const plan::Draws& Planner::draws(const recipe::Recipe& recipe) {
-  auto found = draws_.find(recipe.fanout);
+  const std::pair key(recipe.fanout, shape_.train_nodes < recipe.batch_size);
+  auto found = draws_.find(key);
   if (found == draws_.end()) {
-    found = draws_.emplace(recipe.fanout, draw(recipe, draw_budget())).first;
+    found = draws_.emplace(key, draw(recipe, draw_budget())).first;
   }
   return found->second;
 }

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "graph/store.h"
@@ -41,7 +42,7 @@ class Planner {
  public:
   Planner(Planned planned, const PlannerOptions& options);
 
-  // For a prediction of so many nodes.
+  // Plans a prediction of this many nodes.
   void ask_for(uint64_t nodes) { shape_.asked_nodes = nodes; }
   plan::Question question(const recipe::Recipe& recipe, uint64_t limit_bytes);
   const plan::Draws& draws(const recipe::Recipe& recipe);
@@ -57,7 +58,8 @@ class Planner {
   memory::Ledger ledger_;
   plan::Machine machine_;
   plan::StoreShape shape_;
-  std::map<std::vector<uint32_t>, plan::Draws> draws_;
+  // By fan-out, and whether the training nodes are fewer than a batch.
+  std::map<std::pair<std::vector<uint32_t>, bool>, plan::Draws> draws_;
 };
 
 // The text of the error if a plan does not fit: what is missing and what would help.

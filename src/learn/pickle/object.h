@@ -29,7 +29,7 @@ struct Storage {
   int64_t count = 0;
 };
 // A view of a storage; checked to stay within it.
-struct Tensor {
+struct TensorObject {
   const Storage* storage = nullptr;
   int64_t offset = 0;
   std::vector<int64_t> sizes;
@@ -42,8 +42,8 @@ struct Global {
 };
 
 struct Object {
-  std::variant<std::monostate, bool, int64_t, double, std::string_view, const Tensor*, List, Tuple,
-               Dict, const Storage*, const Global*>
+  std::variant<std::monostate, bool, int64_t, double, std::string_view, const TensorObject*, List,
+               Tuple, Dict, const Storage*, const Global*>
       any;
 };
 

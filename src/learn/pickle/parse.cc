@@ -147,7 +147,7 @@ class Parser {
   template <typename T>
   static T& expect(Object& object, std::string_view what);
   std::vector<int64_t> expect_numbers(Object& object, std::string_view what);
-  Tensor rebuild_tensor(const Objects& arguments);
+  TensorObject rebuild_tensor(const Objects& arguments);
 
   Bytes bytes_;
   Pickle& pickle_;
@@ -323,7 +323,8 @@ void Parser::call() {
   const Global& function = *expect<const Global*>(*pop(), "a function");
   if (function == kRebuildTensor) return push(keep(pickle_.tensors_, rebuild_tensor(arguments)));
   if (function == kRebuildParameter && !arguments.empty()) {
-    const Tensor* const tensor = expect<const Tensor*>(*arguments[0], "a parameter's tensor");
+    const TensorObject* const tensor =
+        expect<const TensorObject*>(*arguments[0], "a parameter's tensor");
     return push(tensor);
   }
   if (function == kOrderedDict && arguments.empty()) return push(Dict());
@@ -385,12 +386,12 @@ std::vector<int64_t> Parser::expect_numbers(Object& object, std::string_view wha
 }
 
 // (storage, offset, sizes, strides, requires_grad, backward_hooks[, metadata])
-Tensor Parser::rebuild_tensor(const Objects& arguments) {
+TensorObject Parser::rebuild_tensor(const Objects& arguments) {
   if (arguments.size() < 4) fail(ErrorKind::input, "the description of a tensor is incomplete");
-  Tensor tensor{.storage = expect<const Storage*>(*arguments[0], "a tensor's storage"),
-                .offset = expect<int64_t>(*arguments[1], "a tensor's offset"),
-                .sizes = expect_numbers(*arguments[2], "a tensor's sizes"),
-                .strides = expect_numbers(*arguments[3], "a tensor's strides")};
+  TensorObject tensor{.storage = expect<const Storage*>(*arguments[0], "a tensor's storage"),
+                      .offset = expect<int64_t>(*arguments[1], "a tensor's offset"),
+                      .sizes = expect_numbers(*arguments[2], "a tensor's sizes"),
+                      .strides = expect_numbers(*arguments[3], "a tensor's strides")};
   if (!fits_storage(tensor.sizes, tensor.strides, tensor.offset, tensor.storage->count)) {
     fail(ErrorKind::input, "a tensor reaches beyond its storage of {} numbers",
          tensor.storage->count);

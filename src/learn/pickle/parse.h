@@ -42,7 +42,7 @@ class Pickle {
   uint64_t reserved_bytes_ = 0;
   std::deque<Object> objects_;
   std::deque<Storage> storages_;
-  std::deque<Tensor> tensors_;
+  std::deque<TensorObject> tensors_;
   std::deque<Global> globals_;
   const Object* root_ = nullptr;
 };

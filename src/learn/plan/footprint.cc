@@ -25,8 +25,15 @@ batch::Assembly assembly_of(const Work& work) {
   return assembly;
 }
 
+// The largest sampled batch of an evaluation; null if training has larger ones, or if evaluations
+// take all neighbours.
+const BatchSize* evaluated_batch(const Work& work) {
+  return work.probe.evaluated && !evaluates_in_full(work) ? &*work.probe.evaluated : nullptr;
+}
+
 const BatchSize& largest_of_all(const Work& work) {
-  return work.probe.evaluated ? *work.probe.evaluated : work.probe.largest;
+  const BatchSize* const evaluated = evaluated_batch(work);
+  return evaluated != nullptr ? *evaluated : work.probe.largest;
 }
 
 // The neighbours that LABOR reads for the last hop. Long lists are met more often than short ones,
@@ -60,9 +67,10 @@ uint64_t slot_bytes(const Work& work, bool reads_disk) {
     return batch::Assembler::bytes_needed(batch, assembly, columns, reads_disk);
   };
   const uint64_t training = needed(work.probe.largest);
-  if (!work.probe.evaluated) return training;
+  const BatchSize* const evaluated = evaluated_batch(work);
+  if (evaluated == nullptr) return training;
   assembly.gradients = false;
-  return std::max(training, needed(*work.probe.evaluated));
+  return std::max(training, needed(*evaluated));
 }
 
 uint64_t worker_bytes(const Work& work, const Arrangement& arrangement, bool reads_disk) {
@@ -80,8 +88,9 @@ uint64_t worker_bytes(const Work& work, const Arrangement& arrangement, bool rea
 
 uint64_t activation_bytes(const Work& work) {
   const uint64_t training = nn::activation_bytes(dimensions(work), work.probe.largest);
-  if (!work.probe.evaluated) return training;
-  return std::max(training, nn::inference_bytes(dimensions(work), *work.probe.evaluated));
+  const BatchSize* const evaluated = evaluated_batch(work);
+  if (evaluated == nullptr) return training;
+  return std::max(training, nn::inference_bytes(dimensions(work), *evaluated));
 }
 
 uint64_t model_bytes(const Work& work) { return nn::model_bytes(dimensions(work)); }

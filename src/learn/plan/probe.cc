@@ -19,6 +19,7 @@ namespace {
 constexpr uint64_t kFirstSeeds = 32;    // to find out what one seed costs
 constexpr uint64_t kMostSeeds = 65536;  // if they cost nothing
 constexpr uint64_t kDrawKey = 0x70726f6265;
+constexpr uint64_t kMostOthers = 8 << 20;  // nodes of a split that are loaded to choose seeds from
 
 sample::Topology open_topology(const graph::Store& store, bool in_memory, memory::Ledger& ledger) {
   if (!in_memory) return {store, ledger};
@@ -45,7 +46,8 @@ class Drawer {
         neighborhood_(ledger, fanout_.size()) {
     if (train_nodes_.size() >= recipe.batch_size) return;
     for (const size_t split : {1, 2}) {
-      if (store.meta().split_sizes.at(split) == 0) continue;
+      const uint64_t nodes = store.meta().split_sizes.at(split);
+      if (nodes == 0 || nodes > kMostOthers) continue;
       others_.push_back(load_split(store, split, ledger));
     }
   }

@@ -34,7 +34,7 @@ class ValueMaker {
  private:
   PyValue to_value(const pickle::Object& object, int depth);
   PyList to_list(const pickle::Objects& items, int depth);
-  PyValue to_tensor(const pickle::Tensor& tensor);
+  PyValue to_tensor(const pickle::TensorObject& tensor);
   void reserve(uint64_t bytes);
 
   const uint64_t max_bytes_;
@@ -67,7 +67,7 @@ PyValue ValueMaker::to_value(const pickle::Object& object, int depth) {
           return to_list(held.items, depth + 1);
         } else if constexpr (std::is_same_v<T, pickle::Dict>) {
           return to_dict(held, depth + 1);
-        } else if constexpr (std::is_same_v<T, const pickle::Tensor*>) {
+        } else if constexpr (std::is_same_v<T, const pickle::TensorObject*>) {
           return to_tensor(*held);
         } else if constexpr (std::is_same_v<T, std::string_view>) {
           reserve(held.size());
@@ -81,7 +81,7 @@ PyValue ValueMaker::to_value(const pickle::Object& object, int depth) {
       object.any);
 }
 
-PyValue ValueMaker::to_tensor(const pickle::Tensor& tensor) {
+PyValue ValueMaker::to_tensor(const pickle::TensorObject& tensor) {
   const uint64_t dimensions = tensor.sizes.size();
   reserve(sizeof(StoredTensor) + tensor.storage->name.size() + 2 * dimensions * sizeof(int64_t));
   return std::make_shared<const StoredTensor>(

@@ -207,7 +207,7 @@ std::optional<LikelyCause> cause_of_own_code(int code) {
     case 11:
       return cause("plimsoll run: some experiments of a batch failed", "plimsoll status RUN");
     case 12:
-      return cause("plimsoll run: paused after five failures in a row with one cause",
+      return cause("plimsoll run: paused after five failures in a row with the same cause",
                    "plimsoll status RUN, then --resume RUN --retry-failed");
     default:
       return {};

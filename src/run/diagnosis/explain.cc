@@ -12,6 +12,7 @@
 #include "base/nearest.h"
 #include "base/units.h"
 #include "diagnosis/code_causes.h"
+#include "process/ending.h"
 
 namespace plimsoll::diagnosis {
 namespace {
@@ -56,9 +57,7 @@ std::string headline_of(const Code& code) {
   }
   if (!code.signal) {
     if (code.exit_code == 0) return fmt::format("{}: the command succeeded", code.text);
-    constexpr int kHung = 121;
-    constexpr int kMemory = 122;
-    if (code.exit_code == kHung || code.exit_code == kMemory) {
+    if (code.exit_code == process::kExitHung || code.exit_code == process::kExitMemoryLimit) {
       return fmt::format("{}: the exit code of plimsoll exec when it ends a command", code.text);
     }
     return fmt::format("{}: the command ended by itself with exit code {}", code.text,

@@ -27,7 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::seconds kShowAgain{1};
-constexpr unsigned kPauseAfter = 5;  // failures in a row with one cause
+constexpr unsigned kPauseAfter = 5;  // failures in a row with the same cause
 constexpr int kLookMilliseconds = 200;
 constexpr double kBackgroundGrace = 3;
 

@@ -34,7 +34,7 @@ TEST(Pickle, DescribesTensorsWithoutTheirNumbers) {
   const Pickle pickle(bytes, ledger);
   const auto& dict = std::get<Dict>(pickle.root().any);
   ASSERT_EQ(dict.items.size(), 2);
-  const Tensor& tensor = *std::get<const Tensor*>(dict.items[1]->any);
+  const TensorObject& tensor = *std::get<const TensorObject*>(dict.items[1]->any);
   EXPECT_EQ(tensor.storage->type, "FloatStorage");
   EXPECT_EQ(tensor.storage->name, "0");
   EXPECT_EQ(tensor.storage->count, 6);

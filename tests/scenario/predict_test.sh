@@ -27,6 +27,11 @@ predict() {
   expect 0 "by ascending id"
 }
 predict --checkpoint sampled/best.pth --out test.npy --ids test_ids.npy
+# On a machine that has not been measured yet, measuring it keeps to the limit, too.
+for limit in 450M 570M; do
+  XDG_CACHE_HOME="$WORK/new-$limit" predict --checkpoint sampled/best.pth --out measured.npy --force --memory $limit
+  cmp measured.npy test.npy || fail "the limit $limit changed the predictions"
+done
 predict --checkpoint sampled/best.pth --out valid.npy --ids valid_ids.npy --split valid
 predict --checkpoint sampled/best.pth --out train.npy --ids train_ids.npy --split train
 predict --checkpoint full/best.pth --out full_test.npy

@@ -21,12 +21,32 @@ OpenFile open_uncached(const std::filesystem::path& path, int flags) {
   return file;
 }
 
+namespace {
+
+constexpr uint64_t kMostUnwrittenBytes = 4 * kStreamBytes;  // of one write, in the page cache
+
+// Waits until the disk has them. A memory limit counts pages that wait to be written and cannot
+// drop them: with a slow disk, the kernel would kill a process that has none to spare.
+void leave_page_cache(const OpenFile& file, uint64_t offset, uint64_t bytes) {
+  const auto begin = static_cast<off_t>(offset);
+  const auto length = static_cast<off_t>(bytes);
+  ::sync_file_range(
+      file.fd.get(), begin, length,
+      SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+  ::posix_fadvise(file.fd.get(), begin, length, POSIX_FADV_DONTNEED);
+}
+
+}  // namespace
+
 void write_fully(const OpenFile& file, std::span<const std::byte> bytes, uint64_t offset) {
+  const bool large = !file.direct && bytes.size() >= kStreamBytes;
+  const uint64_t most = file.direct ? UINT64_MAX : kMostUnwrittenBytes;
   while (!bytes.empty()) {
-    const ssize_t count =
-        ::pwrite(file.fd.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    const ssize_t count = ::pwrite(file.fd.get(), bytes.data(), std::min(bytes.size(), most),
+                                   static_cast<off_t>(offset));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) fail_errno("write", file.path, errno);
+    if (large) leave_page_cache(file, offset, static_cast<uint64_t>(count));
     bytes = bytes.subspan(static_cast<size_t>(count));
     offset += static_cast<uint64_t>(count);
   }
@@ -63,12 +83,6 @@ void FileWriter::append(std::span<const std::byte> bytes) {
 
 void FileWriter::write_buffer(uint64_t bytes) {
   write_fully(file_, buffer_.first(bytes), written_bytes_);
-  if (!file_.direct) {
-    // Start writing this round out and drop the ones before, so that the cache holds two at most.
-    ::sync_file_range(file_.fd.get(), static_cast<off_t>(written_bytes_), static_cast<off_t>(bytes),
-                      SYNC_FILE_RANGE_WRITE);
-    ::posix_fadvise(file_.fd.get(), 0, static_cast<off_t>(written_bytes_), POSIX_FADV_DONTNEED);
-  }
   written_bytes_ += filled_bytes_;
   filled_bytes_ = 0;
 }

@@ -30,7 +30,7 @@ struct OpenFile {
 };
 OpenFile open_uncached(const std::filesystem::path& path, int flags);
 
-// Whole transfers, or Error.
+// Whole transfers, or Error. A write of kStreamBytes or more leaves nothing in the page cache.
 void write_fully(const OpenFile& file, std::span<const std::byte> bytes, uint64_t offset);
 void read_fully(const OpenFile& file, std::span<std::byte> bytes, uint64_t offset);
 

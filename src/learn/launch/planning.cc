@@ -37,7 +37,9 @@ constexpr uint64_t kLeastMeasuringBytes = 16 * kMiB;
 constexpr uint64_t kLimitPart = 4;
 constexpr uint64_t kProgramBytes = 12 * kMiB;  // resident before libtorch is loaded
 constexpr uint64_t kRuntimeStepBytes = 32 * kMiB;
-constexpr uint64_t kStepsBytes = 256 * kMiB;  // for measuring steps, in addition to the runtime
+// For measuring steps, in addition to the runtime: a sum's input, its result, the one before it and
+// their gradient, beside busy makers that take a quarter.
+constexpr uint64_t kStepsBytes = 384 * kMiB;
 
 uint64_t usual_runtime_bytes(bool gpu) {
   return gpu ? train::kGpuRuntimeBytes : train::kRuntimeBytes;
@@ -73,11 +75,17 @@ plan::Machine measured_machine(const Planned& planned, const PlannerOptions& opt
     wanted.measure_steps = [gpu](unsigned computing, memory::Ledger& ledger) {
       const uint64_t before = memory::process_usage().resident_bytes;
       const train::Module& module = load_train_module();
-      return gpu && !module.has_gpu() ? plan::StepRates()
-                                      : module.measure_steps(gpu, computing, before, ledger);
+      if (gpu && !module.has_gpu()) return plan::StepRates();
+      try {
+        return module.measure_steps(gpu, computing, before, ledger);
+      } catch (const Error& error) {
+        if (error.kind() != ErrorKind::memory) throw;
+        return plan::StepRates();  // times stay unknown; the training itself may still fit
+      }
     };
   }
-  memory::Ledger ledger(std::clamp(room / kLimitPart, kLeastMeasuringBytes, kMostMeasuringBytes));
+  const uint64_t least = wanted.measure_steps ? kStepsBytes : kLeastMeasuringBytes;
+  memory::Ledger ledger(std::clamp(room / kLimitPart, least, kMostMeasuringBytes));
   return plan::known_machine(wanted, ledger);
 }
 

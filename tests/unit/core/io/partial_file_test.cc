@@ -1,8 +1,13 @@
 #include "io/partial_file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/magic.h>
+#include <sys/mman.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -10,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/fd.h"
 #include "base/units.h"
 #include "temp_folder.h"
 
@@ -39,6 +45,25 @@ TEST_F(PartialFileTest, GetsItsNameWhenItIsWhole) {
     EXPECT_EQ(names_in(folder_.path()), std::vector<std::string>{"model.pt"});
   }
   EXPECT_EQ(read_file(path_), "one two");
+}
+
+// Pages that wait for the disk count towards a memory limit, and the kernel cannot drop them.
+TEST_F(PartialFileTest, LeavesNoPagesInTheCacheWhileItIsWritten) {
+  struct statfs where = {};
+  ASSERT_EQ(::statfs(folder_.path().c_str(), &where), 0);
+  if (where.f_type == TMPFS_MAGIC) GTEST_SKIP() << "a file in memory is its pages";
+  constexpr uint64_t kBytes = 24 * kMiB;
+  const std::vector<std::byte> block(kBytes, std::byte{7});
+  PartialFile file(path_);
+  file.append(block);
+  const Fd fd(::open(file.file().path.c_str(), O_RDONLY | O_CLOEXEC));
+  void* const map = ::mmap(nullptr, kBytes, PROT_READ, MAP_SHARED, fd.get(), 0);
+  ASSERT_NE(map, MAP_FAILED);
+  std::vector<unsigned char> cached(kBytes / 4096);
+  EXPECT_EQ(::mincore(map, kBytes, cached.data()), 0);
+  EXPECT_LT(std::ranges::count_if(cached, [](unsigned char page) { return (page & 1) != 0; }),
+            cached.size() / 4);
+  ::munmap(map, kBytes);
 }
 
 TEST_F(PartialFileTest, ReplacesALongerFileAtOnce) {

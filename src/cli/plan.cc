@@ -228,7 +228,7 @@ void show_fastest(launch::Planner& planner, const CLI::App& command, const Optio
   say_limit(limit);
   fmt::print("\n{}\n{}", plan::describe_settings(fastest), plan::describe(best.plan));
   const plan::Arrangement& arrangement = best.plan.arrangement;
-  fmt::print("  {:<11} {} workers, {} {} a worker at once, {} ready ahead\n", "prefetch",
+  fmt::print("  {:<11} {} workers, windows of {} {}, {} ready ahead\n", "prefetch",
              arrangement.workers, arrangement.window, arrangement.window == 1 ? "batch" : "batches",
              arrangement.ahead);
   fmt::print("\n{}\n", train);

@@ -13,11 +13,11 @@
 #include "cli/command.h"
 #include "cli/gpu_facts.h"
 #include "cli/running.h"
-#include "feature/node_set.h"
 #include "formats/data_root.h"
 #include "io/file.h"
 #include "launch/planning.h"
 #include "launch/train_module.h"
+#include "memory/index_set.h"
 #include "memory/limit.h"
 
 namespace plimsoll::cli {
@@ -85,7 +85,7 @@ uint64_t output_bytes(const Options& options, const graph::Store& store, uint64_
                       const recipe::Recipe& recipe) {
   return formats::NpyRows::bytes_needed(train::output_options(
              output_of(options), options.out, nodes, {store.meta().classes, recipe.hidden})) +
-         feature::NodeSet::bytes_needed(store.meta().nodes) + 2 * io::kStreamBytes;
+         memory::IndexSet::bytes_needed(store.meta().nodes) + 2 * io::kStreamBytes;
 }
 
 void predict(const Options& options) {

@@ -16,7 +16,7 @@ namespace plimsoll::cli {
 namespace {
 
 constexpr unsigned kMostWorkers = 4096;
-constexpr unsigned kMostLookAhead = 64;
+constexpr unsigned kMostWindow = 1'000'000;
 
 train::DeviceKind parse_device(const std::string& word) {
   if (word == "cpu") return train::DeviceKind::cpu;
@@ -42,10 +42,10 @@ void add_device_options(CLI::App& command, train::LaunchOptions& run) {
       ->capture_default_str()
       ->group(kResources);
   command
-      .add_option("--look-ahead", run.look_ahead,
-                  "batches that a worker makes at once, rows that they share being read once; 0 = "
-                  "chosen by the plan")
-      ->check(whole_number(0, kMostLookAhead))
+      .add_option("--window", run.window,
+                  "batches whose rows are read from disk together, in the order of the file; 1 = "
+                  "each batch by itself, 0 = chosen by the plan")
+      ->check(whole_number(0, kMostWindow))
       ->type_name("N")
       ->capture_default_str()
       ->group(kResources);

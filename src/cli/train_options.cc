@@ -29,7 +29,7 @@ struct RecipeOption {
   const char* field;
   const char* option;
 };
-constexpr std::array<RecipeOption, 19> kRecipeOptions = {{
+constexpr std::array<RecipeOption, 18> kRecipeOptions = {{
     {"model", "--model"},
     {"fanout", "--fanout"},
     {"hidden", "--hidden"},
@@ -38,7 +38,6 @@ constexpr std::array<RecipeOption, 19> kRecipeOptions = {{
     {"batch_norm", "--batch-norm"},
     {"norm", "--norm"},
     {"sampler", "--sampler"},
-    {"reuse_epochs", "--reuse-epochs"},
     {"batch_size", "--batch-size"},
     {"epochs", "--epochs"},
     {"lr", "--lr"},
@@ -109,10 +108,6 @@ void add_drawing_options(CLI::App& command, Recipe& recipe) {
   add_choice(command, "--sampler", recipe.sampler, {"uniform", "labor"}, recipe::parse_draw,
              "each node draws for itself, or all of a batch prefer the same neighbours, which "
              "takes fewer rows")
-      ->group(kLearning);
-  add_whole_number(command, "--reuse-epochs", recipe.reuse_epochs, {1, kMostEpochs},
-                   "epochs in a row with the same draws: the first packs its rows from disk, the "
-                   "others read them in one go")
       ->group(kLearning);
 }
 
@@ -283,7 +278,7 @@ std::string training_command(const CLI::App& command, const TrainOptions& option
     text += fmt::format(" {}", one.option);
     if (one.field != std::string_view("batch_norm")) text += " " + shell_word(value_of(one));
   }
-  for (const char* name : {"--device", "--threads", "--look-ahead"}) {
+  for (const char* name : {"--device", "--threads", "--window"}) {
     const auto values = command.get_option(name)->results();
     if (!values.empty()) text += fmt::format(" {} {}", name, shell_word(values.back()));
   }
@@ -297,7 +292,7 @@ std::string continuing_command(const CLI::App& command, const TrainOptions& opti
       fmt::format("plimsoll train {} --resume {}", shell_word(options.store.string()),
                   shell_word(options.save_dir.string()));
   for (const char* name : {"--save-every", "--checkpoint-minutes", "--device", "--workers",
-                           "--look-ahead", "--threads", "--memory"}) {
+                           "--window", "--threads", "--memory"}) {
     const auto values = command.get_option(name)->results();
     if (!values.empty()) text += fmt::format(" {} {}", name, shell_word(values.back()));
   }

@@ -9,7 +9,7 @@ plimsoll synth papers100M --scale 0.001 --seed 1 --out a.plim --quiet
 # The first plan measures the machine and keeps what it found.
 run plimsoll plan a.plim --memory 1G --fanout 15,10 --batch-size 1024 --hidden 256
 expect 0 "limit       1.0 GiB (--memory" "adjacency   resident 100 % of the files, 100 % of visits" "features    resident" \
-  "in flight ×" "runtime" "headroom = the limit, 1.0 GiB   fits" "headroom = " "the least limit it runs in" "epoch       " \
+  "in flight ×" "runtime" "unused = the limit, 1.0 GiB   fits" "headroom = " "the least limit it runs in" "epoch       " \
   "reads nothing from disk" \
   "PyG's NeighborLoader would need about"
 [ -s cache/plimsoll/machine.json ] || fail "nothing was kept of what was measured"

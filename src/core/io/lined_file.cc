@@ -43,8 +43,9 @@ LinedFile::LinedFile(memory::Ledger& ledger, std::string_view tag,
       file_(std::make_unique<RowFile>(open_rows(path))),
       path_(path),
       reserved_bytes_(round_up(shape.bytes, kLineStepBytes) +
-                      shape.areas * round_up(shape.area_bytes, memory::kPageBytes)),
-      taken_areas_(shape.areas) {
+                      shape.areas * round_up(shape.area_bytes, memory::kPageBytes) +
+                      shape.windows * round_up(shape.window_bytes, kLineStepBytes)),
+      taken_areas_(shape.areas + shape.windows) {
   if (file_->size_bytes < shape.bytes) {
     fail(ErrorKind::store, "{} has {} bytes, {} expected; import the graph again", path.string(),
          file_->size_bytes, shape.bytes);
@@ -146,19 +147,51 @@ void LinedFile::lower_by(uint64_t bytes) {
   changed_.notify_all();
 }
 
+std::byte* LinedFile::area(size_t place) const {
+  std::byte* const first = reserved_ + round_up(shape_.bytes, kLineStepBytes);
+  const uint64_t window_bytes = round_up(shape_.window_bytes, kLineStepBytes);
+  if (place >= shape_.areas) return first + (place - shape_.areas) * window_bytes;
+  return first + shape_.windows * window_bytes +
+         place * round_up(shape_.area_bytes, memory::kPageBytes);
+}
+
 LinedFile::Area::Area(LinedFile& file, std::string_view tag)
-    : file_(file),
-      lease_(file.ledger_->lease(tag, round_up(file.shape_.area_bytes, memory::kPageBytes))) {
+    : Area(file, file.ledger_->lease(tag, round_up(file.shape_.area_bytes, memory::kPageBytes)), 0,
+           file.shape_.areas) {
+  memory_ = memory_.first(file.shape_.area_bytes);
+}
+
+LinedFile::Area::Area(LinedFile& file, memory::Lease window)
+    : Area(file, std::move(window), file.shape_.areas, file.taken_areas_.size()) {
+  check_window();
+}
+
+void LinedFile::Area::extend(memory::Lease more) {
+  lease_.merge(std::move(more));
+  memory_ = {memory_.data(), lease_.bytes()};
+  check_window();
+}
+
+void LinedFile::Area::check_window() {
+  if (memory_.size() > round_up(file_.shape_.window_bytes, kLineStepBytes)) {
+    fail(ErrorKind::internal, "a window of {} bytes, {} is the most", memory_.size(),
+         file_.shape_.window_bytes);
+  }
+  // In large pages, which fill faster, but not the last part: it may be less than one.
+  madvise(memory_.data(), memory_.size() / kLineStepBytes * kLineStepBytes, MADV_HUGEPAGE);
+}
+
+LinedFile::Area::Area(LinedFile& file, memory::Lease lease, size_t first_place, size_t last_place)
+    : file_(file), lease_(std::move(lease)) {
   const std::lock_guard lock(file.mutex_);
-  const auto place = std::find(file.taken_areas_.begin(), file.taken_areas_.end(), false);
-  if (place == file.taken_areas_.end()) {
-    fail(ErrorKind::internal, "all {} areas behind {} are taken", file.shape_.areas,
+  place_ = first_place;
+  while (place_ < last_place && file.taken_areas_[place_]) ++place_;
+  if (place_ == last_place) {
+    fail(ErrorKind::internal, "all {} areas behind {} are taken", last_place - first_place,
          file.path_.string());
   }
-  *place = true;
-  place_ = static_cast<size_t>(place - file.taken_areas_.begin());
-  memory_ = {file.reserved_ + round_up(file.shape_.bytes, kLineStepBytes) + place_ * lease_.bytes(),
-             file.shape_.area_bytes};
+  file.taken_areas_[place_] = true;
+  memory_ = {file.area(place_), lease_.bytes()};
 }
 
 LinedFile::Area::~Area() {

@@ -30,9 +30,12 @@ constexpr uint64_t kLineStepBytes = uint64_t{2} << 20;
 class LinedFile {
  public:
   struct Shape {
-    uint64_t bytes = 0;       // of the file
-    unsigned areas = 0;       // places to reserve behind it, see Area
+    uint64_t bytes = 0;  // of the file
+    // Places to reserve behind it, see Area: for readers and for windows.
+    unsigned areas = 0;
     uint64_t area_bytes = 0;  // of each
+    unsigned windows = 0;
+    uint64_t window_bytes = 0;  // of each, at most
   };
   // The line is at 0. Nothing is leased.
   LinedFile(memory::Ledger& ledger, std::string_view tag, const std::filesystem::path& path,
@@ -78,12 +81,19 @@ class LinedFile {
   class Area {
    public:
     Area(LinedFile& file, std::string_view tag);
+    // A window's: as long as the lease, which is at most as long as the shape says.
+    Area(LinedFile& file, memory::Lease window);
     Area(const Area&) = delete;
     Area& operator=(const Area&) = delete;
     ~Area();
     std::span<std::byte> memory() const { return memory_; }
+    // Makes a window's area longer; what it holds stays.
+    void extend(memory::Lease more);
 
    private:
+    Area(LinedFile& file, memory::Lease lease, size_t first_place, size_t last_place);
+    void check_window();
+
     LinedFile& file_;
     memory::Lease lease_;
     size_t place_;
@@ -92,6 +102,7 @@ class LinedFile {
 
  private:
   const std::byte* data() const;
+  std::byte* area(size_t place) const;
 
   memory::Ledger* ledger_ = nullptr;
   const std::string tag_;
@@ -103,8 +114,8 @@ class LinedFile {
   std::byte* reserved_ = nullptr;        // with one
   uint64_t reserved_bytes_ = 0;
 
-  mutable std::mutex mutex_;  // guards what follows
-  std::vector<bool> taken_areas_;
+  mutable std::mutex mutex_;       // guards what follows
+  std::vector<bool> taken_areas_;  // the readers', then the windows'
   mutable std::condition_variable changed_;
   mutable uint64_t users_ = 0;
   bool lowering_ = false;

@@ -68,6 +68,12 @@ class ReadQueue {
     uint64_t reads = 0;
     uint64_t bytes = 0;
     double seconds = 0;
+    Counts& operator+=(const Counts& other) {
+      reads += other.reads;
+      bytes += other.bytes;
+      seconds += other.seconds;
+      return *this;
+    }
   };
   const Counts& counts() const { return counts_; }
 

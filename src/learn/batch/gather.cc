@@ -10,100 +10,90 @@ namespace {
 constexpr uint32_t kOnDisk = UINT32_MAX;
 constexpr uint32_t kAskedFor = UINT32_MAX - 1;
 
-// Sets the places of resident rows, marks the others and counts them.
-uint64_t mark(const feature::RowReader::Access& access, Assembler& assembler) {
-  const auto nodes = assembler.batch().nodes;
-  uint32_t* places = assembler.places().data();
-  uint64_t on_disk = 0;
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    places[i] = access.place(nodes[i]).value_or(kOnDisk);
-    on_disk += places[i] == kOnDisk ? 1 : 0;
-  }
-  return on_disk;
-}
-
 }  // namespace
 
-uint64_t Gatherer::bytes_needed(uint64_t nodes, uint64_t row_bytes, uint64_t area_bytes,
-                                bool packing) {
+uint64_t Gatherer::bytes_needed(uint64_t nodes, uint64_t row_bytes, uint64_t area_bytes) {
   return feature::RowReader::bytes_needed(nodes, row_bytes, area_bytes) +
-         memory::Growing<uint32_t>::renewed_bytes(area_bytes / row_bytes) +
-         (packing ? kPackingBytes : 0);
+         memory::Growing<uint32_t>::renewed_bytes(area_bytes / row_bytes);
 }
 
-void Gatherer::gather(std::span<Assembler* const> window, PackedRows* packed) {
-  packed_ = packed;
-  if (packed != nullptr && window.size() > 1) {
-    for (Assembler* const& assembler : window) gather({&assembler, 1}, packed);
-    return;
-  }
+void Gatherer::gather(Assembler& assembler, const Window* window) {
+  needs_area_ = window == nullptr;
   for (;;) {
-    switch (try_gather(window)) {
+    switch (try_gather(assembler, window)) {
       case Filled::yes:
-        for (Assembler* assembler : window) counts_.rows += assembler->batch().nodes.size();
+        counts_.rows += assembler.batch().nodes.size();
         return;
       case Filled::needs_leases:
-        lease_for(window);
+        lease_for(assembler, window);
         break;
-      case Filled::needs_room:
-        for (Assembler* const& assembler : window) gather({&assembler, 1}, packed);
-        return;
       case Filled::line_went_down:
         break;
     }
   }
 }
 
-void Gatherer::lease_for(std::span<Assembler* const> window) {
-  uint64_t nodes = 0;
-  for (Assembler* assembler : window) {
-    assembler->places().renew(assembler->batch().nodes.size());
-    nodes += assembler->batch().nodes.size();
-  }
-  if (reader_.all_resident()) return;
+// Takes no area for a batch whose rows are all resident or in its window.
+void Gatherer::lease_for(Assembler& assembler, const Window* window) {
+  const uint64_t nodes = assembler.batch().nodes.size();
+  assembler.places().renew(nodes);
+  if (reader_.all_resident() || (window != nullptr && !needs_area_)) return;
   queue_();
   reader_.prepare(nodes);
   asked_.renew(reader_.room_rows());
-  if (packed_ != nullptr && stage_.size() == 0) {
-    stage_ = memory::Buffer<std::byte>(ledger_, "packed rows", kPackingBytes);
-  }
 }
 
-bool Gatherer::prepared_for(std::span<Assembler* const> window, const Access& access) const {
-  uint64_t nodes = 0;
-  for (Assembler* assembler : window) {
-    nodes += assembler->batch().nodes.size();
-    if (assembler->places().capacity() < assembler->batch().nodes.size()) return false;
-  }
-  if (access.all_resident()) return true;
-  return reader_.prepared() >= nodes && asked_.capacity() >= reader_.room_rows() &&
-         (packed_ == nullptr || stage_.size() > 0);
+bool Gatherer::has_places(Assembler& assembler) {
+  return assembler.places().capacity() >= assembler.batch().nodes.size();
 }
 
-Gatherer::Filled Gatherer::try_gather(std::span<Assembler* const> window) {
+bool Gatherer::prepared_for(Assembler& assembler) const {
+  return reader_.prepared() >= assembler.batch().nodes.size() &&
+         asked_.capacity() >= reader_.room_rows();
+}
+
+// Sets the places of rows that are resident or in the window, marks the others and counts them.
+Gatherer::Marked Gatherer::mark(const Access& access, Assembler& assembler,
+                                const Window* window) const {
+  const auto nodes = assembler.batch().nodes;
+  const uint64_t resident = access.resident_rows();
+  uint32_t* places = assembler.places().data();
+  Marked marked;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const uint64_t row = source_.row_of(nodes[i]);
+    if (row < resident) {
+      places[i] = static_cast<uint32_t>(row);
+    } else if (window != nullptr && window->has(row)) {
+      places[i] = window->place(row);
+      ++marked.in_window;
+    } else {
+      places[i] = kOnDisk;
+      ++marked.on_disk;
+    }
+  }
+  return marked;
+}
+
+Gatherer::Filled Gatherer::try_gather(Assembler& assembler, const Window* window) {
   std::optional<Access> access(reader_);
   if (access->all_in_place()) {
-    for (Assembler* assembler : window) {
-      assembler->fill(access->rows(), assembler->batch().nodes.data());
-    }
+    assembler.fill(access->rows(), assembler.batch().nodes.data());
     return Filled::yes;
   }
-  if (!prepared_for(window, *access)) return Filled::needs_leases;
-  uint64_t on_disk = 0;
-  for (Assembler* assembler : window) on_disk += mark(*access, *assembler);
-  if (on_disk > reader_.room_rows()) {
-    if (window.size() > 1) return Filled::needs_room;
-    return fill_in_rounds(access, *window.front()) ? Filled::yes : Filled::line_went_down;
+  if (!has_places(assembler)) return Filled::needs_leases;
+  const Marked marked = mark(*access, assembler, window);
+  if (marked.on_disk > 0 && !prepared_for(assembler)) {
+    needs_area_ = true;
+    return Filled::needs_leases;
   }
-  const Batch& first = window.front()->batch();
-  if (packed_ != nullptr && on_disk > 0 && first.seeds == first.whole) {
-    return fill_packed(access, *window.front(), {first.index, on_disk, access->resident_rows()});
+  if (marked.on_disk > reader_.room_rows()) {
+    if (!fill_in_rounds(access, assembler)) return Filled::line_went_down;
+  } else {
+    if (marked.on_disk > 0) want_rows(assembler);
+    if (!read(access)) return Filled::line_went_down;
+    assembler.fill(access->rows(), assembler.places().data());
   }
-  for (Assembler* assembler : window) want_rows(*assembler);
-  if (!read(access)) return Filled::line_went_down;
-  for (Assembler* assembler : window) {
-    assembler->fill(access->rows(), assembler->places().data());
-  }
+  counts_.from_disk += marked.in_window;
   return Filled::yes;
 }
 
@@ -113,41 +103,6 @@ void Gatherer::want_rows(Assembler& assembler) {
   for (size_t i = 0; i < nodes.size(); ++i) {
     if (places[i] == kOnDisk) reader_.want(nodes[i], &places[i]);
   }
-}
-
-// Reads the packed rows if there are any; else reads the rows one by one and packs them.
-Gatherer::Filled Gatherer::fill_packed(std::optional<Access>& access, Assembler& assembler,
-                                       const PackedRows::Want& want) {
-  uint32_t* places = assembler.places().data();
-  uint64_t asked = 0;
-  for (uint32_t i = 0; asked < want.rows; ++i) {
-    if (places[i] == kOnDisk) asked_[asked++] = i;
-  }
-  const auto stretch = packed_->has(want) ? reader_.stretch(packed_->bytes_of(want)) : std::nullopt;
-  if (stretch) {
-    access.reset();
-    packed_->read(want, stretch->memory);
-    access.emplace(reader_);
-    if (access->resident_rows() < want.resident_rows) return Filled::line_went_down;
-    for (uint32_t i = 0; i < asked; ++i) places[asked_[i]] = stretch->place + i;
-    counts_.from_disk += asked;
-    counts_.packed += asked;
-  } else {
-    want_rows(assembler);
-    if (!read(access)) return Filled::line_went_down;
-  }
-  assembler.fill(access->rows(), places);
-  if (stretch) return Filled::yes;
-  const kernel::Rows rows = access->rows();
-  access.reset();  // the rows to pack are in the area, so the line may move during a slow write
-  packed_->put(
-      want,
-      [&](uint64_t i) {
-        const uint64_t place = places[asked_[i]];
-        return reinterpret_cast<const std::byte*>(rows.data) + place * rows.row_bytes;
-      },
-      stage_.span());
-  return Filled::yes;
 }
 
 bool Gatherer::read(std::optional<Access>& access) {

@@ -18,7 +18,7 @@ constexpr uint64_t kBlock = 4 * kMiB;
 
 uint64_t HiddenRows::least_bytes() { return memory::Buffer<std::byte>::bytes_needed(kBlock); }
 
-HiddenRows::HiddenRows(const feature::NodeSet& set, const Options& options, memory::Ledger& ledger)
+HiddenRows::HiddenRows(const memory::IndexSet& set, const Options& options, memory::Ledger& ledger)
     : ledger_(ledger),
       set_(set),
       batches_bytes_(options.spare_bytes),
@@ -87,6 +87,8 @@ const feature::RowSource& HiddenRows::finish(const Readers& readers) {
                                            .shape = shape_,
                                            .areas = readers.count,
                                            .area_bytes = readers.area_bytes,
+                                           .windows = readers.windows,
+                                           .window_bytes = readers.window_bytes,
                                            .set = &set_,
                                            .tag = "hidden rows"},
                   ledger_);

@@ -7,10 +7,10 @@
 #include <memory>
 #include <optional>
 
-#include "feature/node_set.h"
 #include "feature/row_source.h"
 #include "io/temp_file.h"
 #include "memory/buffer.h"
+#include "memory/index_set.h"
 #include "memory/ledger.h"
 
 namespace plimsoll::batch {
@@ -23,7 +23,7 @@ class HiddenRows {
     uint64_t spare_bytes = 0;  // memory to leave for batches
   };
   // Rows of floats for the nodes of `set`, which must outlive this.
-  HiddenRows(const feature::NodeSet& set, const Options& options, memory::Ledger& ledger);
+  HiddenRows(const memory::IndexSet& set, const Options& options, memory::Ledger& ledger);
 
   // The least memory it needs.
   static uint64_t least_bytes();
@@ -34,6 +34,8 @@ class HiddenRows {
   struct Readers {
     unsigned count = 1;
     uint64_t area_bytes = 0;
+    unsigned windows = 0;  // as in feature::RowSource::File
+    uint64_t window_bytes = 0;
   };
   // Call when all rows are appended. The result is valid as long as this lives.
   const feature::RowSource& finish(const Readers& readers);
@@ -44,7 +46,7 @@ class HiddenRows {
   uint64_t spare_bytes() const;
 
   memory::Ledger& ledger_;
-  const feature::NodeSet& set_;
+  const memory::IndexSet& set_;
   const uint64_t batches_bytes_;
   feature::RowShape shape_;
   memory::Buffer<std::byte> resident_;

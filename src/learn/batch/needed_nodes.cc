@@ -32,7 +32,7 @@ class Marker {
   }
 
   // Adds the seeds and their in-neighbours.
-  void add(const Seeds& seeds, feature::NodeSet& set) {
+  void add(const Seeds& seeds, memory::IndexSet& set) {
     for (uint64_t first = 0; first < seeds.size(); first += kNodesAtOnce) {
       const uint64_t count = std::min(kNodesAtOnce, seeds.size() - first);
       for (uint64_t i = 0; i < count; ++i) {
@@ -45,7 +45,7 @@ class Marker {
   }
 
  private:
-  void add_neighbors(uint64_t node_count, feature::NodeSet& set) {
+  void add_neighbors(uint64_t node_count, memory::IndexSet& set) {
     lists_.bounds(nodes_.first(node_count), bounds_.data());
     uint64_t count = 0;
     for (uint64_t i = 0; i < node_count; ++i) {
@@ -59,7 +59,7 @@ class Marker {
     add_places(count, set);
   }
 
-  void add_places(uint64_t count, feature::NodeSet& set) {
+  void add_places(uint64_t count, memory::IndexSet& set) {
     lists_.neighbors(places_.first(count), found_.data());
     for (uint64_t i = 0; i < count; ++i) set.add(found_[i]);
   }
@@ -73,10 +73,10 @@ class Marker {
 
 }  // namespace
 
-std::vector<feature::NodeSet> needed_nodes(std::span<const Seeds> asked, size_t layers,
+std::vector<memory::IndexSet> needed_nodes(std::span<const Seeds> asked, size_t layers,
                                            const sample::Topology& topology,
                                            memory::Ledger& ledger) {
-  std::vector<feature::NodeSet> sets;
+  std::vector<memory::IndexSet> sets;
   if (layers == 0) return sets;
   for (size_t i = 0; i < layers; ++i) sets.emplace_back(ledger, topology.nodes());
   Marker marker(topology, ledger);
@@ -90,7 +90,7 @@ std::vector<feature::NodeSet> needed_nodes(std::span<const Seeds> asked, size_t 
 }
 
 uint64_t node_sets_bytes(uint64_t nodes, size_t layers) {
-  return layers * feature::NodeSet::bytes_needed(nodes);
+  return layers * memory::IndexSet::bytes_needed(nodes);
 }
 
 uint64_t marking_bytes(uint64_t edges, bool reads_disk) {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "batch/seeds.h"
-#include "feature/node_set.h"
+#include "memory/index_set.h"
 #include "memory/ledger.h"
 #include "sample/topology.h"
 
@@ -18,7 +18,7 @@ constexpr uint64_t kFullBatchNodes = 2048;  // seeds of one batch with all neigh
 
 // One set for each of `layers` layers, the first layer first. The last set has the asked nodes and
 // their in-neighbours; each other set has the nodes of the next set and their in-neighbours.
-std::vector<feature::NodeSet> needed_nodes(std::span<const Seeds> asked, size_t layers,
+std::vector<memory::IndexSet> needed_nodes(std::span<const Seeds> asked, size_t layers,
                                            const sample::Topology& topology,
                                            memory::Ledger& ledger);
 

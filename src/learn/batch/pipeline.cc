@@ -17,6 +17,10 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+constexpr uint64_t kFirstWindowPart = 8;  // the first window has 1/8 of the batches
+// After they had to shrink, windows grow by 1/8 at a time.
+constexpr uint64_t kRegrowPart = 8;
+
 }  // namespace
 
 Pipeline::Worker::Worker(const sample::Topology& topology, const feature::RowSource& rows,
@@ -32,8 +36,19 @@ Pipeline::Worker::Worker(const sample::Topology& topology, const feature::RowSou
 
 Pipeline::Pipeline(const sample::Topology& topology, const feature::RowSource& rows,
                    PipelineOptions options, memory::Ledger& ledger)
-    : rows_(rows), options_(std::move(options)), ledger_(ledger) {
-  for (unsigned i = 0; i < std::max(options_.slots, options_.window); ++i) {
+    : topology_(topology),
+      rows_(rows),
+      options_(std::move(options)),
+      ledger_(ledger),
+      window_maker_(topology, rows,
+                    {.sampling = {.fanout = options_.fanout,
+                                  .all_degrees = options_.assembly.needs_all_degrees(),
+                                  .draw = options_.draw,
+                                  .reading = options_.reading},
+                     .window = options_.window,
+                     .pages = options_.pages},
+                    ledger) {
+  for (unsigned i = 0; i < options_.slots; ++i) {
     slots_.push_back(std::make_unique<Slot>(ledger, options_.fanout.size(), options_.pages));
   }
   for (unsigned i = 0; i < options_.workers; ++i) {
@@ -53,10 +68,18 @@ void Pipeline::start(const Pass& pass) {
   free_.clear();
   making_ = 0;
   most_seeds_ = UINT64_MAX;
-  paused_ = crowded_ = false;
+  paused_ = crowded_ = making_window_ = false;
   lone_batch_.reset();
   for (const auto& slot : slots_) free_.push_back(slot.get());
+  drop_windows();
   failure_ = nullptr;
+  window_batches_ = 0;
+  shrunk_ = false;
+  if (uses_windows()) {
+    // The first windows are small, so that the trainer does not wait long for its first batch.
+    window_batches_ = std::max<uint64_t>(1, options_.window.batches / kFirstWindowPart);
+    threads_.emplace_back([this](const std::stop_token& stopping) { make_windows(stopping); });
+  }
   for (const auto& worker : makers_) {
     threads_.emplace_back(
         [this, &worker](const std::stop_token& stopping) { work(stopping, *worker); });
@@ -86,12 +109,13 @@ void Pipeline::work(const std::stop_token& stopping, Worker& worker) {
       const std::lock_guard lock(mutex_);
       --making_;
       changed_.notify_all();
+      if (worker.window != nullptr) end_window(*worker.window);
       if (refused) {
         if (!make_smaller(worker)) std::rethrow_exception(refused);
         continue;
       }
       if (worker.alone) crowded_ = false;
-      for (Slot* slot : worker.window) ready_[slot->range] = slot;
+      ready_[worker.slot->range] = worker.slot;
     }
   } catch (...) {
     const std::lock_guard lock(mutex_);
@@ -101,40 +125,41 @@ void Pipeline::work(const std::stop_token& stopping, Worker& worker) {
   worker.stage = Stage::idle;
 }
 
-// Takes slots and chooses what to make in them: a batch to be made again, or the next window. Waits
+// Takes a slot and chooses what to make in it: a batch to be made again, or the next one. Waits
 // even if all batches are made, because one may have to be made again; false if the pipeline stops
 // or a worker failed.
 bool Pipeline::claim(const std::stop_token& stopping, Worker& worker) {
   std::unique_lock lock(mutex_);
   worker.stage = alone() ? Stage::waiting_for_memory : Stage::waiting_for_slots;
-  const auto window = [&] {
-    const uint64_t left = batch_count_ - std::min(batch_count_, next_to_make_);
-    return again_.empty() ? std::min<uint64_t>(left, options_.window) : 1;
-  };
   const bool go_on = changed_.wait(lock, stopping, [&] {
     if (failure_) return true;
-    const uint64_t count = window();
-    return count > 0 && free_.size() >= count && !paused_ && !(alone() && others_hold());
+    // While a batch is alone, no window is made.
+    const uint64_t end = window_batches_ > 0 && !alone() ? opened_ : batch_count_;
+    const bool has_work = !again_.empty() || next_to_make_ < std::max(end, opened_);
+    return has_work && !free_.empty() && !paused_ && !(alone() && others_hold());
   });
   if (!go_on || stopping.stop_requested() || failure_) return false;
   worker.alone = alone();
   if (worker.alone) give_back_all();
-  worker.window.clear();
-  for (uint64_t left = window(); left > 0; --left) {
-    Slot* slot = free_.back();
-    free_.pop_back();
-    Range& range = slot->range;
-    if (again_.empty()) {
-      range = whole(next_to_make_++);
-    } else {
-      range = *again_.begin();
-      again_.erase(again_.begin());
+  worker.slot = free_.back();
+  worker.window = nullptr;
+  free_.pop_back();
+  Range& range = worker.slot->range;
+  if (again_.empty()) {
+    range = whole(next_to_make_++);
+    opened_ = std::max(opened_, next_to_make_);
+    for (const auto& open : open_windows_) {
+      const uint64_t place = range.index - open->window.first;
+      if (range.index >= open->window.first && place < open->window.count)
+        worker.window = open.get();
     }
-    if (range.last - range.first > most_seeds_) {
-      again_.insert({range.index, range.first + most_seeds_, range.last});
-      range.last = range.first + most_seeds_;
-    }
-    worker.window.push_back(slot);
+  } else {
+    range = *again_.begin();
+    again_.erase(again_.begin());
+  }
+  if (range.last - range.first > most_seeds_) {
+    again_.insert({range.index, range.first + most_seeds_, range.last});
+    range.last = range.first + most_seeds_;
   }
   ++making_;
   return true;
@@ -145,52 +170,184 @@ void Pipeline::make(Worker& worker) {
   const io::ReadQueue::Counts read_before = worker.sampler.counts();
   const Gatherer::Counts rows_before = worker.gatherer.counts();
   worker.stage = Stage::sampling;
-  std::vector<Assembler*> assemblers;
-  for (Slot* slot : worker.window) {
-    draw(worker, *slot);
-    assemblers.push_back(&slot->assembler);
+  const Range& range = worker.slot->range;
+  Assembler& assembler = worker.slot->assembler;
+  const Window* const window = worker.window == nullptr ? nullptr : &worker.window->window;
+  if (window != nullptr && range.last == whole(range.index).last) {
+    std::swap(assembler.neighborhood(),
+              worker.window->window.neighborhoods[range.index - window->first]);
+  } else {
+    const uint64_t key = begin_draws(range, assembler.neighborhood());
+    const auto seeds = assembler.neighborhood().nodes.first(range.last - range.first);
+    worker.seeds.assign(seeds.begin(), seeds.end());
+    worker.sampler.sample(worker.seeds, key, assembler.neighborhood());
   }
+  begin(range, assembler);
   const Clock::time_point sampled = Clock::now();
   worker.stage = Stage::gathering;
   Assembly assembly = options_.assembly;
   assembly.gradients = pass_->gradients;
-  for (Assembler* assembler : assemblers) assembler->prepare(assembly, rows_.shape().columns);
-  worker.gatherer.gather(assemblers, pass_->packed);
+  assembler.prepare(assembly, rows_.shape().columns);
+  worker.gatherer.gather(assembler, window);
   const io::ReadQueue::Counts read = worker.sampler.counts();
   const Gatherer::Counts rows = worker.gatherer.counts();
   const std::lock_guard lock(mutex_);
   times_.sample += std::chrono::duration<double>(sampled - start).count();
   times_.gather += seconds_since(sampled);
-  reads_.reads += read.reads - read_before.reads;
-  reads_.bytes += read.bytes - read_before.bytes;
-  reads_.seconds += read.seconds - read_before.seconds;
+  add_reads(read_before, read, [&] { return worker.sampler.queue().method(); });
   reads_.rows += rows.rows - rows_before.rows;
   reads_.rows_on_disk += rows.from_disk - rows_before.from_disk;
-  reads_.rows_packed += rows.packed - rows_before.packed;
-  if (reads_.method.empty() && read.reads > 0) reads_.method = worker.sampler.queue().method();
 }
 
-void Pipeline::draw(Worker& worker, Slot& slot) {
+// Call with the mutex held.
+void Pipeline::add_reads(const io::ReadQueue::Counts& before, const io::ReadQueue::Counts& after,
+                         const std::function<std::string()>& method) {
+  reads_.reads += after.reads - before.reads;
+  reads_.bytes += after.bytes - before.bytes;
+  reads_.seconds += after.seconds - before.seconds;
+  if (reads_.method.empty() && after.reads > 0) reads_.method = method();
+}
+
+// Writes the seeds of a batch or of a part of it, and returns the key of its draws.
+uint64_t Pipeline::begin_draws(const Range& range, sample::Neighborhood& out) const {
   const Pass& pass = *pass_;
-  const Range& range = slot.range;
-  Assembler& assembler = slot.assembler;
   const uint64_t first = range.index * pass.batch_size + range.first;
   const uint64_t count = range.last - range.first;
-  worker.seeds.resize(count);
-  if (!pass.labels.empty()) assembler.labels().renew(count);
+  out.seeds = static_cast<uint32_t>(count);
+  out.nodes.renew(count);
+  for (uint64_t i = 0; i < count; ++i) out.nodes[i] = pass.seeds.node(pass.seeds.place(first + i));
+  return RandomStream(pass.key, range.index).at(0);
+}
+
+// Fills in what a batch is besides its neighbourhood and its rows.
+void Pipeline::begin(const Range& range, Assembler& assembler) {
+  const Pass& pass = *pass_;
+  const uint64_t first = range.index * pass.batch_size + range.first;
+  const uint64_t count = pass.labels.empty() ? 0 : range.last - range.first;
+  assembler.labels().renew(count);
   for (uint64_t i = 0; i < count; ++i) {
-    const uint64_t place = pass.seeds.place(first + i);
-    worker.seeds[i] = pass.seeds.node(place);
-    if (!pass.labels.empty()) assembler.labels()[i] = pass.labels[place];
+    assembler.labels()[i] = pass.labels[pass.seeds.place(first + i)];
   }
-  worker.sampler.sample(worker.seeds, RandomStream(pass.key, range.index).at(0),
-                        assembler.neighborhood());
   Batch& batch = assembler.batch();
   batch.index = range.index;
   batch.first_seed = first;
   batch.before = static_cast<uint32_t>(range.first);
   batch.whole = static_cast<uint32_t>(whole(range.index).last);
-  batch.labels = assembler.labels().first(pass.labels.empty() ? 0 : count);
+  batch.labels = assembler.labels().first(count);
+}
+
+bool Pipeline::uses_windows() const {
+  return options_.window.batches > 1 && !(rows_.file().resident() && topology_.resident());
+}
+
+// The thread that makes windows.
+void Pipeline::make_windows(const std::stop_token& stopping) {
+  try {
+    uint64_t count = 0;
+    while (std::unique_ptr<OpenWindow> window = claim_window(stopping, count)) {
+      const WindowMaker::Times times_before = window_maker_.times();
+      const io::ReadQueue::Counts read_before = window_maker_.reads();
+      bool refused = false;
+      making_window_ = true;
+      try {
+        window_maker_.make(window->window, window->window.first, count,
+                           [&](uint64_t index, sample::Neighborhood& out) {
+                             return begin_draws(whole(index), out);
+                           });
+      } catch (const Error& error) {
+        if (error.kind() != ErrorKind::memory) throw;
+        refused = true;
+      }
+      making_window_ = false;
+      const std::lock_guard lock(mutex_);
+      --making_;
+      changed_.notify_all();
+      times_.sample += window_maker_.times().sample - times_before.sample;
+      times_.gather += window_maker_.times().read - times_before.read;
+      add_reads(read_before, window_maker_.reads(), [&] { return window_maker_.read_method(); });
+      if (refused) {
+        window.reset();  // before a worker that waits for memory goes on
+        make_smaller_windows();
+      } else {
+        open(std::move(window), count);
+      }
+    }
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    if (!failure_) failure_ = std::current_exception();
+    changed_.notify_all();
+  }
+}
+
+// Waits for a free window; null if the pipeline stops, if a worker failed or if there is nothing
+// left for windows.
+std::unique_ptr<Pipeline::OpenWindow> Pipeline::claim_window(const std::stop_token& stopping,
+                                                             uint64_t& count) {
+  std::unique_lock lock(mutex_);
+  const auto has_free = [&] { return !free_windows_.empty() || open_windows_.size() < kWindows; };
+  const bool go_on = changed_.wait(lock, stopping, [&] {
+    if (failure_ || window_batches_ == 0) return true;
+    return opened_ < batch_count_ && has_free() && !paused_ && !alone();
+  });
+  if (!go_on || stopping.stop_requested() || failure_ || window_batches_ == 0) return nullptr;
+  if (free_windows_.empty()) {
+    try {
+      free_windows_.push_back(std::make_unique<OpenWindow>(rows_, ledger_));
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::memory) throw;
+      window_batches_ = 0;
+      changed_.notify_all();
+      return nullptr;
+    }
+  }
+  std::unique_ptr<OpenWindow> window = std::move(free_windows_.back());
+  free_windows_.pop_back();
+  window->window.first = opened_;
+  count = std::min(window_batches_, batch_count_ - opened_);
+  ++making_;
+  return window;
+}
+
+// Call with the mutex held. The window has fewer than `count` batches if their rows did not fit.
+void Pipeline::open(std::unique_ptr<OpenWindow> made, uint64_t count) {
+  made->unmade = made->window.count;
+  opened_ += made->window.count;
+  ++reads_.windows;
+  reads_.window_batches += made->window.count;
+  if (made->window.count < count) {
+    window_batches_ = made->window.count;
+    shrunk_ = true;
+  } else {
+    const uint64_t more = shrunk_ ? window_batches_ / kRegrowPart + 1 : window_batches_;
+    window_batches_ = std::min<uint64_t>(options_.window.batches, window_batches_ + more);
+  }
+  open_windows_.push_back(std::move(made));
+}
+
+// After one of its batches was made or refused. Call with the mutex held.
+void Pipeline::end_window(OpenWindow& window) {
+  if (--window.unmade > 0) return;
+  const auto found =
+      std::ranges::find_if(open_windows_, [&](const auto& open) { return open.get() == &window; });
+  free_windows_.push_back(std::move(*found));
+  open_windows_.erase(found);
+}
+
+// After a refused lease. Windows of one batch are of no use. Call with the mutex held.
+void Pipeline::make_smaller_windows() {
+  window_batches_ = window_batches_ < 4 ? 0 : window_batches_ / 2;
+  shrunk_ = true;
+  free_windows_.clear();
+  window_maker_.release();
+}
+
+// Drops windows that have batches to be made; these will be in later windows. Call with the mutex
+// held while nothing is being made.
+void Pipeline::drop_windows() {
+  open_windows_.clear();
+  free_windows_.clear();
+  window_maker_.release();
+  opened_ = next_to_make_;
 }
 
 // Releases all memory of a slot.
@@ -198,9 +355,11 @@ void Pipeline::empty(Slot& slot) {
   slot.assembler = Assembler(ledger_, options_.fanout.size(), options_.pages);
 }
 
-// Drops the batches that are ready (they will be made again) and releases all memory kept for
-// later. Call with the mutex held while nothing is being made.
+// Drops the batches that are ready (they will be made again) and the windows, and releases all
+// memory kept for later. Call with the mutex held while nothing is being made.
 void Pipeline::give_back_all() {
+  if (!open_windows_.empty()) make_smaller_windows();
+  drop_windows();
   for (const auto& [range, slot] : ready_) {
     again_.insert(range);
     free_.push_back(slot);
@@ -241,8 +400,8 @@ bool Pipeline::make_again(const Batch* batch, bool from_its_start) {
   if (failure_) return true;  // the next take() rethrows it
   give_back_all();
   next_to_take_ = {.index = tried.index, .first = from_its_start ? 0 : tried.first};
-  again_ = {{tried.index, next_to_take_.first, whole(tried.index).last}};
-  next_to_make_ = tried.index + 1;
+  std::erase_if(again_, [&](const Range& range) { return range.index == tried.index; });
+  again_.insert({tried.index, next_to_take_.first, whole(tried.index).last});
   lone_batch_ = tried.index;
   if (was_alone) most_seeds_ = std::min(most_seeds_, seeds / 2);
   return true;
@@ -255,20 +414,16 @@ void Pipeline::release() {
   give_back_all();
 }
 
-// After a refused lease: drops what the worker made, to be made again with more memory. The batches
-// of a window are then made one by one; a batch that does not fit is made alone; if it does not fit
-// alone, parts have half as many seeds from then on. Returns false if a single seed does not fit.
-// Call with the mutex held.
+// After a refused lease: drops what the worker made, to be made again alone in memory. If it does
+// not fit alone, parts have half as many seeds from then on. Returns false if a single seed does
+// not fit. Call with the mutex held.
 bool Pipeline::make_smaller(Worker& worker) {
-  for (Slot* slot : worker.window) {
-    again_.insert(slot->range);
-    empty(*slot);
-    free_.push_back(slot);
-  }
-  if (worker.window.size() > 1) return true;
+  const Range range = worker.slot->range;
+  again_.insert(range);
+  empty(*worker.slot);
+  free_.push_back(worker.slot);
   crowded_ = true;
   if (!worker.alone) return true;
-  const Range range = worker.window.front()->range;
   if (range.last - range.first == 1) return false;
   most_seeds_ = std::min(most_seeds_, (range.last - range.first) / 2);
   return true;
@@ -328,6 +483,7 @@ std::string Pipeline::describe() const {
     text += fmt::format("; worker {} {}", i + 1,
                         kWords.at(static_cast<size_t>(makers_[i]->stage.load())));
   }
+  if (making_window_) text += "; a window is being read";
   return text;
 }
 

@@ -8,12 +8,16 @@
 // If the ledger refuses memory for a batch, the batch is made again later, when it is the next to
 // be taken and nothing else is in memory. If it does not fit even then, it is made in parts (see
 // Batch).
+//
+// If a part of the store is on disk, one more thread makes windows (batch/window.h), and the
+// workers make batches from them. Batches that are made again have no window.
 #pragma once
 
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <exception>
 #include <functional>
 #include <map>
@@ -30,8 +34,8 @@
 #include "batch/assemble.h"
 #include "batch/batch.h"
 #include "batch/gather.h"
-#include "batch/packed_rows.h"
 #include "batch/seeds.h"
+#include "batch/window.h"
 #include "feature/row_source.h"
 #include "memory/ledger.h"
 #include "sample/sampler.h"
@@ -44,8 +48,8 @@ struct PipelineOptions {
   recipe::Draw draw = recipe::Draw::uniform;
   Assembly assembly;
   unsigned workers = 1;
-  unsigned slots = 3;   // at least a window, plus the batches that the trainer holds in take()
-  unsigned window = 1;  // batches that a worker makes together, reading shared rows once
+  unsigned slots = 3;  // at least one more than the trainer holds in take()
+  WindowOptions window;
   io::ReadOptions reading;
   memory::PageSource* pages = nullptr;  // the memory of batches, for example pinned for a GPU
   // Called with a description of what everyone waits for, when take() has waited for `patience`.
@@ -61,7 +65,6 @@ struct Pass {
   uint64_t first_batch = 0;
   uint64_t key = 0;  // together with the batch's index, the seed of the sampling
   bool gradients = false;
-  PackedRows* packed = nullptr;  // rows of an earlier pass with the same batches; must outlive it
 };
 
 // Seconds, summed over threads.
@@ -79,7 +82,8 @@ struct ReadCounts {
   double seconds = 0;         // summed over threads
   uint64_t rows = 0;          // rows that batches needed
   uint64_t rows_on_disk = 0;  // of these, read from disk
-  uint64_t rows_packed = 0;   // of those from disk, read from PackedRows
+  uint64_t windows = 0;
+  uint64_t window_batches = 0;  // in all windows together
 };
 
 class Pipeline {
@@ -130,22 +134,38 @@ class Pipeline {
     Assembler assembler;
     Range range;
   };
+  struct OpenWindow {
+    OpenWindow(const feature::RowSource& rows, memory::Ledger& ledger) : window(rows, ledger) {}
+    Window window;
+    uint64_t unmade = 0;  // how many of its batches are not made yet
+  };
   struct Worker {
     Worker(const sample::Topology& topology, const feature::RowSource& rows,
            const PipelineOptions& options, memory::Ledger& ledger);
     sample::Sampler sampler;
     Gatherer gatherer;
     std::vector<uint32_t> seeds;
-    std::vector<Slot*> window;
-    bool alone = false;  // nothing but its window is in memory
+    Slot* slot = nullptr;
+    OpenWindow* window = nullptr;  // that has the batch; null if none has
+    bool alone = false;            // nothing but its batch is in memory
     std::atomic<Stage> stage = Stage::idle;
   };
 
   void work(const std::stop_token& stopping, Worker& worker);
   bool claim(const std::stop_token& stopping, Worker& worker);
   void make(Worker& worker);
-  void draw(Worker& worker, Slot& slot);
+  void begin(const Range& range, Assembler& assembler);
+  uint64_t begin_draws(const Range& range, sample::Neighborhood& out) const;
   bool make_smaller(Worker& worker);
+  void add_reads(const io::ReadQueue::Counts& before, const io::ReadQueue::Counts& after,
+                 const std::function<std::string()>& method);
+  bool uses_windows() const;
+  void make_windows(const std::stop_token& stopping);
+  std::unique_ptr<OpenWindow> claim_window(const std::stop_token& stopping, uint64_t& count);
+  void open(std::unique_ptr<OpenWindow> made, uint64_t count);
+  void end_window(OpenWindow& window);
+  void make_smaller_windows();
+  void drop_windows();
   void empty(Slot& slot);
   void give_back_all();
   bool alone() const;
@@ -154,11 +174,14 @@ class Pipeline {
   Range whole(uint64_t index) const;
   std::string describe() const;
 
+  const sample::Topology& topology_;
   const feature::RowSource& rows_;
   const PipelineOptions options_;
   memory::Ledger& ledger_;
   std::vector<std::unique_ptr<Slot>> slots_;
   std::vector<std::unique_ptr<Worker>> makers_;
+  WindowMaker window_maker_;
+  std::atomic<bool> making_window_ = false;
 
   mutable std::mutex mutex_;  // guards what follows
   std::condition_variable_any changed_;
@@ -170,7 +193,12 @@ class Pipeline {
   std::set<Range> again_;  // must be made before any new batch
   std::map<Range, Slot*> ready_;
   std::map<const Batch*, Slot*> taken_;
-  uint64_t making_ = 0;               // how many windows are being made
+  uint64_t making_ = 0;  // how many batches and windows are being made
+  std::vector<std::unique_ptr<OpenWindow>> free_windows_;
+  std::deque<std::unique_ptr<OpenWindow>> open_windows_;  // in the order of their batches
+  uint64_t opened_ = 0;               // batches before this one are in windows or made
+  uint64_t window_batches_ = 0;       // of the next window; 0 = no windows
+  bool shrunk_ = false;               // windows had to shrink in this pass
   uint64_t most_seeds_ = UINT64_MAX;  // per part; lowered when a part does not fit
   bool taking_ = false;               // the trainer waits in take()
   bool paused_ = false;               // set by make_again(), until the next take()

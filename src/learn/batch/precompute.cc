@@ -29,13 +29,36 @@ constexpr uint64_t kMostAreaBytes = 16 * kMiB;
 constexpr uint64_t kLeastBatchesBytes = 4 * kMiB;
 constexpr uint64_t kMostBatchesBytes = 64 * kMiB;
 
-// Up to half of the memory is for the workers, the rest for the hottest rows.
+constexpr uint64_t kLeastWindowBytes = 16 * kMiB;  // for the rows of one window
+constexpr uint64_t kMostWindow = 512;              // batches
+
+// Up to half of the memory is for the workers. Of the rest, a third is for the hottest rows, a
+// third for each of two windows with what belongs to them.
 feature::RowLayout layout_for(uint64_t free_bytes, unsigned workers) {
   const uint64_t share = free_bytes / 2 / workers;
   const uint64_t area = std::clamp(share / 4, kLeastAreaBytes, kMostAreaBytes);
   const uint64_t kept = workers * (area + std::min(share / 4 * 3, kMostBatchesBytes));
-  return {
+  feature::RowLayout layout = {
       .line_bytes = free_bytes - std::min(free_bytes, kept), .areas = workers, .area_bytes = area};
+  const uint64_t window = layout.line_bytes / (kWindows + 1);
+  if (window / 2 < kLeastWindowBytes) return layout;
+  layout.line_bytes = window;
+  layout.windows = kWindows;
+  layout.window_bytes = window / 2;
+  return layout;
+}
+
+// As many batches as have room for their lists in as much memory as the rows get.
+WindowOptions windows_for(const feature::RowLayout& layout, const graph::Meta& meta,
+                          unsigned threads) {
+  if (layout.windows == 0) return {};
+  const uint64_t edges = kBatch * (meta.edges / std::max<uint64_t>(1, meta.nodes) + 1);
+  const uint64_t lists = sample::Neighborhood::bytes_needed(
+      {.seeds = kBatch, .nodes = kBatch + edges, .hops = {{kBatch, edges}}}, true);
+  return {.batches = static_cast<unsigned>(
+              std::clamp<uint64_t>(layout.window_bytes / 2 / lists, 1, kMostWindow)),
+          .bytes = layout.window_bytes,
+          .threads = threads};
 }
 
 void check_memory(const memory::Ledger& ledger, unsigned workers) {
@@ -139,16 +162,17 @@ void write_sums(const graph::Store& store, const PrecomputeOptions& options, Row
   const sample::Topology topology =
       sample::load_topology(store, ledger, {0, 0}, options.threads, [](uint64_t) {});
   const unsigned workers = options.threads;
+  const feature::RowLayout layout = layout_for(ledger.available_bytes(), workers);
   const feature::RowSource source =
-      feature::load_rows(store, ledger, layout_for(ledger.available_bytes(), workers),
-                         options.threads, [](uint64_t) {});
+      feature::load_rows(store, ledger, layout, options.threads, [](uint64_t) {});
   const memory::Ledger::Reclaimer lower =
       ledger.on_shortage([&](uint64_t bytes) { source.file().lower_by(bytes); });
   Pipeline pipeline(topology, source,
                     {.fanout = {recipe::kAllNeighbors},
                      .assembly = assembly_for(model_of(options.model), recipe::Norm::full),
                      .workers = workers,
-                     .slots = workers + 2},
+                     .slots = workers + 2,
+                     .window = windows_for(layout, store.meta(), workers)},
                     ledger);
   pipeline.start({.seeds = Seeds::all(store.meta().nodes), .batch_size = kBatch});
   while (const Batch* batch = pipeline.take()) {

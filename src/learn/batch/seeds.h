@@ -8,9 +8,9 @@
 #include <span>
 #include <string>
 
-#include "feature/node_set.h"
 #include "graph/store.h"
 #include "memory/buffer.h"
+#include "memory/index_set.h"
 #include "memory/ledger.h"
 
 namespace plimsoll::batch {
@@ -43,7 +43,7 @@ class Seeds {
   }
   static Seeds all(uint64_t count) { return {{}, count}; }
   // The set must outlive the Seeds.
-  static Seeds members(const feature::NodeSet& set) {
+  static Seeds members(const memory::IndexSet& set) {
     Seeds seeds({}, set.size());
     seeds.set_ = &set;
     return seeds;
@@ -63,7 +63,7 @@ class Seeds {
 
   std::span<const uint32_t> nodes_;  // empty: the node is its own index
   uint64_t count_;
-  const feature::NodeSet* set_ = nullptr;
+  const memory::IndexSet* set_ = nullptr;
   std::optional<Shuffle> shuffle_;
 };
 

@@ -61,19 +61,9 @@ void RowReader::release() {
 RowReader::Access::Access(const RowReader& reader)
     : use_(reader.source_.file()),
       rows_(reader.source_.shape()),
-      set_(reader.source_.set()),
       resident_rows_(use_.line_bytes / rows_.row_bytes),
-      all_in_place_(set_ == nullptr && all_resident()) {
+      all_in_place_(reader.source_.set() == nullptr && all_resident()) {
   rows_.data = reinterpret_cast<const unsigned char*>(use_.data);
-}
-
-std::optional<RowReader::Stretch> RowReader::stretch(uint64_t bytes) const {
-  if (base_ == nullptr) return {};
-  const uint64_t row_bytes = source_.shape().row_bytes;
-  const uint64_t begin = round_up(area_begin_, std::lcm(row_bytes, io::kBlockBytes));
-  const bool aligned = reinterpret_cast<uintptr_t>(base_ + begin) % io::kBlockBytes == 0;
-  if (!aligned || begin + bytes > area_end_) return {};
-  return Stretch{static_cast<uint32_t>(begin / row_bytes), {base_ + begin, bytes}};
 }
 
 void RowReader::read(io::ReadQueue& queue) {

@@ -36,17 +36,10 @@ class RowReader {
     bool all_in_place() const { return all_in_place_; }
     bool all_resident() const { return resident_rows_ >= rows_.count; }
     uint64_t resident_rows() const { return resident_rows_; }
-    // The place of the node's row, if it is resident.
-    std::optional<uint32_t> place(uint32_t node) const {
-      const uint64_t row = set_ == nullptr ? node : set_->rank(node);
-      if (row < resident_rows_) return static_cast<uint32_t>(row);
-      return {};
-    }
 
    private:
     io::LinedFile::Use use_;
     kernel::Rows rows_;
-    const NodeSet* set_;
     uint64_t resident_rows_;
     bool all_in_place_;
   };
@@ -62,30 +55,18 @@ class RowReader {
   // Requests the node's row; read() will write its place to *place. At most prepared() calls before
   // a read().
   void want(uint32_t node, uint32_t* place) {
-    wants_[count_++] = {static_cast<uint32_t>(row_of(node)), place};
+    wants_[count_++] = {static_cast<uint32_t>(source_.row_of(node)), place};
   }
   uint64_t wanted() const { return count_; }
   // Reads every requested row once, at most room_rows() different rows, and clears the requests.
   // The rows stay in the area until the next read().
   void read(io::ReadQueue& queue);
 
-  // The part of the area for rows that arrive in one piece from another source: block-aligned
-  // memory, and the place of its first row. Empty if the area is too small. Writing to it
-  // overwrites rows from read().
-  struct Stretch {
-    uint32_t place = 0;
-    std::span<std::byte> memory;
-  };
-  std::optional<Stretch> stretch(uint64_t bytes) const;
-
  private:
   struct Want {
     uint32_t row;
     uint32_t* place;
   };
-  uint64_t row_of(uint32_t node) const {
-    return source_.set() == nullptr ? node : source_.set()->rank(node);
-  }
 
   const RowSource& source_;
   memory::Ledger& ledger_;

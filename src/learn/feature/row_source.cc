@@ -19,7 +19,7 @@ uint64_t RowSource::least_area_bytes(const RowShape& shape) {
   return 2 * std::lcm(shape.row_bytes, sector) + round_up_bytes(shape.row_bytes, sector) + sector;
 }
 
-RowSource::RowSource(const kernel::Rows& rows, const NodeSet* set)
+RowSource::RowSource(const kernel::Rows& rows, const memory::IndexSet* set)
     : shape_(rows),
       set_(set),
       file_(std::make_unique<io::LinedFile>(
@@ -33,7 +33,9 @@ RowSource::RowSource(const File& file, memory::Ledger& ledger)
           io::LinedFile::Shape{
               .bytes = file.shape.count * file.shape.row_bytes,
               .areas = file.areas,
-              .area_bytes = std::max(file.area_bytes, least_area_bytes(file.shape))})) {}
+              .area_bytes = std::max(file.area_bytes, least_area_bytes(file.shape)),
+              .windows = file.windows,
+              .window_bytes = file.window_bytes})) {}
 
 RowSource load_rows(const graph::Store& store, memory::Ledger& ledger, const RowLayout& layout,
                     unsigned threads, const std::function<void(uint64_t bytes)>& on_bytes) {
@@ -44,7 +46,9 @@ RowSource load_rows(const graph::Store& store, memory::Ledger& ledger, const Row
                               .columns = static_cast<uint32_t>(meta.feature_columns),
                               .half = meta.feature_type == graph::FeatureType::f16},
                     .areas = layout.areas,
-                    .area_bytes = layout.area_bytes},
+                    .area_bytes = layout.area_bytes,
+                    .windows = layout.windows,
+                    .window_bytes = layout.window_bytes},
                    ledger);
   source.file().raise(layout.line_bytes, threads,
                       [&](std::span<const std::byte> piece) { on_bytes(piece.size()); });

@@ -8,10 +8,10 @@
 #include <functional>
 #include <memory>
 
-#include "feature/node_set.h"
 #include "graph/store.h"
 #include "io/lined_file.h"
 #include "kernel/kernels.h"
+#include "memory/index_set.h"
 #include "memory/ledger.h"
 
 namespace plimsoll::feature {
@@ -22,36 +22,42 @@ using RowShape = kernel::Rows;
 class RowSource {
  public:
   // Rows in memory that the caller owns. The rows and `set` must outlive this.
-  explicit RowSource(const kernel::Rows& rows, const NodeSet* set = nullptr);
+  explicit RowSource(const kernel::Rows& rows, const memory::IndexSet* set = nullptr);
   struct File {
     std::filesystem::path path;
     RowShape shape;
-    unsigned areas = 0;            // how many RowReaders can have an area at the same time
-    uint64_t area_bytes = 0;       // of each; raised to what one row needs
-    const NodeSet* set = nullptr;  // the nodes that have rows; null: all nodes
+    unsigned areas = 0;                     // how many RowReaders can have an area at the same time
+    uint64_t area_bytes = 0;                // of each; raised to what one row needs
+    unsigned windows = 0;                   // how many windows can be in memory (batch/window.h)
+    uint64_t window_bytes = 0;              // of each, at most
+    const memory::IndexSet* set = nullptr;  // the nodes that have rows; null: all nodes
     std::string_view tag = "features";
   };
   RowSource(const File& file, memory::Ledger& ledger);
 
   const RowShape& shape() const { return shape_; }
-  const NodeSet* set() const { return set_; }
+  const memory::IndexSet* set() const { return set_; }
   io::LinedFile& file() const { return *file_; }
+  // The row of a node that has one.
+  uint64_t row_of(uint32_t node) const { return set_ == nullptr ? node : set_->rank(node); }
 
   // The least size of an area: enough for one row.
   static uint64_t least_area_bytes(const RowShape& shape);
 
  private:
   RowShape shape_;
-  const NodeSet* set_ = nullptr;
+  const memory::IndexSet* set_ = nullptr;
   std::unique_ptr<io::LinedFile> file_;
 };
 
-// For a store's features. `line_bytes` is the position of the line, `areas` and `area_bytes` are as
-// in RowSource::File.
+// For a store's features. `line_bytes` is the position of the line, the others are as in
+// RowSource::File.
 struct RowLayout {
   uint64_t line_bytes = UINT64_MAX;
   unsigned areas = 0;
   uint64_t area_bytes = 0;
+  unsigned windows = 0;
+  uint64_t window_bytes = 0;
 };
 RowSource load_rows(const graph::Store& store, memory::Ledger& ledger, const RowLayout& layout,
                     unsigned threads, const std::function<void(uint64_t bytes)>& on_bytes);

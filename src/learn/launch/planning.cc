@@ -161,7 +161,7 @@ plan::Question Planner::question(const recipe::Recipe& recipe, uint64_t limit_by
           .runtime_bytes = runtime_bytes(gpu, machine_.step.library_bytes),
           .threads = options_.run.threads,
           .workers = options_.run.workers,
-          .window = options_.run.look_ahead,
+          .window = options_.run.window,
           .gpu = gpu,
           .machine = machine_};
 }

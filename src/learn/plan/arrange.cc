@@ -5,16 +5,14 @@
 #include <optional>
 
 #include "base/units.h"
-#include "batch/packed_rows.h"
 #include "plan/footprint.h"
 #include "plan/lines.h"
 #include "plan/timing.h"
+#include "plan/windows.h"
 
 namespace plimsoll::plan {
 namespace {
 
-constexpr uint64_t kWindowNodes = 8192;  // of all batches in a window
-constexpr uint64_t kMostWindow = 16;
 constexpr uint64_t kLeastAreaBytes = 256 * kKiB;
 // Pinned pages for copies to a GPU come in powers of two (train/feeder.cc): on average half as much
 // again as requested.
@@ -23,12 +21,12 @@ constexpr double kPinnedRounding = 1.5;
 Arrangement arrange(const Question& question, const Arrangement& wanted) {
   Arrangement arrangement = wanted;
   if (question.workers > 0) arrangement.workers = question.workers;
-  if (question.window > 0) arrangement.window = question.window;
   const unsigned threads = question.threads;
   arrangement.computing =
       question.gpu ? 1 : std::max(1U, threads - std::min(arrangement.workers, threads / 2));
   arrangement.held = question.gpu ? 1 + kCopiedAhead : 1;
   arrangement.area_bytes = std::max(wanted.area_bytes, kLeastAreaBytes);
+  arrangement.price = read_price(question.machine);
   return arrangement;
 }
 
@@ -58,15 +56,6 @@ std::vector<Arrangement> reading_arrangements(const Question& question) {
   for (unsigned workers = 2; workers <= most_workers; ++workers) {
     all.push_back(
         arrange(question, {.workers = workers, .ahead = 1, .area_bytes = rows_bytes / 4}));
-  }
-  const uint64_t most_window = std::clamp<uint64_t>(kWindowNodes / nodes, 1, kMostWindow);
-  for (uint64_t window = 2; window <= most_window; window *= 2) {
-    for (const unsigned workers : {1U, 2U, std::max(1U, question.threads), most_workers}) {
-      all.push_back(arrange(question, {.workers = workers,
-                                       .window = static_cast<unsigned>(window),
-                                       .ahead = 2,
-                                       .area_bytes = rows_bytes * window / 2}));
-    }
   }
   return all;
 }
@@ -105,11 +94,10 @@ Taken taken_bytes(const Question& question, const Arrangement& arrangement, bool
       .model_bytes = model_bytes(work) + activation_bytes(work),
       .runtime_bytes = question.runtime_bytes + work.store.split_bytes() + node_sets_bytes(work),
       .in_flight = in_flight};
-  if (reads_disk && question.recipe.reuse_epochs > 1) {
-    taken.workers_bytes += batch::PackedRows::table_bytes(question.batches());
-  }
+  if (reads_disk) taken.windows_bytes = windows_bytes(work, arrangement);
   // A full evaluation uses the memory of the batches, which do not exist meanwhile.
-  const uint64_t instead = taken.batches_bytes + taken.workers_bytes + activation_bytes(work);
+  const uint64_t instead =
+      taken.batches_bytes + taken.workers_bytes + taken.windows_bytes + activation_bytes(work);
   const uint64_t least = least_full_evaluation_bytes(work, arrangement, reads_disk);
   if (least > instead) taken.workers_bytes += least - instead;
   return taken;
@@ -253,11 +241,54 @@ uint64_t resident_bytes(const Question& question, const Layout& layout) {
   return layout.taken.all_bytes() + line_bytes(all_resident(question.work()));
 }
 
+namespace {
+
+constexpr uint64_t kShares = 24;  // of the memory that lines and windows divide
+
+// The fastest division of the memory between lines and windows; empty if windows do not help.
+std::optional<Layout> windowed_layout(const Question& question, uint64_t usable_bytes) {
+  const LineChoice lines(question.work());
+  std::optional<Layout> best;
+  double fewest = 0;
+  for (unsigned workers = 1; workers <= most_making(question); ++workers) {
+    Layout layout = lay_out(question, arrange(question, {.workers = workers, .area_bytes = 0}),
+                            /*reads_disk=*/true);
+    if (layout.taken.all_bytes() >= usable_bytes) break;
+    const uint64_t room = usable_bytes - layout.taken.all_bytes();
+    for (uint64_t share = 1; share < kShares; ++share) {
+      const uint64_t for_windows = room / kShares * share;
+      Layout tried = layout;
+      tried.arrangement.lines = lines.within(room - for_windows);
+      tried.arrangement = with_windows(question, tried.arrangement, for_windows);
+      if (tried.arrangement.window <= 1) continue;
+      const Reads reads = predict_reads(question.work(), tried.arrangement.lines);
+      const double seconds = predict_time(question, tried.arrangement, reads);
+      if (best && seconds >= kNoGain * fewest) continue;
+      tried.taken = taken_bytes(question, tried.arrangement, /*reads_disk=*/true);
+      best = tried;
+      fewest = seconds;
+    }
+    if (question.workers > 0) break;  // they are given
+  }
+  return best;
+}
+
+double predicted(const Question& question, const Layout& layout) {
+  return predict_time(question, layout.arrangement,
+                      predict_reads(question.work(), layout.arrangement.lines));
+}
+
+}  // namespace
+
 Layout choose_layout(const Question& question, uint64_t usable_bytes) {
   Question assumed = question;
   assumed.machine = ordinary_machine(question.machine);
   if (const auto resident = resident_layout(assumed, usable_bytes)) return *resident;
-  return Spending(assumed, usable_bytes).spend();
+  const Layout without = Spending(assumed, usable_bytes).spend();
+  if (question.window == 1) return without;
+  const auto with = windowed_layout(assumed, usable_bytes);
+  const bool faster = with && predicted(assumed, *with) < kNoGain * predicted(assumed, without);
+  return with && (faster || question.window > 1) ? *with : without;
 }
 
 }  // namespace plimsoll::plan

@@ -18,11 +18,14 @@ std::vector<Arrangement> arrangements(const Question& question, bool reads_disk)
 struct Taken {
   uint64_t batches_bytes = 0;
   uint64_t workers_bytes = 0;
+  uint64_t windows_bytes = 0;
   uint64_t model_bytes = 0;  // including activations
   uint64_t runtime_bytes = 0;
   unsigned in_flight = 0;  // batches
 
-  uint64_t all_bytes() const { return batches_bytes + workers_bytes + model_bytes + runtime_bytes; }
+  uint64_t all_bytes() const {
+    return batches_bytes + workers_bytes + windows_bytes + model_bytes + runtime_bytes;
+  }
 };
 Taken taken_bytes(const Question& question, const Arrangement& arrangement, bool reads_disk);
 
@@ -37,9 +40,9 @@ Layout least_layout(const Question& question, bool reads_disk);
 uint64_t resident_bytes(const Question& question, const Layout& layout);
 
 // The arrangement with the shortest predicted time; among equally fast ones, the one that leaves
-// the most memory for the lines. All files are resident if that fits at all. With more memory no
-// line is lower. `usable_bytes` must be enough for the least layout, either without lines or with
-// all files resident.
+// the most memory for the lines. All files are resident if that fits at all. Without windows, no
+// line is lower with more memory. `usable_bytes` must be enough for the least layout, either
+// without lines or with all files resident.
 Layout choose_layout(const Question& question, uint64_t usable_bytes);
 
 }  // namespace plimsoll::plan

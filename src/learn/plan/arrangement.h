@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "io/read_plan.h"
+
 namespace plimsoll::plan {
 
 // A line divides a file: the bytes before it are resident (in memory), the rest is read from disk
@@ -24,13 +26,16 @@ struct Arrangement {
   Lines lines;
   unsigned workers = 1;    // threads that make batches
   unsigned computing = 1;  // threads that compute; with a GPU, the one that feeds it
-  unsigned window = 1;     // batches that a worker makes together
   unsigned ahead = 1;      // finished batches that may wait
   unsigned held = 1;       // batches with the trainer: being computed, or copied to a GPU
-  uint64_t area_bytes = uint64_t{4} << 20;  // per worker, for rows read from disk
+  uint64_t area_bytes = uint64_t{4} << 20;  // per worker, for rows that no window has read
+  unsigned window = 1;        // batches that are read together (batch/window.h); 1 = no windows
+  uint64_t window_bytes = 0;  // for the rows of one window
+  unsigned drawing = 1;       // threads that sample the batches of a window
+  io::ReadPrice price;        // of the disk
 
-  // How many batches exist at the same time.
-  unsigned slots() const { return workers * window + ahead + held; }
+  // How many batches exist at the same time, besides those in windows.
+  unsigned slots() const { return workers + ahead + held; }
   bool operator==(const Arrangement&) const = default;
 };
 

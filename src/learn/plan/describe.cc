@@ -29,6 +29,12 @@ std::string line(const std::string& topic, const std::string& text) {
 
 std::string reads_in_words(const Plan& plan) {
   if (!plan.reads_disk()) return "reads nothing from disk";
+  const auto batches = static_cast<double>(plan.batches);
+  if (plan.arrangement.window > 1) {
+    return fmt::format("reads {} from disk in {} requests",
+                       format_bytes(static_cast<uint64_t>(plan.disk.bytes * batches)),
+                       about(plan.disk.requests * batches));
+  }
   if (plan.lists_an_epoch() < 1) {
     return fmt::format("reads {} rows from disk", about(plan.rows_an_epoch()));
   }
@@ -45,7 +51,7 @@ std::string describe(const Plan& plan) {
   }
   const std::string peak = format_bytes(plan.peak_bytes);
   const uint64_t kept_free = headroom_bytes(plan.minimum_bytes);
-  text += line("peak", plan.fits ? fmt::format("{} + {} headroom = the limit, {}   fits", peak,
+  text += line("peak", plan.fits ? fmt::format("{} + {} unused = the limit, {}   fits", peak,
                                                format_bytes(plan.limit_bytes - plan.peak_bytes),
                                                format_bytes(plan.limit_bytes))
                                  : fmt::format("{} at least   does not fit", peak));
@@ -150,11 +156,14 @@ ordered_json to_json(const Plan& plan) {
       {"workers", arrangement.workers},
       {"computing", arrangement.computing},
       {"window", arrangement.window},
+      {"window_bytes", arrangement.window_bytes},
       {"ahead", arrangement.ahead},
       {"held", arrangement.held},
       {"batches", plan.batches},
       {"rows_read", plan.rows_an_epoch()},
       {"lists_read", plan.lists_an_epoch()},
+      {"requests", plan.disk.requests * static_cast<double>(plan.batches)},
+      {"bytes_read", plan.disk.bytes * static_cast<double>(plan.batches)},
       {"epoch_seconds",
        plan.seconds_an_epoch > 0 ? ordered_json(plan.seconds_an_epoch) : ordered_json(nullptr)},
       {"measured_beside_cores",

@@ -12,6 +12,7 @@
 #include "batch/gather.h"
 #include "batch/hidden_rows.h"
 #include "batch/needed_nodes.h"
+#include "batch/window.h"
 #include "sample/sampler.h"
 
 namespace plimsoll::plan {
@@ -45,6 +46,12 @@ uint64_t looked_at(const Work& work) {
   return largest_of_all(work).expanded() * degree * kLongLists;
 }
 
+sample::SamplerOptions sampling_of(const Work& work) {
+  return {.fanout = batch::drawn_fanout(work.recipe, work.store.first_layer),
+          .all_degrees = assembly_of(work).needs_all_degrees(),
+          .draw = work.recipe.sampler};
+}
+
 }  // namespace
 
 nn::Dimensions dimensions(const Work& work) {
@@ -75,15 +82,28 @@ uint64_t slot_bytes(const Work& work, bool reads_disk) {
 
 uint64_t worker_bytes(const Work& work, const Arrangement& arrangement, bool reads_disk) {
   const BatchSize& batch = largest_of_all(work);
-  const sample::SamplerOptions sampler = {
-      .fanout = batch::drawn_fanout(work.recipe, work.store.first_layer),
-      .all_degrees = assembly_of(work).needs_all_degrees(),
-      .draw = work.recipe.sampler};
-  const uint64_t bytes = sample::Sampler::bytes_needed(sampler, batch, looked_at(work), reads_disk);
+  const uint64_t bytes =
+      sample::Sampler::bytes_needed(sampling_of(work), batch, looked_at(work), reads_disk);
   if (!reads_disk) return bytes;
-  return bytes + batch::Gatherer::bytes_needed(batch.nodes * arrangement.window,
-                                               work.store.row_bytes, arrangement.area_bytes,
-                                               work.recipe.reuse_epochs > 1);
+  return bytes +
+         batch::Gatherer::bytes_needed(batch.nodes, work.store.row_bytes, arrangement.area_bytes);
+}
+
+uint64_t windows_bytes(const Work& work, const Arrangement& arrangement) {
+  if (arrangement.window <= 1) return 0;
+  const sample::SamplerOptions sampling = sampling_of(work);
+  const BatchSize& batch = largest_of_all(work);
+  const batch::WindowMaker::Options options = {.sampling = sampling,
+                                               .window = {.batches = arrangement.window,
+                                                          .bytes = arrangement.window_bytes,
+                                                          .threads = arrangement.drawing}};
+  const uint64_t window =
+      batch::Window::bytes_needed(work.store.nodes) + arrangement.window_bytes +
+      arrangement.window * sample::Neighborhood::bytes_needed(batch, sampling.all_degrees);
+  return batch::kWindows * window +
+         arrangement.window * sample::Draft::bytes_needed(sampling, batch) +
+         sample::JointSampler::bytes_needed(batch::WindowMaker::sampler_options(options), batch,
+                                            work.store.nodes, work.store.edges);
 }
 
 uint64_t activation_bytes(const Work& work) {
@@ -186,7 +206,7 @@ uint64_t full_evaluation_bytes(const Work& work, const Arrangement& arrangement)
   if (!evaluates_in_full(work)) return 0;
   recipe::Recipe one_layer = work.recipe;
   one_layer.fanout = {recipe::kAllNeighbors};
-  const unsigned in_flight = arrangement.workers * arrangement.window + arrangement.ahead + 1;
+  const unsigned in_flight = arrangement.workers + arrangement.ahead + 1;
   uint64_t bytes = 0;
   for (unsigned i = 0; i < in_flight && i * kFullBatchNodes < work.store.nodes; ++i) {
     Probe probe;

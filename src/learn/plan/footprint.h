@@ -26,6 +26,8 @@ nn::Dimensions dimensions(const Work& work);
 uint64_t slot_bytes(const Work& work, bool reads_disk);
 // A worker without its batches: its table of nodes and, if it reads from disk, its buffers.
 uint64_t worker_bytes(const Work& work, const Arrangement& arrangement, bool reads_disk);
+// The windows of an arrangement, and what makes them.
+uint64_t windows_bytes(const Work& work, const Arrangement& arrangement);
 // The peak of tensors while one batch is computed, forward and backward.
 uint64_t activation_bytes(const Work& work);
 // Parameters, gradients and the optimizer's state.

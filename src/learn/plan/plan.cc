@@ -23,13 +23,22 @@ std::string adjacency_note(const Question& question, const Plan& plan) {
                      100 * plan.adjacency_resident, 100 * plan.reads.adjacency_hits);
 }
 
+std::string windows_note(const Plan& plan) {
+  const Arrangement& arrangement = plan.arrangement;
+  if (arrangement.window <= 1) return "none";
+  const uint64_t passes = (plan.batches + arrangement.window - 1) / arrangement.window;
+  return fmt::format("{} batches, rows of {}, {} an epoch", arrangement.window,
+                     format_bytes(arrangement.window_bytes), passes);
+}
+
 // While an evaluation with all neighbours runs, training holds no batches. If everything is
 // resident, it may take more memory than they did; if files are read from disk, the lines go down
 // instead.
 uint64_t evaluation_extra_bytes(const Question& question, const Layout& layout,
                                 uint64_t spare_bytes) {
   const uint64_t bytes = full_evaluation_bytes(question.work(), layout.arrangement);
-  const uint64_t instead = layout.taken.batches_bytes + layout.taken.workers_bytes;
+  const uint64_t instead =
+      layout.taken.batches_bytes + layout.taken.workers_bytes + layout.taken.windows_bytes;
   return std::min(spare_bytes, bytes > instead ? bytes - instead : 0);
 }
 
@@ -45,6 +54,7 @@ void list_parts(const Question& question, const Layout& layout, uint64_t usable_
        fmt::format("{} in flight × {}, {} {}", taken.in_flight,
                    format_bytes(taken.batches_bytes / taken.in_flight), plan.arrangement.workers,
                    plan.arrangement.workers == 1 ? "worker" : "workers")},
+      {"windows", taken.windows_bytes, windows_note(plan)},
       {"model", taken.model_bytes, "parameters, gradients, optimizer, activations"},
       {"runtime", taken.runtime_bytes, "libtorch, splits"}};
   plan.peak_bytes = 0;
@@ -90,6 +100,7 @@ Plan make_plan(const Question& question) {
                                   store.offsets_bytes() + store.neighbors_bytes());
   plan.features_resident = share(lines.features_bytes, store.features_bytes());
   plan.reads = predict_reads(question.work(), lines);
+  plan.disk = disk_work(question, plan.arrangement, plan.reads);
   plan.seconds_an_epoch = predict_time(question, plan.arrangement, plan.reads);
   plan.needed_bytes = layout.taken.all_bytes();
   plan.full_batch_bytes =

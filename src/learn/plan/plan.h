@@ -11,6 +11,7 @@
 #include "plan/lines.h"
 #include "plan/probe.h"
 #include "plan/question.h"
+#include "plan/windows.h"
 
 namespace plimsoll::plan {
 
@@ -40,7 +41,8 @@ struct Plan {
   // The share of each file that is resident (in memory).
   double adjacency_resident = 1;
   double features_resident = 1;
-  Reads reads;                  // per batch
+  Reads reads;                  // per batch: what is not resident
+  DiskWork disk;                // per batch: what the disk does for that
   uint64_t batches = 0;         // per epoch
   double seconds_an_epoch = 0;  // 0 if the machine has not been measured
   bool gpu = false;             // a GPU computes
@@ -52,7 +54,7 @@ struct Plan {
   double lists_an_epoch() const { return reads.lists * static_cast<double>(batches); }
 };
 
-// A plan with more memory never reads more from disk.
+// A plan with more memory is not slower. Without windows, it never reads more from disk.
 Plan make_plan(const Question& question);
 
 // The least limit that fits: make_plan(question).minimum_bytes, without the rest of the plan.

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "nn/block_work.h"
+#include "plan/windows.h"
 
 namespace plimsoll::plan {
 namespace {
@@ -13,6 +14,8 @@ namespace {
 using recipe::ModelKind;
 
 constexpr double kReadCpuSeconds = 4e-6;  // CPU time of one read
+// Windows choose the neighbours of a list twice: to know what to read, and to take it.
+constexpr double kDrawnTwice = 1.5;
 // If it was not measured: twice as many threads compute 2^0.9 times as fast.
 constexpr double kThreadsHelp = 0.9;
 // Batches vary, so two stages that take equally long sometimes wait for each other: together they
@@ -179,12 +182,6 @@ double seconds_of(const Question& question, const StepCost& cost) {
   return cost.fixed + cost.working.seconds;
 }
 
-// Single reads per batch, averaged over epochs: with reuse_epochs, later epochs read the rows of a
-// batch in one piece (batch/packed_rows.h).
-double one_by_one(const Question& question, const Reads& reads) {
-  return reads.lists + reads.rows / static_cast<double>(question.recipe.reuse_epochs);
-}
-
 double row_bytes_read(const Question& question) {
   return static_cast<double>(std::max(question.machine.read_bytes, question.store.row_bytes));
 }
@@ -193,7 +190,7 @@ double row_bytes_read(const Question& question) {
 double disk_seconds(const Question& question, const Reads& reads, double reads_per_second) {
   const Machine& machine = question.machine;
   if (reads_per_second <= 0) return 0;
-  const double by_count = one_by_one(question, reads) / reads_per_second;
+  const double by_count = reads.all() / reads_per_second;
   const double bytes =
       reads.lists * static_cast<double>(machine.read_bytes) + reads.rows * row_bytes_read(question);
   const double by_bytes =
@@ -202,18 +199,17 @@ double disk_seconds(const Question& question, const Reads& reads, double reads_p
 }
 
 // The least time that a worker waits for the disk, per batch. It reads hop after hop, then as many
-// rows as its area holds; each such round waits for at least one read. The batches of a window
-// share their rounds.
+// rows as its area holds; each such round waits for at least one read.
 double rounds_seconds(const Question& question, const Arrangement& arrangement,
                       const Reads& reads) {
   double rounds = 0;
   if (reads.lists > 0) rounds += static_cast<double>(question.probe.batch.hops.size());
   if (reads.rows > 0) {
-    const double bytes = reads.rows * row_bytes_read(question) * arrangement.window;
+    const double bytes = reads.rows * row_bytes_read(question);
     rounds +=
         std::max(1.0, bytes / static_cast<double>(std::max<uint64_t>(1, arrangement.area_bytes)));
   }
-  return rounds * question.machine.read_seconds / arrangement.window;
+  return rounds * question.machine.read_seconds;
 }
 
 }  // namespace
@@ -222,42 +218,68 @@ double step_seconds(const Question& question, unsigned computing) {
   return seconds_of(question, step_cost(question, computing));
 }
 
-double making_seconds(const Question& question, const Reads& reads) {
+double drawing_seconds(const Question& question) {
+  double edges = 0;
+  for (const HopSize& hop : question.probe.batch.hops) edges += static_cast<double>(hop.edges);
+  return edges * question.machine.making.edge_seconds;
+}
+
+double filling_seconds(const Question& question) {
   const BatchSize& batch = question.probe.batch;
   const ModelKind model = question.recipe.model;
   const MakingRates& rates = question.machine.making;
-  double edges = 0;
-  for (const HopSize& hop : batch.hops) edges += static_cast<double>(hop.edges);
+  double sorted = 0;
+  for (const HopSize& hop : batch.hops) sorted += static_cast<double>(hop.edges);
   double summed = 0;
   auto copied = static_cast<double>(batch.nodes);
-  double sorted = edges;
   if (!batch.hops.empty() && (model == ModelKind::gcn || model == ModelKind::sage)) {
     const HopSize& last = batch.hops.back();
     const bool sage = model == ModelKind::sage;  // keeps the own rows separate
     summed = static_cast<double>(last.edges + (sage ? 0 : last.destinations));
     copied = static_cast<double>(sage ? last.destinations : 0);
-    sorted = edges - static_cast<double>(last.edges);
+    sorted -= static_cast<double>(last.edges);
   }
   // Half of a row's cost is to find it; the other half is proportional to its size.
   const double row_share =
       0.5 + 0.5 * static_cast<double>(question.store.row_bytes) / MakingRates::kRowBytes;
-  return rates.batch_seconds + edges * rates.edge_seconds +
+  return rates.batch_seconds +
          (summed * rates.row_seconds + copied * rates.copy_seconds) * row_share +
-         sorted * rates.sort_seconds + one_by_one(question, reads) * kReadCpuSeconds;
+         sorted * rates.sort_seconds;
+}
+
+DiskWork disk_work(const Question& question, const Arrangement& arrangement, const Reads& reads) {
+  if (arrangement.window > 1) return window_work(question, arrangement, arrangement.window);
+  return {.requests = reads.all(),
+          .bytes = reads.lists * static_cast<double>(question.machine.read_bytes) +
+                   reads.rows * row_bytes_read(question),
+          .rows = reads.rows};
 }
 
 double predict_time(const Question& question, const Arrangement& arrangement, const Reads& reads) {
   const Machine& machine = question.machine;
   if (!machine.known() || (reads.all() > 0 && machine.reads_per_second <= 0)) return 0;
-  const double making = making_seconds(question, reads);
-  const double disk = disk_seconds(question, reads, machine.most_reads_per_second);
-  const double waiting = std::max(disk_seconds(question, reads, machine.reads_per_second),
-                                  rounds_seconds(question, arrangement, reads));
   const StepCost cost = step_cost(question, arrangement.computing);
   const double step = seconds_of(question, cost);
   const auto workers = static_cast<double>(
       std::clamp<uint64_t>(question.batches(), 1, std::max(1U, arrangement.workers)));
-  const double made = std::max((making + waiting) / workers, disk);
+  double making = 0;
+  double made = 0;
+  if (arrangement.window > 1 && reads.all() > 0) {
+    // A window is drawn and then read, while workers fill the batches of the one before.
+    const DiskWork work = disk_work(question, arrangement, reads);
+    const double drawing = kDrawnTwice * drawing_seconds(question);
+    const double filling = filling_seconds(question);
+    const double window = drawing / arrangement.drawing + work.seconds(arrangement.price);
+    making = drawing + filling + work.requests * kReadCpuSeconds +
+             work.rows * machine.making.copy_seconds;
+    made = std::max(filling / workers, window);
+  } else {
+    making = drawing_seconds(question) + filling_seconds(question) + reads.all() * kReadCpuSeconds;
+    const double disk = disk_seconds(question, reads, machine.most_reads_per_second);
+    const double waiting = std::max(disk_seconds(question, reads, machine.reads_per_second),
+                                    rounds_seconds(question, arrangement, reads));
+    made = std::max((making + waiting) / workers, disk);
+  }
   // CPU time. With a GPU, one core launches its operations.
   const double computing = cost.fixed + (question.gpu ? 0 : cost.working.core_seconds);
   const double cores = std::max(1U, question.threads);

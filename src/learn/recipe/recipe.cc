@@ -135,7 +135,6 @@ constexpr std::array kFields = {
     field<&Recipe::batch_norm>("batch_norm"),
     field<&Recipe::norm>("norm"),
     field<&Recipe::sampler>("sampler", /*may_change=*/false, /*is_new=*/true),
-    field<&Recipe::reuse_epochs>("reuse_epochs", /*may_change=*/false, /*is_new=*/true),
     field<&Recipe::batch_size>("batch_size"),
     field<&Recipe::epochs>("epochs", /*may_change=*/true),
     field<&Recipe::lr>("lr"),
@@ -227,9 +226,6 @@ std::string describe(const Recipe& recipe) {
   }
   if (recipe.sampler != Draw::uniform) text += fmt::format(" by {}", name(recipe.sampler));
   text += fmt::format(", batch {}", recipe.batch_size);
-  if (recipe.reuse_epochs > 1) {
-    text += fmt::format(", resampled every {} epochs", recipe.reuse_epochs);
-  }
   if (recipe.batch_norm) text += ", batch norm";
   if (recipe.model == ModelKind::gcn) text += fmt::format(", norm {}", name(recipe.norm));
   return text;
@@ -262,7 +258,6 @@ void check(const Recipe& recipe) {
   }
   check_share("--label-smoothing", recipe.label_smoothing);
   check_at_least_1("--log-steps", recipe.log_steps);
-  check_at_least_1("--reuse-epochs", recipe.reuse_epochs);
 }
 
 ordered_json to_json(const Recipe& recipe) {
@@ -280,6 +275,7 @@ ordered_json to_json(const Fanout& fanout) {
 Recipe from_json(const json& json, std::string_view where) {
   if (!json.is_object()) fail(ErrorKind::input, "{}: the recipe is not a JSON object", where);
   for (const auto& [key, value] : json.items()) {
+    if (key == "reuse_epochs" && value == 1) continue;  // older versions wrote it
     const auto named = [&key = key](const Field& field) { return field.name == key; };
     if (std::none_of(kFields.begin(), kFields.end(), named)) {
       fail(ErrorKind::input, "{}: the recipe has {}, which this version does not know", where, key);

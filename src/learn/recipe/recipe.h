@@ -36,7 +36,6 @@ struct Recipe {
   bool batch_norm = false;  // after every layer except the last
   Norm norm = Norm::full;   // gcn only
   Draw sampler = Draw::uniform;
-  uint64_t reuse_epochs = 1;  // consecutive epochs that use the same sampled batches
 
   uint64_t batch_size = 1024;
   uint64_t epochs = 100;

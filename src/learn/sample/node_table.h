@@ -12,6 +12,8 @@
 
 namespace plimsoll::sample {
 
+constexpr uint64_t kTableAhead = 16;  // how many nodes ahead to prefetch its slots
+
 class NodeTable {
  public:
   explicit NodeTable(memory::Ledger& ledger) : slots_(ledger, "sampling") { resize(kLeastSlots); }

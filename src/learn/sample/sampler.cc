@@ -1,7 +1,6 @@
-// Floyd's algorithm draws k of n positions with k random numbers and without a list of n. Memory
-// accesses cost the most, so nodes are processed in groups: first draw and prefetch all positions,
-// then read all neighbours, then number them. If lists are read from disk, the groups are large, so
-// that many reads are in flight.
+// Memory accesses cost the most, so nodes are processed in groups: first draw and prefetch all
+// positions, then read all neighbours, then number them. If lists are read from disk, the groups
+// are large, so that many reads are in flight.
 #include "sample/sampler.h"
 
 #include <algorithm>
@@ -13,19 +12,21 @@
 namespace plimsoll::sample {
 namespace {
 
-constexpr uint32_t kGroup = 64;
 constexpr uint32_t kDiskGroup = 16384;
-constexpr uint64_t kMostPlaces = 1 << 18;  // per group; the last list may exceed it
-// Up to this many draws, a linear search is faster than a bit set.
-constexpr uint32_t kFewPlaces = 48;
-constexpr uint64_t kTableAhead = 16;  // how many nodes ahead to prefetch table slots
-
-// How many neighbours of a list LABOR reads to take `fanout` of them.
-uint32_t looks_at(const ListBounds& list, uint32_t fanout) {
-  return list.degree <= kMostLooked ? static_cast<uint32_t>(list.degree) : fanout;
-}
 
 }  // namespace
+
+void Hop::lead_nowhere(uint32_t count) {
+  destinations = sources = count;
+  offsets.renew(uint64_t{count} + 1);
+  std::fill_n(offsets.data(), count + 1, 0);
+}
+
+void check_edges(uint64_t edges) {
+  if (edges <= UINT32_MAX) return;
+  fail(ErrorKind::input, "a batch has more than {} edges; lower --batch-size or --fanout",
+       UINT32_MAX);
+}
 
 Neighborhood::Neighborhood(memory::Ledger& ledger, size_t hop_count, memory::PageSource* source)
     : nodes(ledger, "batches", source), degrees(ledger, "batches", source) {
@@ -67,8 +68,7 @@ uint64_t Sampler::bytes_needed(const SamplerOptions& options, const BatchSize& s
                    memory::Growing<ListBounds>::grown_bytes(bounds) +
                    memory::Growing<uint64_t>::grown_bytes(places);
   if (labor) {
-    bytes += memory::Growing<uint32_t>::renewed_bytes(places) +
-             memory::Growing<uint64_t>::renewed_bytes(kMostLooked);
+    bytes += memory::Growing<uint32_t>::renewed_bytes(places) + Chooser::bytes_needed(options.draw);
   }
   if (reads_disk) {
     bytes += io::ScatteredReader::bytes_needed(options.reading, std::max(places, bounds));
@@ -82,18 +82,16 @@ Sampler::Sampler(const Topology& topology, SamplerOptions options, memory::Ledge
       table_(ledger),
       bounds_(ledger, "sampling"),
       places_(ledger, "sampling"),
-      chosen_(ledger, "sampling"),
       looked_(ledger, "sampling"),
-      numbers_(ledger, "sampling") {}
+      chooser_(options_.draw, ledger) {}
 
 void Sampler::release() {
   lists_.reader().release();
   table_.release();
   bounds_.release();
   places_.release();
-  chosen_.release();
   looked_.release();
-  numbers_.release();
+  chooser_.release();
 }
 
 void Sampler::sample(std::span<const uint32_t> seeds, uint64_t key, Neighborhood& out) {
@@ -110,7 +108,7 @@ void Sampler::sample(std::span<const uint32_t> seeds, uint64_t key, Neighborhood
   uint32_t known = 0;  // the bounds of the first `known` nodes are known
   for (size_t i = 0; i < options_.fanout.size(); ++i) {
     if (options_.fanout[i] == 0) {
-      sample_nobody(out.hops[i]);
+      out.hops[i].lead_nowhere(table_.count());
       continue;
     }
     find_bounds(out, known, table_.count());
@@ -129,12 +127,6 @@ void Sampler::find_bounds(Neighborhood& out, uint32_t known, uint32_t count) {
   }
 }
 
-void Sampler::sample_nobody(Hop& hop) {
-  hop.destinations = hop.sources = table_.count();
-  hop.offsets.renew(uint64_t{hop.destinations} + 1);
-  std::fill_n(hop.offsets.data(), hop.destinations + 1, 0);
-}
-
 void Sampler::sample_hop(uint32_t fanout, uint64_t key, Neighborhood& out, Hop& hop) {
   hop.destinations = table_.count();
   hop.offsets.renew(uint64_t{hop.destinations} + 1);
@@ -146,14 +138,11 @@ void Sampler::sample_hop(uint32_t fanout, uint64_t key, Neighborhood& out, Hop& 
     const uint32_t first = next;
     place_count_ = 0;
     for (; next < hop.destinations && next - first < group && place_count_ < kMostPlaces; ++next) {
-      edges += std::min<uint64_t>(fanout, bounds_[next].degree);
+      edges += Chooser::taken(bounds_[next], fanout);
       hop.offsets[next + 1] = static_cast<uint32_t>(edges);
-      choose(out.nodes[next], bounds_[next], labor ? looks_at(bounds_[next], fanout) : fanout, key);
+      choose(out.nodes[next], bounds_[next], fanout, key);
     }
-    if (edges > UINT32_MAX) {
-      fail(ErrorKind::input, "a batch has more than {} edges; lower --batch-size or --fanout",
-           UINT32_MAX);
-    }
+    check_edges(edges);
     const uint64_t from = hop.offsets[first];
     const uint64_t picks = edges - from;
     hop.indices.reserve(edges, from);
@@ -163,7 +152,12 @@ void Sampler::sample_hop(uint32_t fanout, uint64_t key, Neighborhood& out, Hop& 
     if (labor) {
       looked_.renew(place_count_);
       lists_.neighbors({places_.data(), place_count_}, looked_.data());
-      keep_smallest({first, next}, hop, key, picked);
+      const uint32_t* list = looked_.data();
+      for (uint32_t i = first; i < next; ++i) {
+        const uint32_t length = chooser_.read(bounds_[i], fanout);
+        chooser_.keep({list, length}, hop.degree(i), key, hop.indices.data() + hop.offsets[i]);
+        list += length;
+      }
     } else {
       lists_.neighbors({places_.data(), place_count_}, picked);
     }
@@ -178,83 +172,21 @@ void Sampler::sample_hop(uint32_t fanout, uint64_t key, Neighborhood& out, Hop& 
   hop.sources = table_.count();
 }
 
-// Selects from looked_ what each of these destinations takes, in the order of its list.
-void Sampler::keep_smallest(const Range& destinations, const Hop& hop, uint64_t key,
-                            uint32_t* picked) {
-  constexpr uint64_t kIndexMask = kMostLooked - 1;  // low bits: position; high bits: hash
-  const RandomStream numbers(key, 1);
-  const uint32_t* list = looked_.data();
-  for (uint32_t i = destinations.first; i < destinations.last; ++i) {
-    const uint32_t count = hop.degree(i);
-    const auto length = static_cast<uint32_t>(looks_at(bounds_[i], count));
-    if (length <= count) {
-      picked = std::copy_n(list, count, picked);
-      list += count;
-      continue;
-    }
-    numbers_.renew(length);
-    for (uint32_t j = 0; j < length; ++j) {
-      numbers_[j] = (numbers.at(list[j]) & ~kIndexMask) | j;
-    }
-    uint64_t* const first = numbers_.data();
-    std::nth_element(first, first + count, first + length);
-    for (uint32_t j = 0; j < count; ++j) first[j] &= kIndexMask;
-    std::sort(first, first + count);
-    for (uint32_t j = 0; j < count; ++j) *picked++ = list[first[j]];
-    list += length;
-  }
-}
-
-// Appends the positions of up to `fanout` neighbours to places_.
+// Appends the positions of the neighbours to read to places_.
 void Sampler::choose(uint32_t node, const ListBounds& list, uint32_t fanout, uint64_t key) {
-  const auto [begin, degree] = list;
-  const auto count = static_cast<uint32_t>(std::min<uint64_t>(fanout, degree));
+  const uint32_t count = chooser_.read(list, fanout);
   places_.reserve(place_count_ + count, place_count_);
-  if (degree <= fanout) {
-    for (uint64_t i = 0; i < degree; ++i) places_[place_count_ + i] = begin + i;
+  chooser_.prepare(list.degree, fanout);
+  uint64_t* const places = places_.data() + place_count_;
+  chooser_.choose(node, list, fanout, key, places);
+  if (list.degree <= count) {
     constexpr uint64_t kNeighborsPerLine = 16;
-    for (uint64_t i = 0; i < degree; i += kNeighborsPerLine) {
-      lists_.prefetch(begin + i);
-    }
-    if (degree > 0) lists_.prefetch(begin + degree - 1);
-  } else if (count <= kFewPlaces) {
-    choose_some(list, count, mix64(key + node));
+    for (uint64_t i = 0; i < count; i += kNeighborsPerLine) lists_.prefetch(list.begin + i);
+    if (count > 0) lists_.prefetch(list.begin + count - 1);
   } else {
-    choose_many(list, count, mix64(key + node));
+    for (uint32_t i = 0; i < count; ++i) lists_.prefetch(places[i]);
   }
   place_count_ += count;
-}
-
-void Sampler::choose_some(const ListBounds& list, uint32_t count, uint64_t node_key) {
-  const auto [begin, degree] = list;
-  const RandomStream draws(node_key, 0);
-  uint64_t* places = places_.data() + place_count_;
-  for (uint32_t i = 0; i < count; ++i) {
-    const uint64_t newest = degree - count + i;
-    uint64_t place = begin + below(draws.at(i), newest + 1);
-    bool taken = false;
-    for (uint32_t j = 0; j < i; ++j) taken |= places[j] == place;
-    if (taken) place = begin + newest;
-    places[i] = place;
-    lists_.prefetch(place);
-  }
-}
-
-void Sampler::choose_many(const ListBounds& list, uint32_t count, uint64_t node_key) {
-  const auto [begin, degree] = list;
-  const RandomStream draws(node_key, 0);
-  const uint64_t words = (degree + 63) / 64;
-  chosen_.renew(words);
-  std::fill_n(chosen_.data(), words, 0);
-  uint64_t* places = places_.data() + place_count_;
-  for (uint32_t i = 0; i < count; ++i) {
-    const uint64_t newest = degree - count + i;
-    uint64_t place = below(draws.at(i), newest + 1);
-    if ((chosen_[place / 64] >> (place % 64) & 1) != 0) place = newest;
-    chosen_[place / 64] |= uint64_t{1} << (place % 64);
-    places[i] = begin + place;
-    lists_.prefetch(places[i]);
-  }
 }
 
 }  // namespace plimsoll::sample

@@ -19,6 +19,7 @@
 #include "memory/ledger.h"
 #include "recipe/recipe.h"
 #include "sample/batch_size.h"
+#include "sample/choose.h"
 #include "sample/node_table.h"
 #include "sample/topology.h"
 
@@ -34,6 +35,8 @@ struct Hop {
   memory::Growing<uint32_t> indices;
 
   uint32_t edges() const { return offsets[destinations]; }
+  // No destination has sources but itself.
+  void lead_nowhere(uint32_t count);
   uint32_t degree(uint32_t destination) const {
     return offsets[destination + 1] - offsets[destination];
   }
@@ -54,7 +57,8 @@ struct Neighborhood {
   std::vector<Hop> hops;  // hops[0] ends at the seeds
 };
 
-constexpr uint64_t kMostLooked = 4096;  // the longest list that LABOR reads as a whole
+// Throws Error{input} if a hop has more edges than 32-bit numbers reach.
+void check_edges(uint64_t edges);
 
 struct SamplerOptions {
   std::vector<uint32_t> fanout;  // one entry per hop, the seeds' first; 0 = sample no neighbours
@@ -84,26 +88,17 @@ class Sampler {
 
  private:
   void find_bounds(Neighborhood& out, uint32_t known, uint32_t count);
-  void sample_nobody(Hop& hop);
   void sample_hop(uint32_t fanout, uint64_t key, Neighborhood& out, Hop& hop);
   void choose(uint32_t node, const ListBounds& list, uint32_t fanout, uint64_t key);
-  struct Range {
-    uint32_t first;
-    uint32_t last;
-  };
-  void keep_smallest(const Range& destinations, const Hop& hop, uint64_t key, uint32_t* picked);
-  void choose_some(const ListBounds& list, uint32_t count, uint64_t node_key);
-  void choose_many(const ListBounds& list, uint32_t count, uint64_t node_key);
 
   const SamplerOptions options_;
   ListReader lists_;
   NodeTable table_;
   memory::Growing<ListBounds> bounds_;  // of the nodes met so far
   memory::Growing<uint64_t> places_;    // positions in the neighbours file that the group reads
-  memory::Growing<uint64_t> chosen_;    // one bit per position of a list, for large fan-outs
   uint64_t place_count_ = 0;
-  memory::Growing<uint32_t> looked_;   // LABOR: all lists of the group, one after the other
-  memory::Growing<uint64_t> numbers_;  // LABOR: the numbers of one list, with positions
+  memory::Growing<uint32_t> looked_;  // LABOR: all lists of the group, one after the other
+  Chooser chooser_;
 };
 
 }  // namespace plimsoll::sample

@@ -11,7 +11,6 @@ namespace plimsoll::sample {
 namespace {
 
 constexpr uint64_t kAhead = 32;  // how many list bounds ahead to prefetch
-constexpr uint64_t kNotResident = UINT64_MAX;
 
 [[noreturn]] void fail_damaged(const std::string& path, const std::string& what) {
   fail(ErrorKind::store, "{}: {}; the file is damaged: see inspect --verify, then import again",
@@ -64,40 +63,57 @@ ListReader::ListReader(const Topology& topology, memory::Ledger& ledger,
   prefetched_ = reinterpret_cast<const uint32_t*>(use.data);
 }
 
-// Marks entries that are not resident and reads them afterwards: reading takes leases, which a
-// thread must not do while it holds a Use.
-void ListReader::bounds(std::span<const uint32_t> nodes, ListBounds* out) {
-  const io::LinedFile& file = topology_.offsets();
+uint64_t find_resident_bounds(const Topology& topology, std::span<const uint32_t> nodes,
+                              ListBounds* out) {
+  const io::LinedFile::Use use(topology.offsets());
+  const auto* offsets = reinterpret_cast<const uint64_t*>(use.data);
+  const uint64_t resident = use.line_bytes / sizeof(uint64_t);
   uint64_t missing = 0;
-  {
-    const io::LinedFile::Use use(file);
-    const auto* offsets = reinterpret_cast<const uint64_t*>(use.data);
-    const uint64_t resident = use.line_bytes / sizeof(uint64_t);
-    for (size_t i = 0; i < nodes.size(); ++i) {
-      if (i + kAhead < nodes.size()) __builtin_prefetch(offsets + nodes[i + kAhead]);
-      const uint64_t node = nodes[i];
-      if (node + 1 < resident) {
-        out[i] = {offsets[node], offsets[node + 1] - offsets[node]};
-      } else {
-        out[i].begin = kNotResident;
-        ++missing;
-      }
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (i + kAhead < nodes.size()) __builtin_prefetch(offsets + nodes[i + kAhead]);
+    const uint64_t node = nodes[i];
+    if (node + 1 < resident) {
+      out[i] = {offsets[node], offsets[node + 1] - offsets[node]};
+    } else {
+      out[i].begin = kNotResident;
+      ++missing;
     }
   }
+  return missing;
+}
+
+ListBounds checked_bounds(const Topology& topology, uint64_t node,
+                          const std::array<uint64_t, 2>& ends) {
+  if (ends[0] > ends[1] || ends[1] > topology.edges()) {
+    fail_damaged(
+        topology.offsets().file().file.path,
+        fmt::format("list {} goes from {} to {} of {}", node, ends[0], ends[1], topology.edges()));
+  }
+  return {ends[0], ends[1] - ends[0]};
+}
+
+uint32_t checked_neighbor(const Topology& topology, uint32_t neighbor) {
+  if (neighbor >= topology.nodes()) {
+    check_neighbors(topology.neighbors().file().file.path, {&neighbor, 1}, topology.nodes());
+  }
+  return neighbor;
+}
+
+// Entries that are not resident are read afterwards: reading takes leases, which a thread must not
+// do while it holds a Use.
+void ListReader::bounds(std::span<const uint32_t> nodes, ListBounds* out) {
+  const uint64_t missing = find_resident_bounds(topology_, nodes, out);
   if (missing == 0) return;
   reader_.expect(missing);
   for (size_t i = 0; i < nodes.size(); ++i) {
     if (out[i].begin == kNotResident) reader_.want(nodes[i] * sizeof(uint64_t), i);
   }
-  reader_.read(file.file(), 2 * sizeof(uint64_t), [&](uint64_t i, const std::byte* value) {
-    std::array<uint64_t, 2> ends = {};
-    std::memcpy(ends.data(), value, sizeof ends);
-    if (ends[0] > ends[1] || ends[1] > topology_.edges()) {
-      fail_damaged(file.file().file.path, fmt::format("list {} goes from {} to {} of {}", nodes[i],
-                                                      ends[0], ends[1], topology_.edges()));
-    }
-    out[i] = {ends[0], ends[1] - ends[0]};
-  });
+  reader_.read(topology_.offsets().file(), 2 * sizeof(uint64_t),
+               [&](uint64_t i, const std::byte* value) {
+                 std::array<uint64_t, 2> ends = {};
+                 std::memcpy(ends.data(), value, sizeof ends);
+                 out[i] = checked_bounds(topology_, nodes[i], ends);
+               });
 }
 
 void ListReader::neighbors(std::span<const uint64_t> places, uint32_t* out) {
@@ -119,8 +135,9 @@ void ListReader::neighbors(std::span<const uint64_t> places, uint32_t* out) {
     if (out[i] == UINT32_MAX) reader_.want(places[i] * sizeof(uint32_t), i);
   }
   reader_.read(file.file(), sizeof(uint32_t), [&](uint64_t i, const std::byte* value) {
-    std::memcpy(&out[i], value, sizeof out[i]);
-    check_neighbors(file.file().file.path, {&out[i], 1}, topology_.nodes());
+    uint32_t neighbor = 0;
+    std::memcpy(&neighbor, value, sizeof neighbor);
+    out[i] = checked_neighbor(topology_, neighbor);
   });
 }
 

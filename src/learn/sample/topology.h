@@ -2,6 +2,7 @@
 // before its line is in memory ("resident"); the rest is read from disk when it is needed.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -41,10 +42,21 @@ class Topology {
   uint64_t edges_;
 };
 
+constexpr uint64_t kNotResident = UINT64_MAX;  // as the beginning of a list
+
 struct ListBounds {
   uint64_t begin = 0;  // in the neighbours file, in values
   uint64_t degree = 0;
 };
+
+// Fills in the bounds of lists whose offsets are resident, and kNotResident for the
+// others. Returns how many those are.
+uint64_t find_resident_bounds(const Topology& topology, std::span<const uint32_t> nodes,
+                              ListBounds* out);
+// For values read from disk: throw Error{store} if the file is damaged.
+ListBounds checked_bounds(const Topology& topology, uint64_t node,
+                          const std::array<uint64_t, 2>& ends);
+uint32_t checked_neighbor(const Topology& topology, uint32_t neighbor);
 
 // One thread's access to the lists. Values read from disk get the same checks as when loading.
 class ListReader {

@@ -32,7 +32,9 @@ Data load_data(const graph::Store& store, const plan::Arrangement& arrangement,
             feature::load_rows(store, ledger,
                                {.line_bytes = lines.features_bytes,
                                 .areas = 2 * arrangement.workers,  // training and evaluating
-                                .area_bytes = arrangement.area_bytes},
+                                .area_bytes = arrangement.area_bytes,
+                                .windows = arrangement.window > 1 ? batch::kWindows : 0,
+                                .window_bytes = arrangement.window_bytes},
                                run.threads, on_bytes),
             std::move(splits)};
   for (io::LinedFile* file :

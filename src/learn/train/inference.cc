@@ -94,7 +94,7 @@ void Inference::answer_full(std::span<const NodeQuery> queries, TrainReport& rep
   const auto layers = static_cast<size_t>(model_.shape().layers);
   std::vector<batch::Seeds> asked;
   for (const NodeQuery& query : queries) asked.push_back(query.seeds);
-  const std::vector<feature::NodeSet> needed =
+  const std::vector<memory::IndexSet> needed =
       batch::needed_nodes(asked, layers - 1, place_.topology, place_.ledger);
   const feature::RowSource* rows = &features_;
   std::unique_ptr<batch::HiddenRows> hidden;
@@ -107,13 +107,17 @@ void Inference::answer_full(std::span<const NodeQuery> queries, TrainReport& rep
         place_.ledger);
     compute_layer(layer, *rows, needed[layer], *out, report);
     hidden = std::move(out);
-    rows = &hidden->finish({place_.arrangement.workers, place_.arrangement.area_bytes});
+    const plan::Arrangement& arrangement = place_.arrangement;
+    rows = &hidden->finish({.count = arrangement.workers,
+                            .area_bytes = arrangement.area_bytes,
+                            .windows = arrangement.window > 1 ? batch::kWindows : 0,
+                            .window_bytes = arrangement.window_bytes});
   }
   answer_last_layer(*rows, queries, report, take);
 }
 
 void Inference::compute_layer(size_t layer, const feature::RowSource& rows,
-                              const feature::NodeSet& nodes, batch::HiddenRows& out,
+                              const memory::IndexSet& nodes, batch::HiddenRows& out,
                               TrainReport& report) {
   const bool summed = layer == 0 && options_.first_layer != graph::FirstLayer::none;
   batch::Assembly assembly = batch::assembly_for(model_.shape().kind, recipe::Norm::full);

@@ -68,7 +68,7 @@ class Inference {
  private:
   void answer_sampled(std::span<const NodeQuery> queries, TrainReport& report, const Take& take);
   void answer_full(std::span<const NodeQuery> queries, TrainReport& report, const Take& take);
-  void compute_layer(size_t layer, const feature::RowSource& rows, const feature::NodeSet& nodes,
+  void compute_layer(size_t layer, const feature::RowSource& rows, const memory::IndexSet& nodes,
                      batch::HiddenRows& out, TrainReport& report);
   void answer_last_layer(const feature::RowSource& rows, std::span<const NodeQuery> queries,
                          TrainReport& report, const Take& take);

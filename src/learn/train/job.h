@@ -36,9 +36,9 @@ constexpr uint64_t kHeapBytes = uint64_t{16} << 20;
 // How a run executes its recipe. Does not change what is learned.
 struct LaunchOptions {
   DeviceKind device = DeviceKind::automatic;
-  unsigned workers = 0;     // threads that make batches; 0 = the plan chooses
-  unsigned look_ahead = 0;  // batches that a worker makes together; 0 = the plan chooses
-  unsigned threads = 1;     // in total
+  unsigned workers = 0;  // threads that make batches; 0 = the plan chooses
+  unsigned window = 0;   // batches in a window (batch/window.h); 0 = the plan chooses
+  unsigned threads = 1;  // in total
   bool quiet = false;
 };
 

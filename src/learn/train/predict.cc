@@ -8,10 +8,10 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "feature/node_set.h"
 #include "formats/npy_rows.h"
 #include "io/file.h"
 #include "io/partial_file.h"
+#include "memory/index_set.h"
 #include "nn/loss.h"
 #include "nn/model.h"
 #include "nn/threads.h"
@@ -66,7 +66,7 @@ class Ids {
 // ascending order of ids.
 struct Asked {
   batch::Seeds seeds;
-  feature::NodeSet ids;
+  memory::IndexSet ids;
 };
 
 Asked ask(const PredictJob& job, const Data& data) {
@@ -78,7 +78,7 @@ Asked ask(const PredictJob& job, const Data& data) {
          store.folder().string());
   }
   Asked asked{all ? batch::Seeds::all(store.meta().nodes) : batch::Seeds::in_order(nodes),
-              feature::NodeSet(job.ledger, store.meta().nodes)};
+              memory::IndexSet(job.ledger, store.meta().nodes)};
   Ids ids(store, job.ledger);
   for (uint64_t i = 0; i < asked.seeds.size(); ++i) asked.ids.add(ids.at(asked.seeds.node(i)));
   asked.ids.count();
@@ -133,7 +133,7 @@ void write_ids(const PredictJob& job, const Asked& asked) {
     file.append(std::as_bytes(piece.first(filled)));
     filled = 0;
   };
-  for (uint64_t id = asked.ids.next(0); id < asked.ids.nodes(); id = asked.ids.next(id + 1)) {
+  for (uint64_t id = asked.ids.next(0); id < asked.ids.end(); id = asked.ids.next(id + 1)) {
     piece[filled++] = static_cast<int64_t>(id);
     if (filled == piece.size()) flush();
   }

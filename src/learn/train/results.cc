@@ -89,6 +89,7 @@ ordered_json to_json(const Results& results) {
        {{"workers", results.arrangement.workers},
         {"computing", results.arrangement.computing},
         {"window", results.arrangement.window},
+        {"window_bytes", results.arrangement.window_bytes},
         {"ahead", results.arrangement.ahead},
         {"held", results.arrangement.held}}},
       {"disk",
@@ -97,7 +98,8 @@ ordered_json to_json(const Results& results) {
         {"bytes", results.reads.bytes},
         {"rows", results.reads.rows},
         {"rows_on_disk", results.reads.rows_on_disk},
-        {"rows_packed", results.reads.rows_packed}}},
+        {"windows", results.reads.windows},
+        {"window_batches", results.reads.window_batches}}},
       {"store_checksum", results.store_checksum},
       {"recipe", recipe::to_json(recipe)},
       {"series", series}};

@@ -148,28 +148,13 @@ double Trainer::learning_rate() const {
   return recipe_.lr * position_.lr_scale;
 }
 
-// Null if epochs do not reuse batches, or if all rows are in memory.
-batch::PackedRows* Trainer::rows_to_reuse(uint64_t drawing, uint64_t batches) {
-  if (recipe_.reuse_epochs == 1 || data_.rows.file().resident()) return nullptr;
-  if (!packed_rows_) {
-    packed_rows_.emplace(
-        batch::PackedRows::Options{
-            .folder = job_.save_dir, .batches = batches, .row_bytes = data_.rows.shape().row_bytes},
-        job_.ledger);
-  }
-  packed_rows_->begin(drawing);
-  return &*packed_rows_;
-}
-
 bool Trainer::train_epoch() {
   const batch::Split& split = data_.splits.train;
-  const uint64_t drawing = position_.epoch / recipe_.reuse_epochs;
   const batch::Seeds seeds =
-      batch::Seeds::shuffled(split.nodes.span(), key(recipe_.seed, kShuffle, drawing));
+      batch::Seeds::shuffled(split.nodes.span(), key(recipe_.seed, kShuffle, position_.epoch));
   const uint64_t total = seeds.batches(recipe_.batch_size);
   if (position_.batch >= total) return true;  // the run was stopped during the evaluation
-  // If rows are packed for later epochs, the first epoch counts: its cost is part of the average.
-  if (++passes_ == 2 && recipe_.reuse_epochs == 1) pace_ = {};
+  if (++passes_ == 2) pace_ = {};             // the first epoch warms up
   const Clock::time_point start = Clock::now();
   const batch::StageTimes before = feed_.pipeline.times();
   const auto stop_watch = [&] {
@@ -184,10 +169,17 @@ bool Trainer::train_epoch() {
                       .labels = split.labels.span(),
                       .batch_size = recipe_.batch_size,
                       .first_batch = position_.batch,
-                      .key = key(recipe_.seed, kDraws, drawing),
-                      .gradients = true,
-                      .packed = rows_to_reuse(drawing, total)});
-  for (FedBatch* fed = &feed_.feeder.next(); fed->batch != nullptr; fed = &feed_.feeder.next()) {
+                      .key = key(recipe_.seed, kDraws, position_.epoch),
+                      .gradients = true});
+  const auto next = [&]() -> FedBatch& {
+    try {
+      return feed_.feeder.next();
+    } catch (const Interrupted&) {
+      stop_watch();
+      throw;
+    }
+  };
+  for (FedBatch* fed = &next(); fed->batch != nullptr; fed = &next()) {
     room_keeper_.rethrow_failure();  // here, so that a computed batch is also counted
     const bool ended = fed->batch->last_part();
     if (!train_batch(*fed) || !ended) continue;

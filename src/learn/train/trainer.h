@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "base/error.h"
-#include "batch/packed_rows.h"
 #include "io/partial_file.h"
 #include "memory/timeline.h"
 #include "nn/adam.h"
@@ -55,7 +54,6 @@ class Trainer {
   double learning_rate() const;
   // Trains one epoch or the rest of it; false if a signal stopped it.
   bool train_epoch();
-  batch::PackedRows* rows_to_reuse(uint64_t drawing, uint64_t batches);
   // Trains one batch or a part of one; the optimizer's step follows the last part. False if there
   // was not enough memory: the batch then starts again in smaller parts.
   bool train_batch(FedBatch& fed);
@@ -88,7 +86,6 @@ class Trainer {
   const StoreIdentity store_;
   nn::Model model_;
   nn::Adam adam_;
-  std::optional<batch::PackedRows> packed_rows_;  // for epochs with the same batches
   BatchFeed feed_;
   Inference inference_;
   Position position_;

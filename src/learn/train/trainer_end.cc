@@ -128,9 +128,9 @@ void Trainer::print_reads(const batch::ReadCounts& reads) {
   fmt::print("disk      {} reads of {} on average by {}; {:.1f} % of the rows were not in memory\n",
              format_count(reads.reads), format_bytes(reads.bytes / reads.reads), reads.method,
              percent(reads.rows_on_disk));
-  if (reads.rows_packed > 0) {
-    fmt::print("          {:.1f} % were read in one piece, packed by an earlier epoch\n",
-               percent(reads.rows_packed));
+  if (reads.windows > 0) {
+    fmt::print("          {} windows of {:.0f} batches on average\n", format_count(reads.windows),
+               static_cast<double>(reads.window_batches) / static_cast<double>(reads.windows));
   }
 }
 

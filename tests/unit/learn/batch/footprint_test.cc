@@ -1,12 +1,14 @@
 // What is planned for a batch and for who makes it is what they then hold.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <numeric>
 #include <string_view>
 #include <vector>
 
 #include "batch/gather.h"
+#include "batch/window.h"
 #include "lined_data.h"
 #include "small_batch.h"
 
@@ -60,8 +62,7 @@ class Footprint : public testing::TestWithParam<bool> {
     sampler.sample(nodes, 3, assembler.neighborhood());
     assembler.labels().renew(seeds);
     assembler.prepare(wanted.assembly, data_.rows().columns);
-    const std::vector<Assembler*> window = {&assembler};
-    gatherer.gather(window);
+    gatherer.gather(assembler);
 
     const sample::BatchSize size = size_of(assembler.neighborhood());
     expect_near(Assembler::bytes_needed(size, wanted.assembly, data_.rows().columns, reads_disk),
@@ -70,7 +71,7 @@ class Footprint : public testing::TestWithParam<bool> {
     expect_near(sample::Sampler::bytes_needed(options, size, size.most_edges() * 3, false),
                 held(ledger, {"sampling"}), "the sampler");
     if (!reads_disk) return;
-    expect_near(Gatherer::bytes_needed(size.nodes, data_.rows().row_bytes, kAreaBytes, false),
+    expect_near(Gatherer::bytes_needed(size.nodes, data_.rows().row_bytes, kAreaBytes),
                 held(ledger, {"reading", "rows read"}), "the reader");
   }
 
@@ -89,6 +90,54 @@ TEST_P(Footprint, IsWhatWasPlanned) {
     }
   }
   expect({kSage, {5, 3}, recipe::Draw::labor}, 2'000);
+}
+
+// With lists and rows on disk, a window and what makes it; the parts are those of the plan.
+TEST(WindowFootprint, IsWhatWasPlanned) {
+  constexpr uint64_t kBatches = 8;
+  constexpr uint32_t kSeedsOfOne = 2'000;
+  constexpr uint64_t kWindowBytes = 8 * kMiB;
+  const LinedData data(lists_with_a_hub(40'000, 4'000), 64, true);
+  const TempFolder folder;
+  sample::write_store(folder / "store", {.lists = data.lists});
+  for (const Case& wanted : std::vector<Case>{{kGcn, {5, 3}},
+                                              {kSage, {10, 10, 10}},
+                                              {kSage, {5, 3}, recipe::Draw::labor},
+                                              {kGat, {kAll}}}) {
+    memory::Ledger ledger(kGiB);
+    const sample::Topology topology =
+        sample::load_topology(graph::open(folder / "store"), ledger, {0, 0}, 1, [](uint64_t) {});
+    const feature::RowSource rows =
+        data.source({.line_bytes = 0, .windows = 1, .window_bytes = kWindowBytes}, ledger);
+    const uint64_t before = ledger.used_bytes();
+    const WindowMaker::Options options = {
+        .sampling = {.fanout = wanted.fanout,
+                     .all_degrees = wanted.assembly.needs_all_degrees(),
+                     .draw = wanted.draw},
+        .window = {.batches = kBatches, .bytes = kWindowBytes, .threads = 2}};
+    Window window(rows, ledger);
+    WindowMaker maker(topology, rows, options, ledger);
+    maker.make(window, 0, kBatches, [&](uint64_t index, sample::Neighborhood& out) {
+      out.seeds = kSeedsOfOne;
+      out.nodes.renew(kSeedsOfOne);
+      std::iota(out.nodes.data(), out.nodes.data() + kSeedsOfOne,
+                100 + static_cast<uint32_t>(index) * kSeedsOfOne);
+      return index;
+    });
+    ASSERT_EQ(window.count, kBatches);
+    sample::BatchSize size;
+    for (const sample::Neighborhood& batch : window.neighborhoods) {
+      size = std::max(size, size_of(batch),
+                      [](const auto& a, const auto& b) { return a.most_edges() < b.most_edges(); });
+    }
+    const uint64_t planned =
+        Window::bytes_needed(topology.nodes()) + kWindowBytes +
+        kBatches * (sample::Neighborhood::bytes_needed(size, options.sampling.all_degrees) +
+                    sample::Draft::bytes_needed(options.sampling, size)) +
+        sample::JointSampler::bytes_needed(WindowMaker::sampler_options(options), size,
+                                           topology.nodes(), topology.edges());
+    expect_near(planned, ledger.used_bytes() - before, "a window");
+  }
 }
 
 }  // namespace

@@ -39,43 +39,56 @@ const std::vector<Style>& styles() {
   return all;
 }
 
-// A worker's part of the pipeline, for a window of batches.
+// A worker's part of the pipeline, for several batches.
 class Gathering {
  public:
   Gathering(LinedData& data, const Style& style, const std::vector<std::vector<uint32_t>>& seeds)
-      : data_(data) {
+      : data_(data), style_(style), seeds_(seeds) {
     sample::Sampler sampler(data.topology, sampler_options(style.fanout, style.assembly),
                             data.ledger);
     for (size_t i = 0; i < seeds.size(); ++i) {
-      assemblers_.push_back(std::make_unique<Assembler>(data.ledger, style.fanout.size(), nullptr));
-      window_.push_back(assemblers_.back().get());
-      sampler.sample(seeds[i], i, window_.back()->neighborhood());
-      window_.back()->prepare(style.assembly, data.rows().columns);
-    }
-    for (Assembler* assembler : window_) {
+      auto assembler = std::make_unique<Assembler>(data.ledger, style.fanout.size(), nullptr);
+      sampler.sample(seeds[i], i, assembler->neighborhood());
+      assembler->prepare(style.assembly, data.rows().columns);
       assembler->fill(data.rows(), assembler->batch().nodes.data());
       expected_.push_back(inputs_of(assembler->batch()));
+      assemblers_.push_back(std::move(assembler));
     }
   }
 
-  std::span<Assembler* const> window() const { return window_; }
-  // Forgets the values, so that what is compared has been filled since.
-  void wipe() {
-    for (Assembler* assembler : window_) {
+  // Forgets the values first, so that what is compared has been filled since.
+  void gather(Gatherer& gatherer, const Window* window = nullptr) {
+    for (const auto& assembler : assemblers_) {
       for (const Matrix& matrix : {assembler->batch().input, assembler->batch().own}) {
         std::fill_n(const_cast<float*>(matrix.data), matrix.rows * matrix.columns, -77.0F);
       }
+      gatherer.gather(*assembler, window);
     }
   }
+  // A window of these batches, or of the first ones if the others do not fit.
+  std::unique_ptr<Window> window(const feature::RowSource& source, uint64_t bytes) const {
+    auto made = std::make_unique<Window>(source, data_.ledger);
+    WindowMaker maker(
+        data_.topology, source,
+        {.sampling = sampler_options(style_.fanout, style_.assembly), .window = {.bytes = bytes}},
+        data_.ledger);
+    maker.make(*made, 0, seeds_.size(), [&](uint64_t index, sample::Neighborhood& out) {
+      out.seeds = static_cast<uint32_t>(seeds_[index].size());
+      out.nodes.renew(out.seeds);
+      std::ranges::copy(seeds_[index], out.nodes.data());
+      return index;
+    });
+    return made;
+  }
   bool as_expected() const {
-    for (size_t i = 0; i < window_.size(); ++i) {
-      if (inputs_of(window_[i]->batch()) != expected_[i]) return false;
+    for (size_t i = 0; i < assemblers_.size(); ++i) {
+      if (inputs_of(assemblers_[i]->batch()) != expected_[i]) return false;
     }
     return true;
   }
   uint64_t nodes() const {
     uint64_t count = 0;
-    for (Assembler* assembler : window_) count += assembler->batch().nodes.size();
+    for (const auto& assembler : assemblers_) count += assembler->batch().nodes.size();
     return count;
   }
 
@@ -84,8 +97,9 @@ class Gathering {
   static Inputs inputs_of(const Batch& batch) { return {bits_of(batch.input), bits_of(batch.own)}; }
 
   LinedData& data_;
+  const Style style_;
+  const std::vector<std::vector<uint32_t>> seeds_;
   std::vector<std::unique_ptr<Assembler>> assemblers_;
-  std::vector<Assembler*> window_;
   std::vector<Inputs> expected_;
 };
 
@@ -134,8 +148,7 @@ TEST_P(GathererOf, GivesTheInputsOfResidentRowsInAnyRoom) {
               data_.source({.line_bytes = line_bytes, .area_bytes = area_bytes});
           const auto gatherer = make(source);
           for (int round = 0; round < 2; ++round) {
-            gathering.wipe();
-            gatherer->gather(gathering.window());
+            gathering.gather(*gatherer);
             ASSERT_TRUE(gathering.as_expected());
           }
           EXPECT_EQ(gatherer->counts().rows, 2 * gathering.nodes());
@@ -150,6 +163,37 @@ TEST_P(GathererOf, GivesTheInputsOfResidentRowsInAnyRoom) {
   }
 }
 
+// Some rows are resident, some are in the window, and the rest is read in rounds.
+TEST_P(GathererOf, GivesTheInputsOfResidentRowsWithAnyWindow) {
+  for (const Style& style : styles()) {
+    Gathering gathering(data_, style, five_batches(nodes()));
+    for (const uint64_t line_bytes : {uint64_t{0}, kStep}) {
+      for (const uint64_t window_bytes : {uint64_t{0}, 3 * kKiB, 100 * kKiB, 8 * kMiB}) {
+        SCOPED_TRACE(std::string(style.name) + ", line " + std::to_string(line_bytes) +
+                     ", window " + std::to_string(window_bytes));
+        const feature::RowSource source = data_.source({.line_bytes = line_bytes,
+                                                        .area_bytes = 100 * kKiB,
+                                                        .windows = 1,
+                                                        .window_bytes = window_bytes});
+        const auto gatherer = make(source);
+        const auto window = gathering.window(source, window_bytes);
+        for (int round = 0; round < 2; ++round) {
+          gathering.gather(*gatherer, window.get());
+          ASSERT_TRUE(gathering.as_expected());
+        }
+        EXPECT_EQ(gatherer->counts().rows, 2 * gathering.nodes());
+        if (source.file().line_bytes() == 0) {
+          EXPECT_GE(gatherer->counts().from_disk, 2 * gathering.nodes());
+        }
+        // Rows that were resident when the window was made.
+        source.file().lower_by(1);
+        gathering.gather(*gatherer, window.get());
+        ASSERT_TRUE(gathering.as_expected());
+      }
+    }
+  }
+}
+
 // With room for hardly a row at a time, a sum goes through hundreds of rounds.
 TEST_P(GathererOf, GivesTheInputsOfResidentRowsWithTheLeastRoom) {
   for (const Style& style : styles()) {
@@ -157,8 +201,7 @@ TEST_P(GathererOf, GivesTheInputsOfResidentRowsWithTheLeastRoom) {
     Gathering gathering(data_, style, one_batch());
     const feature::RowSource source = data_.source({.line_bytes = 0, .area_bytes = 1});
     const auto gatherer = make(source);
-    gathering.wipe();
-    gatherer->gather(gathering.window());
+    gathering.gather(*gatherer);
     ASSERT_TRUE(gathering.as_expected());
   }
 }
@@ -169,8 +212,7 @@ TEST_P(GathererOf, GivesTheSameWhileTheLineGoesDown) {
       data_.source({.line_bytes = UINT64_MAX, .area_bytes = 400 * kKiB});
   const auto gatherer = make(source);
   while (source.file().line_bytes() > 0) {
-    gathering.wipe();
-    gatherer->gather(gathering.window());
+    gathering.gather(*gatherer);
     ASSERT_TRUE(gathering.as_expected());
     source.file().lower_by(1);
   }
@@ -193,8 +235,7 @@ TEST_P(GathererOf, GivesTheSameWhereTheLineGoesDownWhileTheDiskReads) {
           },
           data_.ledger);
       const uint64_t before = source.file().line_bytes();
-      gathering.wipe();
-      gatherer.gather(gathering.window());
+      gathering.gather(gatherer);
       ASSERT_TRUE(gathering.as_expected());
       EXPECT_TRUE(before == 0 || source.file().line_bytes() < before);
     }
@@ -207,61 +248,18 @@ class GathererTest : public testing::Test {
   std::unique_ptr<io::ReadQueue> queue_ = io::ReadQueue::open(data_.ledger);
 };
 
-TEST_F(GathererTest, ReadsRowsThatBatchesShareOnce) {
-  const std::vector<std::vector<uint32_t>> alike(5, every(100, 0, 20'000));
-  const feature::RowSource source = data_.source({.area_bytes = 32 * kMiB, .areas = 2});
-  const auto reads_of = [&](size_t window) {
-    const Gathering gathering(data_, styles()[4], alike);
-    const uint64_t before = queue_->counts().bytes;
-    Gatherer gatherer(
-        source, [this]() -> io::ReadQueue& { return *queue_; }, data_.ledger);
-    for (size_t i = 0; i < alike.size(); i += window) {
-      gatherer.gather(gathering.window().subspan(i, window));
-    }
-    EXPECT_TRUE(gathering.as_expected());
-    return queue_->counts().bytes - before;
-  };
-  EXPECT_LT(reads_of(5), reads_of(1) / 2);
-}
-
-// A second time, what was packed comes without a read for every row; with the same bits.
-TEST_P(GathererOf, GivesTheSameFromPackedRows) {
-  const TempFolder folder;
-  for (const Style& style : styles()) {
-    SCOPED_TRACE(style.name);
-    Gathering gathering(data_, style, five_batches(nodes()));
-    for (size_t i = 0; i < gathering.window().size(); ++i) {
-      Batch& batch = gathering.window()[i]->batch();
-      batch.index = i;
-      batch.whole = batch.seeds;
-    }
-    const feature::RowSource source = data_.source({.line_bytes = kStep, .area_bytes = 16 * kMiB});
-    const auto gatherer = make(source);
-    PackedRows packed({.folder = folder.path(), .batches = 5, .row_bytes = data_.rows().row_bytes},
-                      data_.ledger);
-    for (int round = 0; round < 3; ++round) {
-      const uint64_t reads = queue_->counts().reads;
-      gathering.wipe();
-      gatherer->gather(gathering.window(), &packed);
-      ASSERT_TRUE(gathering.as_expected());
-      if (round > 0) {
-        EXPECT_EQ(queue_->counts().reads, reads);
-      }
-    }
-    EXPECT_EQ(3 * gatherer->counts().packed, 2 * gatherer->counts().from_disk);
-    // Below another line, batches want other rows.
-    source.file().lower_by(1);
-    const uint64_t packed_before = gatherer->counts().packed;
-    gathering.wipe();
-    gatherer->gather(gathering.window(), &packed);
-    ASSERT_TRUE(gathering.as_expected());
-    EXPECT_EQ(gatherer->counts().packed, packed_before);
-    packed.begin(1);
-    gathering.wipe();
-    gatherer->gather(gathering.window(), &packed);
-    ASSERT_TRUE(gathering.as_expected());
-    EXPECT_EQ(gatherer->counts().packed, packed_before);
-  }
+TEST_F(GathererTest, ReadsNothingThatItsWindowHas) {
+  Gathering gathering(data_, styles()[0], five_batches(20'000));
+  const feature::RowSource source = data_.source({.windows = 1, .window_bytes = 8 * kMiB});
+  const auto window = gathering.window(source, 8 * kMiB);
+  ASSERT_EQ(window->count, 5U);
+  Gatherer gatherer(
+      source, []() -> io::ReadQueue& { fail(ErrorKind::internal, "there is nothing to read"); },
+      data_.ledger);
+  gathering.gather(gatherer, window.get());
+  EXPECT_TRUE(gathering.as_expected());
+  EXPECT_EQ(gatherer.counts().from_disk, gathering.nodes());
+  for (const auto& usage : data_.ledger.usage()) EXPECT_NE(usage.tag, "rows read");
 }
 
 TEST_F(GathererTest, AsksForNoQueueAndNoAreaWhereAllIsResident) {
@@ -271,15 +269,14 @@ TEST_F(GathererTest, AsksForNoQueueAndNoAreaWhereAllIsResident) {
   Gatherer gatherer(
       source, []() -> io::ReadQueue& { fail(ErrorKind::internal, "there is nothing to read"); },
       data_.ledger);
-  gathering.wipe();
-  gatherer.gather(gathering.window());
+  gathering.gather(gatherer);
   EXPECT_TRUE(gathering.as_expected());
   EXPECT_EQ(data_.ledger.used_bytes(), used_bytes);
 }
 
 // Rows of a set, resident and without a file: what a layer made of some nodes.
 TEST_F(GathererTest, TakesTheResidentRowsOfASetByRank) {
-  feature::NodeSet set(data_.ledger, 4 * data_.rows().count);
+  memory::IndexSet set(data_.ledger, 4 * data_.rows().count);
   for (uint64_t i = 0; i < data_.rows().count; ++i) set.add(4 * i + i % 3);
   set.count();
   const feature::RowSource source(data_.rows(), &set);
@@ -293,8 +290,7 @@ TEST_F(GathererTest, TakesTheResidentRowsOfASetByRank) {
   Gatherer gatherer(
       source, []() -> io::ReadQueue& { fail(ErrorKind::internal, "there is nothing to read"); },
       data_.ledger);
-  Assembler* const window = &assembler;
-  gatherer.gather({&window, 1});
+  gatherer.gather(assembler);
   std::vector<float> expected(4 * data_.rows().columns);
   const std::vector<uint32_t> rows = {5, 0, 19'999, 777};
   kernel::best().gather(
@@ -307,7 +303,7 @@ TEST_F(GathererTest, GathersAgainAfterARefusedLease) {
   const feature::RowSource source = data_.source({.area_bytes = 300 * kKiB});
   int refused = 0;
   for (uint64_t left_bytes = 0; left_bytes < 500 * kKiB; left_bytes += 12 * kKiB) {
-    Gathering gathering(data_, styles()[0], five_batches(20'000));
+    Gathering gathering(data_, styles()[0], {{0, 5, 7}, every(700, 3, 20'000)});
     Gathering small(data_, styles()[0], {{5}});
     std::unique_ptr<io::ReadQueue> queue;
     Gatherer gatherer(
@@ -317,20 +313,18 @@ TEST_F(GathererTest, GathersAgainAfterARefusedLease) {
           return *queue;
         },
         data_.ledger);
-    gathering.wipe();
     {
       const auto rest = data_.ledger.lease("others", data_.ledger.available_bytes() - left_bytes);
       try {
-        gatherer.gather(gathering.window());
+        gathering.gather(gatherer);
       } catch (const Error& error) {
         EXPECT_EQ(name(error.kind()), name(ErrorKind::memory)) << error.what();
         ++refused;
       }
     }
-    small.wipe();
-    gatherer.gather(small.window());
+    small.gather(gatherer);
     ASSERT_TRUE(small.as_expected()) << left_bytes;
-    gatherer.gather(gathering.window());
+    gathering.gather(gatherer);
     ASSERT_TRUE(gathering.as_expected()) << left_bytes;
   }
   EXPECT_GT(refused, 10);

@@ -70,8 +70,9 @@ class HiddenRowsTest : public testing::TestWithParam<uint32_t> {
     std::vector<uint32_t> places(wanted.size());
     for (size_t i = 0; i < wanted.size(); ++i) {
       const auto node = static_cast<uint32_t>(set_.at(wanted[i]));
-      if (const auto place = access.place(node)) {
-        places[i] = *place;
+      ASSERT_EQ(source.row_of(node), wanted[i]);
+      if (wanted[i] < access.resident_rows()) {
+        places[i] = static_cast<uint32_t>(wanted[i]);
       } else {
         reader.want(node, &places[i]);
       }
@@ -86,7 +87,7 @@ class HiddenRowsTest : public testing::TestWithParam<uint32_t> {
 
   TempFolder folder_;
   memory::Ledger ledger_{256 * kMiB};
-  feature::NodeSet set_{ledger_, kNodes};
+  memory::IndexSet set_{ledger_, kNodes};
   memory::Lease others_;
   std::optional<HiddenRows> hidden_;
 };
@@ -127,7 +128,7 @@ TEST_P(HiddenRowsTest, HaveALineWhereThereIsSomeRoom) {
 TEST(HiddenRowsOfNothing, AreResident) {
   const TempFolder folder;
   memory::Ledger ledger(64 * kMiB);
-  feature::NodeSet none(ledger, 100);
+  memory::IndexSet none(ledger, 100);
   none.count();
   HiddenRows hidden(none, {.columns = 5, .folder = folder.path()}, ledger);
   EXPECT_TRUE(hidden.finish({}).file().resident());

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,24 +43,32 @@ class LinedData {
       const void* from = half ? static_cast<const void*>(halves.data()) : values.data();
       std::memcpy(&bytes_[row * shape_.row_bytes], from, columns * (half ? 2 : 4));
     }
-    write_file(folder_ / "rows", bytes_);
+    write_file();
     shape_.data = reinterpret_cast<const unsigned char*>(bytes_.data());
   }
 
   // In memory.
   const kernel::Rows& rows() const { return shape_; }
+  std::filesystem::path file() const { return folder_ / "rows"; }
   uint64_t file_bytes() const { return bytes_.size(); }
+
+  // Again, if it was damaged.
+  void write_file() const { plimsoll::write_file(file(), bytes_); }
 
   struct Place {
     uint64_t line_bytes = 0;
     uint64_t area_bytes = 0;
     unsigned areas = 1;
+    unsigned windows = 0;
+    uint64_t window_bytes = 0;
   };
   feature::RowSource source(const Place& place, memory::Ledger& of) const {
-    feature::RowSource source({.path = folder_ / "rows",
+    feature::RowSource source({.path = file(),
                                .shape = shape_,
                                .areas = place.areas,
-                               .area_bytes = place.area_bytes},
+                               .area_bytes = place.area_bytes,
+                               .windows = place.windows,
+                               .window_bytes = place.window_bytes},
                               of);
     source.file().raise(place.line_bytes, 1, [](std::span<const std::byte>) {});
     return source;
@@ -76,9 +85,9 @@ class LinedData {
   feature::RowShape shape_;
 };
 
-// Short lists, but for node 0's.
-inline sample::Lists lists_with_a_hub(uint32_t nodes, uint32_t hub_degree) {
-  sample::Lists lists = sample::random_lists(nodes, 8, nodes);
+// Short lists of at most `most` neighbours, but for node 0's.
+inline sample::Lists lists_with_a_hub(uint32_t nodes, uint32_t hub_degree, uint32_t most = 8) {
+  sample::Lists lists = sample::random_lists(nodes, most, nodes);
   lists[0].clear();
   for (uint32_t i = 0; i < hub_degree; ++i) lists[0].push_back(1 + i * ((nodes - 1) / hub_degree));
   return lists;

@@ -20,6 +20,7 @@ namespace {
 constexpr uint64_t kStep = io::kLineStepBytes;
 constexpr uint32_t kNodes = 20'000;
 constexpr unsigned kMostWorkers = 3;
+constexpr uint64_t kWindowBytes = 4 * kMiB;
 
 struct Style {
   const char* name;
@@ -43,15 +44,18 @@ class PipelineWithLines : public testing::Test {
                                  [](uint64_t) {});
   }
   feature::RowSource rows_with(uint64_t line_bytes, uint64_t area_bytes = 300 * kKiB) {
-    return data_.source(
-        {.line_bytes = line_bytes, .area_bytes = area_bytes, .areas = kMostWorkers});
+    return data_.source({.line_bytes = line_bytes,
+                         .area_bytes = area_bytes,
+                         .areas = kMostWorkers,
+                         .windows = kWindows,
+                         .window_bytes = kWindowBytes});
   }
   PipelineOptions options(const Assembly& assembly, unsigned workers, unsigned window) const {
     return {.fanout = {5, 3},
             .assembly = assembly,
             .workers = workers,
-            .slots = workers * window + 2,
-            .window = window};
+            .slots = workers + 2,
+            .window = {.batches = window, .bytes = kWindowBytes}};
   }
   Pass pass(uint64_t key = 1) const {
     return {.seeds = Seeds::shuffled(train_, key),
@@ -73,34 +77,6 @@ class PipelineWithLines : public testing::Test {
   std::vector<uint32_t> train_;
   std::vector<int32_t> labels_;
 };
-
-TEST_F(PipelineWithLines, GivesThemAgainFromPackedRows) {
-  for (const auto& [style, assembly] : kStyles) {
-    SCOPED_TRACE(style);
-    const auto expected = resident(assembly);
-    const feature::RowSource rows = rows_with(kStep, 8 * kMiB);
-    for (const unsigned window : {1U, 4U}) {
-      Pipeline pipeline(data_.topology, rows, options(assembly, kMostWorkers, window),
-                        data_.ledger);
-      PackedRows packed({.folder = folder_.path(),
-                         .batches = expected.size(),
-                         .row_bytes = data_.rows().row_bytes},
-                        data_.ledger);
-      Pass again = pass();
-      again.packed = &packed;
-      pipeline.start(again);
-      EXPECT_TRUE(drain(pipeline) == expected);
-      const ReadCounts first = pipeline.reads();
-      EXPECT_GT(first.rows_on_disk, 0U);
-      EXPECT_EQ(first.rows_packed, 0U);
-      pipeline.start(again);
-      EXPECT_TRUE(drain(pipeline) == expected);
-      EXPECT_EQ(pipeline.reads().reads, first.reads);
-      EXPECT_EQ(pipeline.reads().rows_packed, first.rows_on_disk);
-      pipeline.release();
-    }
-  }
-}
 
 TEST_F(PipelineWithLines, GivesTheBatchesOfResidentData) {
   ASSERT_GT(data_.file_bytes(), 2 * kStep);
@@ -137,28 +113,32 @@ TEST_F(PipelineWithLines, GivesTheSameWhateverTheRoomForRows) {
   }
 }
 
+// Windows are used if something is on disk when the pass begins.
 TEST_F(PipelineWithLines, GivesTheSameWhileLinesGoDown) {
   const auto expected = resident(kGcn);
-  for (const unsigned window : {1U, 4U}) {
-    const sample::Topology topology = lists_with({});
-    const feature::RowSource rows = rows_with(UINT64_MAX);
-    Pipeline pipeline(topology, rows, options(kGcn, 2, window), data_.ledger);
-    pipeline.start(pass());
-    std::vector<BatchCopy> batches;
-    in_time([&] {
-      while (const Batch* batch = pipeline.take()) {
-        batches.emplace_back(*batch);
-        pipeline.give_back(batch);
-        if (batches.size() % 4 == 1) rows.file().lower_by(1);
-        if (batches.size() == 6) topology.neighbors().lower_by(1);
-        if (batches.size() == 9) topology.offsets().lower_by(1);
-      }
-      return 0;
-    });
-    EXPECT_TRUE(batches == expected);
-    EXPECT_EQ(rows.file().line_bytes(), 0U);
-    EXPECT_FALSE(topology.resident());
-    EXPECT_GT(pipeline.reads().rows_on_disk, 0U);
+  for (const uint64_t line_bytes : {UINT64_MAX, data_.file_bytes() - 1}) {
+    for (const unsigned window : {1U, 4U}) {
+      const sample::Topology topology = lists_with({});
+      const feature::RowSource rows = rows_with(line_bytes);
+      Pipeline pipeline(topology, rows, options(kGcn, 2, window), data_.ledger);
+      pipeline.start(pass());
+      std::vector<BatchCopy> batches;
+      in_time([&] {
+        while (const Batch* batch = pipeline.take()) {
+          batches.emplace_back(*batch);
+          pipeline.give_back(batch);
+          if (batches.size() % 4 == 1) rows.file().lower_by(1);
+          if (batches.size() == 6) topology.neighbors().lower_by(1);
+          if (batches.size() == 9) topology.offsets().lower_by(1);
+        }
+        return 0;
+      });
+      EXPECT_TRUE(batches == expected);
+      EXPECT_EQ(rows.file().line_bytes(), 0U);
+      EXPECT_FALSE(topology.resident());
+      EXPECT_GT(pipeline.reads().rows_on_disk, 0U);
+      EXPECT_EQ(pipeline.reads().windows > 0, window > 1 && line_bytes != UINT64_MAX);
+    }
   }
 }
 
@@ -166,8 +146,12 @@ TEST_F(PipelineWithLines, GivesTheSameWhileLinesGoDown) {
 TEST_F(PipelineWithLines, GivesTheSameWhileOthersTakeTheMemory) {
   const auto expected = resident(kSage);
   memory::Ledger ledger(24 * kMiB);
-  const feature::RowSource rows =
-      data_.source({.line_bytes = UINT64_MAX, .area_bytes = 300 * kKiB, .areas = 2}, ledger);
+  const feature::RowSource rows = data_.source({.line_bytes = UINT64_MAX,
+                                                .area_bytes = 300 * kKiB,
+                                                .areas = 2,
+                                                .windows = kWindows,
+                                                .window_bytes = kWindowBytes},
+                                               ledger);
   const auto reclaimer = ledger.on_shortage([&](uint64_t bytes) { rows.file().lower_by(bytes); });
   Pipeline pipeline(data_.topology, rows, options(kSage, 2, 2), ledger);
   std::atomic<bool> done = false;
@@ -179,23 +163,14 @@ TEST_F(PipelineWithLines, GivesTheSameWhileOthersTakeTheMemory) {
     }
   });
   for (int round = 0; round < 10; ++round) {
-    rows.file().raise(UINT64_MAX, 1, [](std::span<const std::byte>) {});
+    // Every other pass has a line below the end, so it has windows.
+    rows.file().lower_by(round % 2 == 0 ? 0 : 1);
+    rows.file().raise(round % 2 == 0 ? UINT64_MAX : kStep, 1, [](std::span<const std::byte>) {});
     pipeline.start(pass());
     EXPECT_TRUE(in_time([&] { return drain(pipeline); }) == expected);
   }
   done = true;
   EXPECT_GT(lent, 0);
-}
-
-TEST_F(PipelineWithLines, ReadsLessInWindows) {
-  const auto bytes_with = [&](unsigned window) {
-    const feature::RowSource rows = rows_with(0, 16 * kMiB);
-    Pipeline pipeline(data_.topology, rows, options(kGat, 1, window), data_.ledger);
-    pipeline.start(pass());
-    in_time([&] { return drain(pipeline).size(); });
-    return pipeline.reads().bytes;
-  };
-  EXPECT_LT(bytes_with(8), bytes_with(1));
 }
 
 TEST_F(PipelineWithLines, SaysWhatItRead) {
@@ -213,30 +188,35 @@ TEST_F(PipelineWithLines, SaysWhatItRead) {
     EXPECT_EQ(reads.reads, 0U);
     EXPECT_EQ(reads.method, "");
   }
-  const feature::RowSource rows = rows_with(0);
-  Pipeline pipeline(data_.topology, rows, options(kGat, 2, 1), data_.ledger);
-  pipeline.start(pass());
-  drain(pipeline);
-  const ReadCounts reads = pipeline.reads();
-  EXPECT_EQ(reads.rows, nodes);
-  EXPECT_EQ(reads.rows_on_disk, nodes);
-  EXPECT_GT(reads.reads, 0U);
-  EXPECT_GE(reads.bytes, reads.reads * 512);
-  EXPECT_NE(reads.method, "");
+  for (const unsigned window : {1U, 4U}) {
+    const feature::RowSource rows = rows_with(0);
+    Pipeline pipeline(data_.topology, rows, options(kGat, 2, window), data_.ledger);
+    pipeline.start(pass());
+    drain(pipeline);
+    const ReadCounts reads = pipeline.reads();
+    EXPECT_EQ(reads.rows, nodes);
+    EXPECT_EQ(reads.rows_on_disk, nodes);
+    EXPECT_GT(reads.reads, 0U);
+    EXPECT_GE(reads.bytes, reads.reads * 512);
+    EXPECT_NE(reads.method, "");
+    EXPECT_EQ(reads.window_batches, window == 1 ? 0 : expected.size());
+  }
 }
 
 TEST_F(PipelineWithLines, PassesOnThatAFileIsDamaged) {
   for (const unsigned workers : {1U, 3U}) {
-    const sample::Topology topology = lists_with({0, 0});
-    sample::overwrite<uint32_t>(folder_ / "store" / "neighbors.u32", 5, kNodes);
-    const feature::RowSource rows = rows_with(0);
-    PipelineOptions whole_lists = options(kGcn, workers, 1);
-    whole_lists.fanout = {kAll};
-    Pipeline pipeline(topology, rows, whole_lists, data_.ledger);
-    const std::vector<uint32_t> hub = {0};
-    pipeline.start({.seeds = Seeds::in_order(hub)});
-    expect_error(ErrorKind::store, {"neighbors.u32", "damaged"},
-                 [&] { in_time([&] { return pipeline.take(); }); });
+    for (const unsigned window : {1U, 4U}) {
+      const sample::Topology topology = lists_with({0, 0});
+      sample::overwrite<uint32_t>(folder_ / "store" / "neighbors.u32", 5, kNodes);
+      const feature::RowSource rows = rows_with(0);
+      PipelineOptions whole_lists = options(kGcn, workers, window);
+      whole_lists.fanout = {kAll};
+      Pipeline pipeline(topology, rows, whole_lists, data_.ledger);
+      const std::vector<uint32_t> hub = {0};
+      pipeline.start({.seeds = Seeds::in_order(hub)});
+      expect_error(ErrorKind::store, {"neighbors.u32", "damaged"},
+                   [&] { in_time([&] { return pipeline.take(); }); });
+    }
   }
 }
 

@@ -9,6 +9,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -30,6 +31,11 @@ using std::chrono::milliseconds;
 
 const std::vector<uint32_t> kFanout = {5, 3};
 constexpr uint64_t kBatch = 40;
+constexpr WindowOptions kNoWindows = {};
+constexpr WindowOptions kInWindows = {.batches = 4, .bytes = kMiB};
+// With little room of its own, so that batches need most of the memory.
+constexpr io::ReadOptions kLittleReading = {
+    .method = io::ReadMethod::threads, .depth = 2, .room_bytes = 16 * kKiB};
 
 class PipelineInShortage : public testing::Test {
  protected:
@@ -38,11 +44,23 @@ class PipelineInShortage : public testing::Test {
       train_.push_back(node);
       labels_.push_back(static_cast<int32_t>(node % 10));
     }
+    const kernel::Rows rows = data_.rows();
+    write_file(folder_ / "rows", std::string_view(reinterpret_cast<const char*>(rows.data),
+                                                  rows.count * rows.row_bytes));
+    on_disk_.emplace(feature::RowSource::File{.path = folder_ / "rows",
+                                              .shape = rows,
+                                              .areas = 4,
+                                              .area_bytes = 40 * kKiB,
+                                              .windows = kWindows,
+                                              .window_bytes = kInWindows.bytes},
+                     data_.ledger);
   }
+  // With windows, all rows are on disk.
   std::unique_ptr<Pipeline> make(const Assembly& assembly, PipelineOptions options) {
     options.fanout = kFanout;
     options.assembly = assembly;
-    return std::make_unique<Pipeline>(data_.topology, data_.source(), options, data_.ledger);
+    const feature::RowSource& rows = options.window.batches > 1 ? *on_disk_ : data_.source();
+    return std::make_unique<Pipeline>(data_.topology, rows, options, data_.ledger);
   }
   Pass pass() const {
     return {.seeds = Seeds::shuffled(train_, 3),
@@ -67,15 +85,16 @@ class PipelineInShortage : public testing::Test {
     return 0;
   }
   // Whether the batch comes out whole with nothing else in memory and this much left.
-  bool fits(const Assembly& assembly, uint64_t index, uint64_t left_bytes) {
-    const auto pipeline = make(assembly, {.slots = 1});
+  bool fits(const Assembly& assembly, const WindowOptions& window, uint64_t index,
+            uint64_t left_bytes) {
+    const auto pipeline = make(assembly, {.slots = 1, .window = window, .reading = kLittleReading});
     pipeline->release();
     const memory::Lease others = leave(left_bytes);
     Pass from_here = pass();
     from_here.first_batch = index;
     pipeline->start(from_here);
     try {
-      const Batch* batch = pipeline->take();
+      const Batch* batch = in_time([&] { return pipeline->take(); });
       const bool whole = batch->seeds == batch->whole;
       pipeline->give_back(batch);
       return whole;
@@ -84,10 +103,10 @@ class PipelineInShortage : public testing::Test {
     }
   }
   // With how much left each of them does.
-  uint64_t need_of_one(const Assembly& assembly) {
-    uint64_t enough = 16 * kKiB;
+  uint64_t need_of_one(const Assembly& assembly, const WindowOptions& window = kNoWindows) {
+    uint64_t enough = window.batches > 1 ? 160 * kKiB : 16 * kKiB;
     for (uint64_t index = 0; index < train_.size() / kBatch; ++index) {
-      while (!fits(assembly, index, enough)) enough += 16 * kKiB;
+      while (!fits(assembly, window, index, enough)) enough += 16 * kKiB;
     }
     return enough;
   }
@@ -131,20 +150,25 @@ class PipelineInShortage : public testing::Test {
 
   SmallData data_{sample::random_lists(2000, 20, 5), 64};
   SmallData same_data_{data_.lists, 64};  // with a ledger of its own
+  TempFolder folder_;
+  std::optional<feature::RowSource> on_disk_;
   std::vector<uint32_t> train_;
   std::vector<int32_t> labels_;
 };
 
 TEST_F(PipelineInShortage, ComesOutInPartsWhereABatchDoesNotFit) {
   for (const Assembly& assembly : {kGcn, kGcnSampled, kSage, kGat}) {
-    const uint64_t need = need_of_one(assembly);
     const size_t batches = expected(assembly).size();
-    for (const unsigned workers : {1U, 3U}) {
-      for (const unsigned window : {1U, 4U}) {
-        const auto pipeline =
-            make(assembly, {.workers = workers, .slots = workers * window + 1, .window = window});
+    const uint64_t too_little = need_of_one(assembly) / 3;
+    for (const WindowOptions& window : {kNoWindows, kInWindows}) {
+      const uint64_t need = need_of_one(assembly, window);
+      for (const unsigned workers : {1U, 3U}) {
+        const auto pipeline = make(assembly, {.workers = workers,
+                                              .slots = workers + 1,
+                                              .window = window,
+                                              .reading = kLittleReading});
         pipeline->release();
-        const memory::Lease others = leave(need * 2 / 3);
+        const memory::Lease others = leave(need - too_little);
         pipeline->start(pass());
         const auto parts = in_time([&] { return drain(*pipeline); });
         EXPECT_GT(parts.size(), batches);
@@ -204,11 +228,13 @@ TEST_F(PipelineInShortage, KeepsToWhatFitsForTheRestOfThePass) {
 TEST_F(PipelineInShortage, ComesOutWholeWhereABatchFitsAlone) {
   for (const Assembly& assembly : {kGcn, kSage}) {
     const auto whole = expected(assembly);
-    const uint64_t need = need_of_one(assembly);
-    for (const unsigned workers : {1U, 4U}) {
-      for (const unsigned window : {1U, 3U}) {
-        const auto pipeline =
-            make(assembly, {.workers = workers, .slots = workers * window + 2, .window = window});
+    for (const WindowOptions& window : {kNoWindows, kInWindows}) {
+      const uint64_t need = need_of_one(assembly, window);
+      for (const unsigned workers : {1U, 4U}) {
+        const auto pipeline = make(assembly, {.workers = workers,
+                                              .slots = workers + 2,
+                                              .window = window,
+                                              .reading = kLittleReading});
         pipeline->release();
         const memory::Lease others = leave(need + need / 2);
         for (int round = 0; round < 3; ++round) {
@@ -245,12 +271,14 @@ TEST_F(PipelineInShortage, EndsOrFailsWithAnyLimit) {
     for (const Batch* batch : held) pipeline.give_back(batch);
     return 0;
   };
-  const uint64_t need = need_of_one(kSage);
-  for (const unsigned workers : {1U, 4U}) {
-    for (const unsigned window : {1U, 3U}) {
+  for (const WindowOptions& window : {kNoWindows, kInWindows}) {
+    const uint64_t need = need_of_one(kSage, window);
+    for (const unsigned workers : {1U, 4U}) {
       for (const size_t held_at_once : {1U, 3U}) {
-        const auto pipeline =
-            make(kSage, {.workers = workers, .slots = workers * window + 3, .window = window});
+        const auto pipeline = make(kSage, {.workers = workers,
+                                           .slots = workers + 3,
+                                           .window = window,
+                                           .reading = kLittleReading});
         for (uint64_t left_bytes = 0; left_bytes < 2 * need; left_bytes += need / 10) {
           pipeline->release();
           const memory::Lease others = leave(left_bytes);
@@ -271,26 +299,28 @@ TEST_F(PipelineInShortage, EndsOrFailsWithAnyLimitBelowTheLines) {
   sample::write_store(folder / "store", {.lists = data.lists});
   const sample::Topology topology =
       sample::load_topology(graph::open(folder / "store"), data.ledger, {0, 0}, 1, [](uint64_t) {});
-  const feature::RowSource rows =
-      data.source({.line_bytes = 0, .area_bytes = 40 * kKiB, .areas = 3});
+  const feature::RowSource rows = data.source({.line_bytes = 0,
+                                               .area_bytes = 40 * kKiB,
+                                               .areas = 3,
+                                               .windows = kWindows,
+                                               .window_bytes = kInWindows.bytes});
   const feature::RowSource resident(data.rows());
-  const auto options = [&](unsigned workers, unsigned window) {
-    return PipelineOptions{
-        .fanout = kFanout,
-        .assembly = kGcn,
-        .workers = workers,
-        .slots = workers * window + 1,
-        .window = window,
-        .reading = {.method = io::ReadMethod::threads, .depth = 2, .room_bytes = 16 * kKiB}};
+  const auto options = [&](unsigned workers, const WindowOptions& window) {
+    return PipelineOptions{.fanout = kFanout,
+                           .assembly = kGcn,
+                           .workers = workers,
+                           .slots = workers + 1,
+                           .window = window,
+                           .reading = kLittleReading};
   };
-  Pipeline reference(data.topology, resident, options(1, 1), data.ledger);
+  Pipeline reference(data.topology, resident, options(1, kNoWindows), data.ledger);
   reference.start(pass());
   const auto whole = drain(reference);
   int ended = 0;
   int in_parts = 0;
   int failed = 0;
   for (const unsigned workers : {1U, 3U}) {
-    for (const unsigned window : {1U, 3U}) {
+    for (const WindowOptions& window : {kNoWindows, kInWindows}) {
       Pipeline pipeline(topology, rows, options(workers, window), data.ledger);
       for (uint64_t left_bytes = 0; left_bytes < 3 * kMiB; left_bytes += 250 * kKiB) {
         pipeline.release();
@@ -321,9 +351,9 @@ TEST_F(PipelineInShortage, MakesBatchesAgainAsTheyWere) {
   for (const Assembly& assembly : {kGcn, kSage}) {
     const auto whole = expected(assembly);
     for (const unsigned workers : {1U, 4U}) {
-      for (const unsigned window : {1U, 3U}) {
+      for (const WindowOptions& window : {kNoWindows, kInWindows}) {
         const auto pipeline =
-            make(assembly, {.workers = workers, .slots = workers * window + 2, .window = window});
+            make(assembly, {.workers = workers, .slots = workers + 2, .window = window});
         for (uint64_t round = 0; round < 10; ++round) {
           const RandomStream random(round, workers);
           pipeline->start(pass());
@@ -371,13 +401,15 @@ std::vector<uint32_t> seeds_taken(Pipeline& pipeline, uint32_t most, bool from_i
 }
 
 TEST_F(PipelineInShortage, MakesSmallerPartsUntilTheConsumerHasRoom) {
-  for (const bool from_its_start : {false, true}) {
-    const auto pipeline = make(kSage, {.workers = 3, .slots = 6});
-    pipeline->start(pass());
-    const auto wanted = in_time([&] { return seeds_taken(*pipeline, UINT32_MAX, false); });
-    for (const uint32_t most : {1U, 3U, 10U}) {
+  for (const WindowOptions& window : {kNoWindows, kInWindows}) {
+    for (const bool from_its_start : {false, true}) {
+      const auto pipeline = make(kSage, {.workers = 3, .slots = 6, .window = window});
       pipeline->start(pass());
-      EXPECT_EQ(in_time([&] { return seeds_taken(*pipeline, most, from_its_start); }), wanted);
+      const auto wanted = in_time([&] { return seeds_taken(*pipeline, UINT32_MAX, false); });
+      for (const uint32_t most : {1U, 3U, 10U}) {
+        pipeline->start(pass());
+        EXPECT_EQ(in_time([&] { return seeds_taken(*pipeline, most, from_its_start); }), wanted);
+      }
     }
   }
 }
@@ -395,36 +427,67 @@ TEST_F(PipelineInShortage, TriesASingleSeedAloneOnceMore) {
 }
 
 TEST_F(PipelineInShortage, HoldsNothingElseWhileABatchIsComputedAlone) {
-  const uint64_t before = data_.ledger.used_bytes();
-  const auto pipeline = make(kSage, {.workers = 2, .slots = 6});
-  pipeline->start(pass());
-  const Batch* batch = pipeline->take();
-  EXPECT_TRUE(pipeline->make_again(batch, false));
-  EXPECT_EQ(data_.ledger.used_bytes(), before);
-  batch = in_time([&] { return pipeline->take(); });
-  const uint64_t with_one = data_.ledger.used_bytes();
-  std::this_thread::sleep_for(milliseconds(50));
-  EXPECT_EQ(data_.ledger.used_bytes(), with_one) << "nothing is made beside it";
-  pipeline->give_back(batch);
-  EXPECT_EQ(in_time([&] { return drain(*pipeline).size(); }), 9U);
+  for (const WindowOptions& window : {kNoWindows, kInWindows}) {
+    const uint64_t before = data_.ledger.used_bytes();
+    const auto pipeline = make(kSage, {.workers = 2, .slots = 6, .window = window});
+    pipeline->start(pass());
+    const Batch* batch = pipeline->take();
+    EXPECT_TRUE(pipeline->make_again(batch, false));
+    EXPECT_EQ(data_.ledger.used_bytes(), before);
+    batch = in_time([&] { return pipeline->take(); });
+    const uint64_t with_one = data_.ledger.used_bytes();
+    std::this_thread::sleep_for(milliseconds(50));
+    EXPECT_EQ(data_.ledger.used_bytes(), with_one) << "nothing is made beside it";
+    pipeline->give_back(batch);
+    EXPECT_EQ(in_time([&] { return drain(*pipeline).size(); }), 9U);
+  }
+}
+
+// A trainer that holds a lone batch and asks for the next one does not wait for itself.
+TEST_F(PipelineInShortage, GivesTheNextBatchBesideOneThatWasMadeAgain) {
+  const auto whole = expected(kSage);
+  for (const WindowOptions& window : {kNoWindows, kInWindows}) {
+    for (const unsigned workers : {1U, 3U}) {
+      const auto pipeline = make(kSage, {.workers = workers, .slots = 5, .window = window});
+      pipeline->start(pass());
+      EXPECT_TRUE(pipeline->make_again(pipeline->take(), true));
+      std::vector<BatchCopy> batches;
+      in_time([&] {
+        std::deque<const Batch*> held;
+        while (const Batch* batch = pipeline->take()) {
+          batches.emplace_back(*batch);
+          held.push_back(batch);
+          if (held.size() < 3) continue;
+          pipeline->give_back(held.front());
+          held.pop_front();
+        }
+        for (const Batch* batch : held) pipeline->give_back(batch);
+        return 0;
+      });
+      EXPECT_TRUE(batches == whole);
+    }
+  }
 }
 
 TEST_F(PipelineInShortage, GivesEverythingBackWhenReleased) {
   const auto whole = expected(kGcn);
-  const uint64_t before = data_.ledger.used_bytes();
-  const auto pipeline = make(kGcn, {.workers = 2, .slots = 5});
-  for (int round = 0; round < 3; ++round) {
-    pipeline->start(pass());
-    if (round == 1) {
-      const Batch* batch = pipeline->take();
-      expect_error(ErrorKind::internal, {"1 batches not given back"}, [&] { pipeline->release(); });
-      pipeline->give_back(batch);
-    } else {
-      EXPECT_TRUE(in_time([&] { return drain(*pipeline); }) == whole);
+  for (const WindowOptions& window : {kNoWindows, kInWindows}) {
+    const uint64_t before = data_.ledger.used_bytes();
+    const auto pipeline = make(kGcn, {.workers = 2, .slots = 5, .window = window});
+    for (int round = 0; round < 3; ++round) {
+      pipeline->start(pass());
+      if (round == 1) {
+        const Batch* batch = pipeline->take();
+        expect_error(ErrorKind::internal, {"1 batches not given back"},
+                     [&] { pipeline->release(); });
+        pipeline->give_back(batch);
+      } else {
+        EXPECT_TRUE(in_time([&] { return drain(*pipeline); }) == whole);
+      }
+      EXPECT_GT(data_.ledger.used_bytes(), before);
+      pipeline->release();
+      EXPECT_EQ(data_.ledger.used_bytes(), before);
     }
-    EXPECT_GT(data_.ledger.used_bytes(), before);
-    pipeline->release();
-    EXPECT_EQ(data_.ledger.used_bytes(), before);
   }
 }
 

@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -54,7 +53,7 @@ class RowsInAFile {
 
 class RowReaderTest : public testing::TestWithParam<uint64_t> {
  protected:
-  RowSource source(uint64_t area_bytes, uint64_t line_bytes, const NodeSet* set = nullptr,
+  RowSource source(uint64_t area_bytes, uint64_t line_bytes, const memory::IndexSet* set = nullptr,
                    unsigned areas = 1) {
     RowSource source({.path = rows_.path(),
                       .shape = rows_.shape,
@@ -67,12 +66,13 @@ class RowReaderTest : public testing::TestWithParam<uint64_t> {
   }
   // Asks for these nodes, at most as many as there is room for, some of them several times.
   void expect_rows(RowReader& reader, const std::vector<uint32_t>& nodes,
-                   const NodeSet* set = nullptr) {
+                   const memory::IndexSet* set = nullptr) {
     const RowReader::Access access(reader);
     std::vector<uint32_t> places(nodes.size());
     for (size_t i = 0; i < nodes.size(); ++i) {
-      if (const auto place = access.place(nodes[i])) {
-        places[i] = *place;
+      const uint64_t row = set == nullptr ? nodes[i] : set->rank(nodes[i]);
+      if (row < access.resident_rows()) {
+        places[i] = static_cast<uint32_t>(row);
       } else {
         reader.want(nodes[i], &places[i]);
       }
@@ -150,7 +150,7 @@ TEST_P(RowReaderTest, ReadsARowThatIsWantedOftenOnce) {
 
 TEST_P(RowReaderTest, FindsTheRowsOfASetByTheirRank) {
   const uint64_t nodes = 4 * rows_.shape.count;
-  NodeSet set(ledger_, nodes);
+  memory::IndexSet set(ledger_, nodes);
   for (uint64_t i = 0; i < rows_.shape.count; ++i) set.add(4 * i + mix64(i) % 4);
   set.count();
   for (const uint64_t line_bytes : {uint64_t{0}, kStep, UINT64_MAX}) {
@@ -227,11 +227,8 @@ TEST_P(RowReaderTest, KnowsWhatIsResident) {
   const RowReader::Access access(reader);
   EXPECT_FALSE(access.all_in_place());
   EXPECT_FALSE(access.all_resident());
-  const uint64_t resident = all.file().line_bytes() / rows_.shape.row_bytes;
-  if (resident > 0) {
-    EXPECT_EQ(access.place(static_cast<uint32_t>(resident - 1)), resident - 1);
-  }
-  EXPECT_EQ(access.place(static_cast<uint32_t>(resident)), std::nullopt);
+  EXPECT_EQ(access.resident_rows(), all.file().line_bytes() / rows_.shape.row_bytes);
+  EXPECT_LT(access.resident_rows(), rows_.shape.count);
 }
 
 TEST(RowReaderOfACutFile, SaysSo) {

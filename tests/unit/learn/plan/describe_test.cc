@@ -17,11 +17,15 @@ void expect_says(const std::string& text, const std::vector<std::string>& parts)
 }
 
 TEST(DescribePlan, NamesEveryPartThePeakTheMinimumAndTheTime) {
-  const Question question = made_up_question({});
+  Question question = made_up_question({});
+  question.window = 1;
   expect_says(describe(plan_within(question, kGiB)),
               {"adjacency   resident ", "features    resident ", "batches     ", " in flight × ",
-               "model       ", "runtime     ", "headroom", "   fits\n", "minimum     ",
-               "epoch       about ", "rows and "});
+               "windows     none", "model       ", "runtime     ", "headroom", "   fits\n",
+               "minimum     ", "epoch       about ", "rows and "});
+  question.window = 8;
+  expect_says(describe(plan_within(question, 2 * kGiB)),
+              {"windows     8 batches, rows of ", " an epoch", " from disk in ", " requests"});
   expect_says(describe(plan_within(question, 64 * kGiB)),
               {"resident 100 % of the files, 100 % of visits", "reads nothing from disk"});
   expect_says(describe(plan_within(question, kMiB)), {"does not fit", "minimum     "});
@@ -40,7 +44,7 @@ TEST(DescribePlan, AddsUpToTheLimitAndToTheMinimum) {
               {fmt::format("minimum     {} + {} headroom = {}, the least limit",
                            format_bytes(minimum - kept_free), format_bytes(kept_free),
                            format_bytes_up(minimum)),
-               fmt::format("peak        {} + {} headroom = the limit, {}   fits",
+               fmt::format("peak        {} + {} unused = the limit, {}   fits",
                            format_bytes(plan.peak_bytes), format_bytes(minimum - plan.peak_bytes),
                            format_bytes(minimum))});
 }

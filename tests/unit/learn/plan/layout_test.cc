@@ -43,7 +43,7 @@ TEST(GpuLayout, IsWhatRunsThereWithTheBatchesThatAreCopied) {
   EXPECT_TRUE(plan.gpu);
   EXPECT_EQ(arrangement.computing, 1U);
   EXPECT_EQ(arrangement.held, 1 + kCopiedAhead);
-  EXPECT_EQ(arrangement.slots(), arrangement.workers * arrangement.window + arrangement.ahead + 3);
+  EXPECT_EQ(arrangement.slots(), arrangement.workers + arrangement.ahead + 3);
   Arrangement without = arrangement;
   without.held = 1;
   EXPECT_GT(
@@ -70,8 +70,9 @@ TEST(GpuLayout, TakesNothingFromTheLinesForBatchesThatSaveNoTime) {
   }
 }
 
-TEST(GpuLayout, LowersNoLineWithMoreMemory) {
+TEST(GpuLayout, LowersNoLineWithMoreMemoryWithoutWindows) {
   Question question = gpu_question();
+  question.window = 1;
   Lines before = {0, 0, 0};
   for (uint64_t limit = minimum_bytes(question); limit < 64 * kGiB; limit += limit / 16) {
     const Lines lines = plan_within(question, limit).arrangement.lines;

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "batch/packed_rows.h"
+#include "batch/window.h"
 #include "made_up_store.h"
 
 namespace plimsoll::plan {
@@ -72,9 +72,23 @@ TEST(Plan, FitsInItsMinimumAndNotInAMebibyteLess) {
   }
 }
 
-TEST(Plan, ReadsNoMoreAndLowersNoLineWithMoreMemory) {
+// Windows take memory from the lines if that saves time; the shares are tried in steps.
+TEST(Plan, IsNotSlowerWithMoreMemory) {
   for (const recipe::Recipe& recipe : all_kinds()) {
     const Question question = made_up_question(recipe);
+    double before = plan_within(question, minimum_bytes(question)).seconds_an_epoch;
+    for (const uint64_t limit : limits_from(minimum_bytes(question))) {
+      const double seconds = plan_within(question, limit).seconds_an_epoch;
+      EXPECT_LE(seconds, 1.05 * before) << describe(recipe) << " in " << limit;
+      before = std::min(before, seconds);
+    }
+  }
+}
+
+TEST(Plan, ReadsNoMoreAndLowersNoLineWithMoreMemoryWithoutWindows) {
+  for (const recipe::Recipe& recipe : all_kinds()) {
+    Question question = made_up_question(recipe);
+    question.window = 1;
     Plan before = plan_within(question, minimum_bytes(question));
     for (const uint64_t limit : limits_from(minimum_bytes(question))) {
       const Plan plan = plan_within(question, limit);
@@ -152,22 +166,26 @@ TEST(Plan, KeepsTheWorkersItWasGiven) {
   }
 }
 
-TEST(Plan, KeepsTheLookAheadItWasGiven) {
+TEST(Plan, KeepsTheWindowItWasGivenWhereItFits) {
   for (const unsigned window : {1U, 4U, 16U}) {
     Question question = made_up_question({});
     question.window = window;
-    for (const uint64_t limit : {minimum_bytes(question), 2 * kGiB, 64 * kGiB}) {
-      EXPECT_EQ(plan_within(question, limit).arrangement.window, window);
-    }
+    EXPECT_LE(plan_within(question, minimum_bytes(question)).arrangement.window, window);
+    EXPECT_EQ(plan_within(question, 2 * kGiB).arrangement.window, window);
+    // With all in memory there is nothing to read.
+    EXPECT_EQ(plan_within(question, 64 * kGiB).arrangement.window, 1U);
   }
 }
 
-TEST(Plan, HasRoomForTheTableOfRowsThatAreReused) {
-  Question question = made_up_question({.batch_size = 1});
-  const uint64_t before = minimum_bytes(question);
-  question.recipe.reuse_epochs = 5;
-  EXPECT_GE(minimum_bytes(question),
-            before + batch::PackedRows::table_bytes(question.batches()) + batch::kPackingBytes);
+TEST(Plan, CountsTheWindowsAsAPart) {
+  Question question = made_up_question({});
+  question.window = 8;
+  const Plan plan = plan_within(question, 2 * kGiB);
+  const auto part = std::ranges::find(plan.parts, std::string("windows"), &MemoryPart::name);
+  ASSERT_NE(part, plan.parts.end());
+  EXPECT_EQ(part->bytes, windows_bytes(question.work(), plan.arrangement));
+  EXPECT_GE(part->bytes, batch::kWindows * plan.arrangement.window_bytes);
+  EXPECT_LE(plan.peak_bytes, plan.limit_bytes);
 }
 
 // A disk that is fast enough, and batches that take long to make.

@@ -112,7 +112,11 @@ class LinedInference : public testing::Test {
 
    private:
     static plan::Arrangement arrangement(const Where& where) {
-      return {.lines = where.lines, .workers = 2, .window = 2, .area_bytes = kMiB};
+      return {.lines = where.lines,
+              .workers = 2,
+              .area_bytes = kMiB,
+              .window = 2,
+              .window_bytes = 4 * kMiB};
     }
 
     const graph::Store store_ = graph::open(*temp_ / "store");

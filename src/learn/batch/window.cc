@@ -1,0 +1,137 @@
+#include "batch/window.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include "base/error.h"
+
+namespace plimsoll::batch {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr uint64_t kLeastListBytes = uint64_t{1} << 20;
+constexpr uint64_t kMostListBytes = uint64_t{64} << 20;
+constexpr uint64_t kListPart = 16;  // parts of lists get 1/16 of what rows get
+
+}  // namespace
+
+Window::Window(const feature::RowSource& rows, memory::Ledger& ledger)
+    : source_(rows), read_(ledger, rows.shape().count, "windows") {}
+
+sample::JointSampler::Options WindowMaker::sampler_options(const Options& options) {
+  return {
+      .sampling = options.sampling,
+      .reading = {.price = options.window.price},
+      .threads = options.window.threads,
+      .room_bytes = std::clamp(options.window.bytes / kListPart, kLeastListBytes, kMostListBytes)};
+}
+
+WindowMaker::WindowMaker(const sample::Topology& topology, const feature::RowSource& rows,
+                         const Options& options, memory::Ledger& ledger)
+    : rows_(rows),
+      options_(options),
+      ledger_(ledger),
+      sampler_(topology, sampler_options(options), ledger) {}
+
+void WindowMaker::release() {
+  sampler_.release();
+  drafts_.clear();
+}
+
+// As many as fit behind the beginning of an area, which need not be at the beginning of a row.
+uint64_t WindowMaker::most_rows() const {
+  const uint64_t row_bytes = rows_.shape().row_bytes;
+  return options_.window.bytes < 2 * row_bytes ? 0 : options_.window.bytes / row_bytes - 1;
+}
+
+void WindowMaker::make(Window& window, uint64_t first, uint64_t count, const Begin& begin) {
+  const Clock::time_point start = Clock::now();
+  window.first = first;
+  window.count = count;
+  const size_t hops = options_.sampling.fanout.size();
+  while (drafts_.size() < count) drafts_.emplace_back(ledger_);
+  while (window.neighborhoods.size() < count) {
+    window.neighborhoods.emplace_back(ledger_, hops, options_.pages);
+  }
+  for (uint64_t i = 0; i < count; ++i) {
+    drafts_[i].out = &window.neighborhoods[i];
+    drafts_[i].key = begin(first + i, window.neighborhoods[i]);
+  }
+  sampler_.sample(std::span(drafts_).first(count));
+  const Clock::time_point sampled = Clock::now();
+  want_rows(window);
+  if (!lease_rows(window)) {
+    // The rows are read by those who make the batches.
+    window.read_.clear();
+    window.read_.count();
+  }
+  const uint64_t row_bytes = rows_.shape().row_bytes;
+  if (window.rows() > 0) {
+    sampler_.reader().read(rows_.file().file(), window.read_, static_cast<uint32_t>(row_bytes),
+                           [&](uint64_t /*row*/, uint64_t rank, const std::byte* bytes) {
+                             std::memcpy(window.values_ + rank * row_bytes, bytes, row_bytes);
+                           });
+  }
+  times_.sample += std::chrono::duration<double>(sampled - start).count();
+  times_.read += std::chrono::duration<double>(Clock::now() - sampled).count();
+}
+
+// Batch by batch, until the rows of the next one do not fit.
+void WindowMaker::want_rows(Window& window) const {
+  window.read_.clear();
+  uint64_t resident = 0;
+  {
+    const io::LinedFile::Use use(rows_.file());
+    resident = use.line_bytes / rows_.shape().row_bytes;
+  }
+  uint64_t wanted = 0;
+  for (uint64_t i = 0; i < window.count && resident < rows_.shape().count; ++i) {
+    const sample::Neighborhood& batch = window.neighborhoods[i];
+    const auto nodes = batch.nodes.first(batch.node_count());
+    const auto is_new = [&](uint64_t row) { return row >= resident && !window.read_.has(row); };
+    uint64_t more = 0;
+    for (const uint32_t node : nodes) more += is_new(rows_.row_of(node)) ? 1 : 0;
+    if (wanted + more > most_rows() && i > 0) {
+      window.count = i;
+      break;
+    }
+    for (const uint32_t node : nodes) {
+      const uint64_t row = rows_.row_of(node);
+      if (!is_new(row)) continue;
+      if (wanted == most_rows()) break;
+      window.read_.add(row);
+      ++wanted;
+    }
+  }
+  window.read_.count();
+}
+
+// False if the ledger has no memory to spare for them.
+bool WindowMaker::lease_rows(Window& window) {
+  const uint64_t row_bytes = rows_.shape().row_bytes;
+  const uint64_t needed = (window.rows() + 1) * row_bytes;
+  const uint64_t has = window.area_ ? window.area_->memory().size() : 0;
+  if (window.rows() == 0 || has >= needed) return true;
+  const uint64_t more =
+      (needed - has + memory::kPageBytes - 1) / memory::kPageBytes * memory::kPageBytes;
+  std::optional<memory::Lease> lease = ledger_.lease_spare("windows", more);
+  if (!lease) return false;
+  if (window.area_) {
+    window.area_->extend(std::move(*lease));
+    return true;
+  }
+  window.area_.emplace(rows_.file(), std::move(*lease));
+  const io::LinedFile::Use use(rows_.file());
+  const auto begin = static_cast<uint64_t>(window.area_->memory().data() - use.data);
+  window.first_place_ = (begin + row_bytes - 1) / row_bytes;
+  window.values_ = window.area_->memory().data() + (window.first_place_ * row_bytes - begin);
+  if (window.first_place_ + most_rows() >= UINT32_MAX - 1) {
+    fail(ErrorKind::internal, "rows of {} reach beyond 32-bit numbers", row_bytes);
+  }
+  return true;
+}
+
+}  // namespace plimsoll::batch

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "base/interrupt.h"
 #include "base/parallel.h"
 #include "memory/growing.h"
 
@@ -39,6 +40,7 @@ class BulkReader::Reader {
     pieces_.renew(options_.reading.room_bytes / kLeastSectorBytes + 1);
     uint64_t item = items.at(part.first_rank);
     for (uint64_t rank = part.first_rank; rank < part.last_rank;) {
+      throw_if_interrupted();
       const uint64_t first = item;
       uint64_t count = 0;
       uint64_t used = 0;

@@ -15,9 +15,9 @@
 namespace plimsoll::io {
 
 struct BulkOptions {
-  ReadOptions reading = {.room_bytes = uint64_t{4} << 20};  // of each thread
+  ReadOptions reading = {.room_bytes = uint64_t{2} << 20};  // of each thread
   ReadPrice price;
-  unsigned threads = 4;  // one waits for the disk while another hands over what it has read
+  unsigned threads = 8;  // some wait for the disk while others hand over what they have read
 };
 
 // For one thread at a time.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/interrupt.h"
+
 namespace plimsoll::batch {
 namespace {
 
@@ -107,6 +109,7 @@ void Gatherer::want_rows(Assembler& assembler) {
 
 bool Gatherer::read(std::optional<Access>& access) {
   if (reader_.wanted() == 0) return true;
+  throw_if_interrupted();  // a batch in rounds can take long
   const uint64_t counted_on = access->resident_rows();
   counts_.from_disk += reader_.wanted();
   access.reset();

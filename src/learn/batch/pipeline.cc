@@ -20,6 +20,8 @@ double seconds_since(Clock::time_point start) {
 constexpr uint64_t kFirstWindowPart = 8;  // the first window has 1/8 of the batches
 // After they had to shrink, windows grow by 1/8 at a time.
 constexpr uint64_t kRegrowPart = 8;
+constexpr uint64_t kLeastWindow = 2;   // batches; if not even these fit, they have no window
+constexpr uint64_t kMostRefusals = 8;  // of such windows in a row
 
 }  // namespace
 
@@ -75,6 +77,7 @@ void Pipeline::start(const Pass& pass) {
   failure_ = nullptr;
   window_batches_ = 0;
   shrunk_ = false;
+  refusals_ = 0;
   if (uses_windows()) {
     // The first windows are small, so that the trainer does not wait long for its first batch.
     window_batches_ = std::max<uint64_t>(1, options_.window.batches / kFirstWindowPart);
@@ -268,6 +271,7 @@ void Pipeline::make_windows(const std::stop_token& stopping) {
       if (refused) {
         window.reset();  // before a worker that waits for memory goes on
         make_smaller_windows();
+        if (count <= kLeastWindow) opened_ += count;  // these are made without a window
       } else {
         open(std::move(window), count);
       }
@@ -314,6 +318,7 @@ void Pipeline::open(std::unique_ptr<OpenWindow> made, uint64_t count) {
   opened_ += made->window.count;
   ++reads_.windows;
   reads_.window_batches += made->window.count;
+  refusals_ = 0;
   if (made->window.count < count) {
     window_batches_ = made->window.count;
     shrunk_ = true;
@@ -333,9 +338,11 @@ void Pipeline::end_window(OpenWindow& window) {
   open_windows_.erase(found);
 }
 
-// After a refused lease. Windows of one batch are of no use. Call with the mutex held.
+// After a refused lease. Some batches are too large to be in a window with others; if that goes on,
+// there is no memory for windows at all. Call with the mutex held.
 void Pipeline::make_smaller_windows() {
-  window_batches_ = window_batches_ < 4 ? 0 : window_batches_ / 2;
+  if (window_batches_ <= kLeastWindow && ++refusals_ == kMostRefusals) window_batches_ = 0;
+  window_batches_ = (window_batches_ + 1) / 2;
   shrunk_ = true;
   free_windows_.clear();
   window_maker_.release();

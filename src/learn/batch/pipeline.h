@@ -199,6 +199,7 @@ class Pipeline {
   uint64_t opened_ = 0;               // batches before this one are in windows or made
   uint64_t window_batches_ = 0;       // of the next window; 0 = no windows
   bool shrunk_ = false;               // windows had to shrink in this pass
+  uint64_t refusals_ = 0;             // of the smallest windows, in a row
   uint64_t most_seeds_ = UINT64_MAX;  // per part; lowered when a part does not fit
   bool taking_ = false;               // the trainer waits in take()
   bool paused_ = false;               // set by make_again(), until the next take()

@@ -1,9 +1,11 @@
 #include "batch/precompute.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <vector>
 
 #include "base/error.h"
 #include "base/half.h"
@@ -14,6 +16,7 @@
 #include "feature/row_source.h"
 #include "graph/store.h"
 #include "io/disk.h"
+#include "io/file.h"
 #include "sample/topology.h"
 
 namespace plimsoll::batch {
@@ -22,7 +25,10 @@ namespace {
 using graph::FirstLayer;
 using recipe::ModelKind;
 
-constexpr uint64_t kBatch = 2048;  // nodes
+// Nodes of a batch. The hottest nodes come first and can have so many neighbours that fewer must
+// be summed at a time.
+constexpr std::array<uint64_t, 4> kBatchSizes = {2048, 256, 32, 4};
+constexpr uint64_t kBatch = kBatchSizes.front();
 // Memory per worker: for rows read from disk, and for the batches it makes.
 constexpr uint64_t kLeastAreaBytes = kMiB;
 constexpr uint64_t kMostAreaBytes = 16 * kMiB;
@@ -30,33 +36,34 @@ constexpr uint64_t kLeastBatchesBytes = 4 * kMiB;
 constexpr uint64_t kMostBatchesBytes = 64 * kMiB;
 
 constexpr uint64_t kLeastWindowBytes = 16 * kMiB;  // for the rows of one window
-constexpr uint64_t kMostWindow = 512;              // batches
+constexpr uint64_t kMostWindow = 4096;             // batches
 
-// Up to half of the memory is for the workers. Of the rest, a third is for the hottest rows, a
-// third for each of two windows with what belongs to them.
+// Up to a quarter of the memory is for the workers. Of the rest, a quarter is for the hottest rows,
+// the others for two windows and the lists of their batches.
 feature::RowLayout layout_for(uint64_t free_bytes, unsigned workers) {
-  const uint64_t share = free_bytes / 2 / workers;
+  const uint64_t share = free_bytes / 4 / workers;
   const uint64_t area = std::clamp(share / 4, kLeastAreaBytes, kMostAreaBytes);
   const uint64_t kept = workers * (area + std::min(share / 4 * 3, kMostBatchesBytes));
   feature::RowLayout layout = {
       .line_bytes = free_bytes - std::min(free_bytes, kept), .areas = workers, .area_bytes = area};
-  const uint64_t window = layout.line_bytes / (kWindows + 1);
-  if (window / 2 < kLeastWindowBytes) return layout;
-  layout.line_bytes = window;
+  const uint64_t window = layout.line_bytes / 4 * 3 / kWindows;
+  if (window < 2 * kLeastWindowBytes) return layout;
+  layout.line_bytes /= 4;
   layout.windows = kWindows;
-  layout.window_bytes = window / 2;
+  layout.window_bytes = window / 4 * 3;
   return layout;
 }
 
-// As many batches as have room for their lists in as much memory as the rows get.
+// As many batches as have room for their lists in a third of what the rows get.
 WindowOptions windows_for(const feature::RowLayout& layout, const graph::Meta& meta,
-                          unsigned threads) {
+                          const Assembly& assembly, unsigned threads) {
   if (layout.windows == 0) return {};
   const uint64_t edges = kBatch * (meta.edges / std::max<uint64_t>(1, meta.nodes) + 1);
   const uint64_t lists = sample::Neighborhood::bytes_needed(
-      {.seeds = kBatch, .nodes = kBatch + edges, .hops = {{kBatch, edges}}}, true);
+      {.seeds = kBatch, .nodes = kBatch + edges, .hops = {{kBatch, edges}}},
+      assembly.needs_all_degrees());
   return {.batches = static_cast<unsigned>(
-              std::clamp<uint64_t>(layout.window_bytes / 2 / lists, 1, kMostWindow)),
+              std::clamp<uint64_t>(layout.window_bytes / 3 / lists, 1, kMostWindow)),
           .bytes = layout.window_bytes,
           .threads = threads};
 }
@@ -156,6 +163,52 @@ void check_room(const graph::Meta& meta, const std::filesystem::path& out) {
        format_bytes(bytes), out.string(), format_bytes(free_bytes));
 }
 
+// Nodes first <= i < last, in batches of one size.
+struct Stretch {
+  uint64_t first = 0;
+  uint64_t last = 0;
+  uint64_t batch = kBatch;
+};
+
+// Divides the nodes so that batches have at most that many edges, if they can. Batches do not get
+// smaller from one stretch to the next.
+std::vector<Stretch> stretches_of(const graph::Store& store, uint64_t most_edges,
+                                  memory::Ledger& ledger) {
+  const uint64_t nodes = store.meta().nodes;
+  io::FileReader reader(ledger, store.file("offsets.u64"));
+  const memory::Buffer<uint64_t> offsets(ledger, "file buffers", kBatch + 1);
+  const uint64_t blocks = (nodes + kBatch - 1) / kBatch;
+  const memory::Buffer<uint8_t> sizes(ledger, "file buffers", std::max<uint64_t>(1, blocks));
+  if (reader.read_values(offsets.first(1)) != 1) return {};
+  for (uint64_t block = 0; block < blocks; ++block) {
+    const uint64_t count = reader.read_values(offsets.span().subspan(1));
+    const auto fits = [&](uint64_t size) {
+      for (uint64_t i = 0; i < count; i += size) {
+        if (offsets[std::min(i + size, count)] - offsets[i] > most_edges) return false;
+      }
+      return true;
+    };
+    uint8_t size = 0;
+    while (size + 1U < kBatchSizes.size() && !fits(kBatchSizes.at(size))) ++size;
+    sizes[block] = size;
+    offsets[0] = offsets[count];
+  }
+  uint8_t smallest = 0;
+  for (uint64_t block = blocks; block-- > 0;) {
+    smallest = std::max(smallest, sizes[block]);
+    sizes[block] = smallest;
+  }
+  std::vector<Stretch> stretches;
+  for (uint64_t block = 0; block < blocks; ++block) {
+    const uint64_t batch = kBatchSizes.at(sizes[block]);
+    if (stretches.empty() || stretches.back().batch != batch) {
+      stretches.push_back({.first = block * kBatch, .batch = batch});
+    }
+    stretches.back().last = std::min(nodes, (block + 1) * kBatch);
+  }
+  return stretches;
+}
+
 void write_sums(const graph::Store& store, const PrecomputeOptions& options, RowWriter& rows,
                 memory::Ledger& ledger, Progress& progress) {
   // Lists are read in order, so keeping them in memory would save nothing; rows get the memory.
@@ -163,23 +216,31 @@ void write_sums(const graph::Store& store, const PrecomputeOptions& options, Row
       sample::load_topology(store, ledger, {0, 0}, options.threads, [](uint64_t) {});
   const unsigned workers = options.threads;
   const feature::RowLayout layout = layout_for(ledger.available_bytes(), workers);
+  const uint64_t most_edges =
+      std::max(layout.area_bytes, layout.window_bytes) / store.meta().row_bytes;
+  const std::vector<Stretch> stretches = stretches_of(store, most_edges, ledger);
   const feature::RowSource source =
       feature::load_rows(store, ledger, layout, options.threads, [](uint64_t) {});
   const memory::Ledger::Reclaimer lower =
       ledger.on_shortage([&](uint64_t bytes) { source.file().lower_by(bytes); });
+  const Assembly assembly = assembly_for(model_of(options.model), recipe::Norm::full);
   Pipeline pipeline(topology, source,
                     {.fanout = {recipe::kAllNeighbors},
-                     .assembly = assembly_for(model_of(options.model), recipe::Norm::full),
+                     .assembly = assembly,
                      .workers = workers,
                      .slots = workers + 2,
-                     .window = windows_for(layout, store.meta(), workers)},
+                     .window = windows_for(layout, store.meta(), assembly, workers)},
                     ledger);
-  pipeline.start({.seeds = Seeds::all(store.meta().nodes), .batch_size = kBatch});
-  while (const Batch* batch = pipeline.take()) {
-    rows.append(batch->input, batch->own);
-    progress.add(batch->seeds);
-    pipeline.give_back(batch);
-    throw_if_interrupted();
+  for (const Stretch& stretch : stretches) {
+    pipeline.start({.seeds = Seeds::all(stretch.last),
+                    .batch_size = stretch.batch,
+                    .first_batch = stretch.first / stretch.batch});
+    while (const Batch* batch = pipeline.take()) {
+      rows.append(batch->input, batch->own);
+      progress.add(batch->seeds);
+      pipeline.give_back(batch);
+      throw_if_interrupted();
+    }
   }
   for (const io::LinedFile* file : {&source.file(), &topology.neighbors(), &topology.offsets()}) {
     file->check_unchanged();

@@ -117,7 +117,7 @@ bool WindowMaker::lease_rows(Window& window) {
   if (window.rows() == 0 || has >= needed) return true;
   const uint64_t more =
       (needed - has + memory::kPageBytes - 1) / memory::kPageBytes * memory::kPageBytes;
-  std::optional<memory::Lease> lease = ledger_.lease_spare("windows", more);
+  std::optional<memory::Lease> lease = ledger_.try_lease("windows", more);
   if (!lease) return false;
   if (window.area_) {
     window.area_->extend(std::move(*lease));

@@ -112,12 +112,12 @@ norm() {
 
 draws() {
   printf '\nHow neighbours are drawn: fan-out 10,5, evaluated with all neighbours, 3 seeds\n\n'
-  printf '| | model | by themselves | --sampler labor | --reuse-epochs 10 | precompute, 10,all |\n|---|---|---|---|---|---|\n'
+  printf '| | model | by themselves | --sampler labor | precompute, 10,all |\n|---|---|---|---|---|\n'
   for graph in computers physics arxiv-structure; do
     store "$graph"
     for model in gcn sage; do
       printf '| %s | %s ' "$graph" "$model"
-      for way in "--sampler uniform" "--sampler labor" "--reuse-epochs 10"; do
+      for way in "--sampler uniform" "--sampler labor"; do
         # shellcheck disable=SC2046,SC2086
         printf '| %s ' "$(accuracy 3 "$graph" --model "$model" $way $(settings "$graph" "$model") $(sampled_settings "$graph") \
           --fanout 10,5 --eval full)"

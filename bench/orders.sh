@@ -1,6 +1,6 @@
 #!/bin/sh
 # bench/orders.sh [--folder DIR] [--scale X] [--memory SIZE] [--epochs N]: what an epoch reads from disk by the order of the nodes (visits, degree,
-# original) and by policy (the line alone; the line and a look-ahead of several batches), as a Markdown table, beside the random reads a second that
+# original) and by policy (the line alone; the line and windows of batches), as a Markdown table, beside the random reads a second that
 # the disk under the store gives. Training options are those of the second row of bench/papers100m.sh unless BENCH_TRAIN holds others.
 set -eu
 folder=.
@@ -51,7 +51,7 @@ for order in visits degree original; do
       "$(sed -n 's/.*"reads_per_second": \([0-9.e+]*\),*/\1/p' "$work/cache/plimsoll/machine.json" | head -n 1)"
     printf '| order | policy | thousand reads | MB read | rows not in memory | seconds | reads/s | of the disk |\n|---|---|---|---|---|---|---|---|\n'
   fi
-  row $order "line" --look-ahead 1
-  row $order "line + look-ahead"
+  row $order "line" --window 1
+  row $order "line + windows"
   rm -rf "$work/$order.plim"
 done

@@ -71,7 +71,7 @@ row() {
   name=$1 gib=$2 target=$3 theirs=$4 direction=$5
   shift 5
   graph=$(store "$direction")
-  bytes=$(awk "BEGIN { printf \"%d\", $gib * $scale * 1024 * 1024 * 1024 }")
+  bytes=$(awk "BEGIN { printf \"%.0f\", $gib * $scale * 1024 * 1024 * 1024 }")
   XDG_CACHE_HOME=$work/$direction
   export XDG_CACHE_HOME
   [ -d "$XDG_CACHE_HOME" ] || "$plimsoll" plan "$graph" --device cpu --threads "$threads" --calibrate >/dev/null

@@ -53,7 +53,7 @@ class IndexSet {
 
   // The inverse of rank(): the number at `place` in ascending order, place < size().
   uint64_t at(uint64_t place) const {
-    const auto after = std::upper_bound(before_.begin(), before_.end(), place);
+    const auto* const after = std::upper_bound(before_.begin(), before_.end(), place);
     const auto word = static_cast<uint64_t>(after - before_.begin() - 1);
     uint64_t bits = words_[word];
     for (uint64_t left = place - before_[word]; left > 0; --left) bits &= bits - 1;

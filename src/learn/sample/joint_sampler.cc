@@ -208,7 +208,7 @@ void JointSampler::for_each(std::span<Draft> drafts, const Body& body) {
   });
 }
 
-uint64_t JointSampler::hop_key(const Draft& draft, size_t hop) const {
+uint64_t JointSampler::hop_key(const Draft& draft, size_t hop) {
   return RandomStream(draft.key, hop).at(0);
 }
 
@@ -430,7 +430,7 @@ void JointSampler::pick_resident(Draft& draft, size_t hop, Scratch& scratch) con
 }
 
 // Replaces the nodes in the hop's indices by their numbers in the neighbourhood.
-void JointSampler::number(Draft& draft, size_t hop, Scratch& scratch) const {
+void JointSampler::number(Draft& draft, size_t hop, Scratch& scratch) {
   NodeTable& table = scratch.table;
   Hop& out = draft.out->hops[hop];
   memory::Growing<uint32_t>& nodes = draft.out->nodes;

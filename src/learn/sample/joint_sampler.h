@@ -65,8 +65,8 @@ class JointSampler {
   void find_bounds(std::span<Draft> drafts);
   void pick(std::span<Draft> drafts, size_t hop);
   void pick_resident(Draft& draft, size_t hop, Scratch& scratch) const;
-  void number(Draft& draft, size_t hop, Scratch& scratch) const;
-  uint64_t hop_key(const Draft& draft, size_t hop) const;
+  static void number(Draft& draft, size_t hop, Scratch& scratch);
+  static uint64_t hop_key(const Draft& draft, size_t hop);
   // Calls body(draft, scratch) for every draft, by several threads.
   template <typename Body>
   void for_each(std::span<Draft> drafts, const Body& body);

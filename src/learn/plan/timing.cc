@@ -272,7 +272,10 @@ double predict_time(const Question& question, const Arrangement& arrangement, co
     const double window = drawing / arrangement.drawing + work.seconds(arrangement.price);
     making = drawing + filling + work.requests * kReadCpuSeconds +
              work.rows * machine.making.copy_seconds;
-    made = std::max(filling / workers, window);
+    // Threads that draw and threads that fill share the cores that are not computing.
+    const double makers =
+        std::max(1.0, question.gpu ? question.threads - 1.0 : (question.threads + 1) / 2);
+    made = std::max({filling / workers, window, making / makers});
   } else {
     making = drawing_seconds(question) + filling_seconds(question) + reads.all() * kReadCpuSeconds;
     const double disk = disk_seconds(question, reads, machine.most_reads_per_second);

@@ -54,7 +54,8 @@ TEST(GpuLayout, IsWhatRunsThereWithTheBatchesThatAreCopied) {
 
 // Where the disk decides, more workers would only take memory from the lines.
 TEST(GpuLayout, TakesNothingFromTheLinesForBatchesThatSaveNoTime) {
-  const Question question = gpu_question();
+  Question question = gpu_question();
+  question.window = 1;
   const Plan plan = make_plan(question);
   ASSERT_TRUE(plan.fits);
   ASSERT_TRUE(plan.reads_disk());

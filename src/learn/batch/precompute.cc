@@ -74,8 +74,7 @@ void check_memory(const memory::Ledger& ledger, unsigned workers) {
   if (free_bytes >= needed) return;
   fail(ErrorKind::memory,
        "with {} thread{} the sums need {} of memory, and {} are left; raise --memory by {}, or "
-       "lower "
-       "--threads",
+       "lower --threads",
        workers, workers == 1 ? "" : "s", format_bytes_up(needed), format_bytes(free_bytes),
        format_bytes_up(needed - free_bytes));
 }
@@ -179,7 +178,11 @@ std::vector<Stretch> stretches_of(const graph::Store& store, uint64_t most_edges
   const memory::Buffer<uint64_t> offsets(ledger, "file buffers", kBatch + 1);
   const uint64_t blocks = (nodes + kBatch - 1) / kBatch;
   const memory::Buffer<uint8_t> sizes(ledger, "file buffers", std::max<uint64_t>(1, blocks));
-  if (reader.read_values(offsets.first(1)) != 1) return {};
+  if (reader.size_bytes() < (nodes + 1) * sizeof(uint64_t)) {
+    fail(ErrorKind::store, "{} ends before its last list; import the graph again",
+         store.file("offsets.u64").string());
+  }
+  reader.read_values(offsets.first(1));
   for (uint64_t block = 0; block < blocks; ++block) {
     const uint64_t count = reader.read_values(offsets.span().subspan(1));
     const auto fits = [&](uint64_t size) {

@@ -62,8 +62,15 @@ void WindowMaker::make(Window& window, uint64_t first, uint64_t count, const Beg
   }
   sampler_.sample(std::span(drafts_).first(count));
   const Clock::time_point sampled = Clock::now();
-  want_rows(window);
-  if (!lease_rows(window)) {
+  // A lease may lower the line, and more rows are wanted then.
+  bool leased = false;
+  uint64_t resident = 0;
+  do {
+    resident = resident_rows();
+    want_rows(window, resident);
+    leased = lease_rows(window);
+  } while (leased && resident_rows() < resident);
+  if (!leased) {
     // The rows are read by those who make the batches.
     window.read_.clear();
     window.read_.count();
@@ -79,14 +86,13 @@ void WindowMaker::make(Window& window, uint64_t first, uint64_t count, const Beg
   times_.read += std::chrono::duration<double>(Clock::now() - sampled).count();
 }
 
+uint64_t WindowMaker::resident_rows() const {
+  return rows_.file().line_bytes() / rows_.shape().row_bytes;
+}
+
 // Batch by batch, until the rows of the next one do not fit.
-void WindowMaker::want_rows(Window& window) const {
+void WindowMaker::want_rows(Window& window, uint64_t resident) const {
   window.read_.clear();
-  uint64_t resident = 0;
-  {
-    const io::LinedFile::Use use(rows_.file());
-    resident = use.line_bytes / rows_.shape().row_bytes;
-  }
   uint64_t wanted = 0;
   for (uint64_t i = 0; i < window.count && resident < rows_.shape().count; ++i) {
     const sample::Neighborhood& batch = window.neighborhoods[i];
@@ -109,7 +115,7 @@ void WindowMaker::want_rows(Window& window) const {
   window.read_.count();
 }
 
-// False if the ledger has no memory to spare for them.
+// False if the ledger has no memory for them.
 bool WindowMaker::lease_rows(Window& window) {
   const uint64_t row_bytes = rows_.shape().row_bytes;
   const uint64_t needed = (window.rows() + 1) * row_bytes;

@@ -90,7 +90,8 @@ class WindowMaker {
  private:
   uint64_t most_rows() const;
   bool lease_rows(Window& window);
-  void want_rows(Window& window) const;
+  uint64_t resident_rows() const;
+  void want_rows(Window& window, uint64_t resident) const;
 
   const feature::RowSource& rows_;
   const Options options_;

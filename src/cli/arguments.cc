@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cstdlib>
 #include <system_error>
 #include <utility>
 
@@ -15,11 +16,23 @@ namespace {
 
 constexpr unsigned kMostThreads = 4096;
 
-// What keeps `text` from being a size; empty when nothing does.
+// The size that was probably meant by a number without the right unit. Large numbers are MiB, as
+// Slurm's --mem counts.
+std::string meant_size(const std::string& text) {
+  const std::string number = text.substr(0, text.find_first_not_of("0123456789."));
+  const double value = std::strtod(number.c_str(), nullptr);
+  if (value <= 0) return "write it like 8G";
+  return fmt::format("did you mean {}{}?", number, value < 1024 ? "G" : "M");
+}
+
+// Why `text` cannot be a size of memory; empty when it can.
 std::string refuse_size(std::string& text) {
+  constexpr uint64_t kLeastBytes = kMiB;
   try {
-    parse_bytes(text);
-    return {};
+    const uint64_t bytes = parse_bytes(text);
+    if (bytes >= kLeastBytes) return {};
+    return fmt::format("'{}' is {}, less than any program needs; {}", text, format_bytes(bytes),
+                       meant_size(text));
   } catch (const Error& error) {
     return error.what();
   }
@@ -74,7 +87,7 @@ CLI::Option* add_duration(CLI::App& command, const std::string& name,
 }
 
 CLI::Option* add_memory(CLI::App& command, std::optional<uint64_t>& bytes) {
-  return add_bytes(command, "--memory", bytes, "memory to work in, as 8G or 512M")
+  return add_bytes(command, "--memory", bytes, "memory limit, as 8G or 512M")
       ->default_str("half of what the machine, the cgroup or Slurm allows")
       ->group(kResources);
 }
@@ -83,8 +96,8 @@ CLI::Option* add_training_memory(CLI::App& command, std::optional<uint64_t>& byt
   return command
       .add_option_function<std::string>(
           "--memory", [&bytes](const std::string& text) { bytes = parse_size_or_auto(text); },
-          "memory to work in, as 8G or 512M; auto takes all that a cgroup or Slurm allows, and "
-          "what the machine can spare of its RAM")
+          "memory limit, as 8G or 512M; auto takes all that a cgroup or Slurm allows, and what "
+          "the machine can spare of its RAM")
       ->check(CLI::Validator(refuse_size_or_auto, ""))
       ->type_name("SIZE")
       ->default_str(kAuto)
@@ -100,7 +113,7 @@ CLI::Option* add_training_memories(CLI::App& command, std::vector<std::optional<
               sizes.push_back(parse_size_or_auto(word));
             }
           },
-          "memory to work in, as 8G or 512M, or auto; several, as 8G,16G,32G, make a table")
+          "memory limit, as 8G or 512M, or auto; several, as 8G,16G,32G, make a table")
       ->check(CLI::Validator(refuse_sizes, ""))
       ->type_name("SIZE")
       ->default_str(kAuto)
@@ -109,7 +122,7 @@ CLI::Option* add_training_memories(CLI::App& command, std::vector<std::optional<
 
 CLI::Option* add_threads(CLI::App& command, unsigned& threads) {
   threads = available_threads();
-  return command.add_option("--threads", threads, "threads to work with")
+  return command.add_option("--threads", threads, "number of threads")
       ->capture_default_str()
       ->check(whole_number(1, kMostThreads))
       ->type_name("N")

@@ -265,16 +265,22 @@ std::optional<double> ObjectReader::seconds(const std::string& key) {
 std::optional<uint64_t> ObjectReader::bytes(const std::string& key) {
   const JsonNode* value = any(key);
   if (value == nullptr || value->is(Kind::null)) return std::nullopt;
+  std::optional<uint64_t> bytes;
   try {
     if (value->is(Kind::number) && value->number.whole && value->number.number > 0) {
-      return static_cast<uint64_t>(*whole_of(value->number));
+      bytes = static_cast<uint64_t>(*whole_of(value->number));
     }
-    if (value->is(Kind::text)) return parse_bytes(value->text);
+    if (value->is(Kind::text)) bytes = parse_bytes(value->text);
   } catch (const Error& problem) {
     error(value->line, fmt::format("{}: {}", key, problem.what()));
     return std::nullopt;
   }
-  error(value->line, fmt::format("{} must be a size: bytes, or a string like \"8G\"", key));
+  constexpr uint64_t kLeastBytes = kMiB;
+  if (bytes && *bytes >= kLeastBytes) return bytes;
+  error(value->line,
+        bytes ? fmt::format("{} is {}, less than any program needs; write it like \"8G\"", key,
+                            format_bytes(*bytes))
+              : fmt::format("{} must be a size: bytes, or a string like \"8G\"", key));
   return std::nullopt;
 }
 

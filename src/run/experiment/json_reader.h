@@ -102,7 +102,7 @@ class ObjectReader {
   std::optional<uint64_t> count(const std::string& key, uint64_t lowest);  // up to a million
   std::optional<double> number(const std::string& key);
   std::optional<double> seconds(const std::string& key);  // 90, "90s", "2h"
-  std::optional<uint64_t> bytes(const std::string& key);  // 4096, "8G"
+  std::optional<uint64_t> bytes(const std::string& key);  // "8G"; at least 1 MiB
   std::optional<std::vector<std::string>> texts(const std::string& key);
 
   // Reads a key by an old or wrong `spelling` of `present`, with a warning. If both are there, that

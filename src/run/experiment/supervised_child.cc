@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text_file.h"
+#include "base/units.h"
 #include "experiment/judging.h"
 #include "process/launch.h"
 #include "process/proc_stat.h"
@@ -209,7 +210,9 @@ std::vector<std::string> exec_words(const ChildOptions& options) {
   if (terms.memory_bytes) add("--memory", fmt::format("{}", *terms.memory_bytes));
   if (!options.gpus.empty()) {
     add("--gpu", options.gpus);
-    if (terms.gpu_free_bytes) add("--gpu-free", fmt::format("{}", *terms.gpu_free_bytes));
+    if (terms.gpu_free_bytes) {  // exec refuses less than 1 MiB
+      add("--gpu-free", fmt::format("{}", std::max(*terms.gpu_free_bytes, kMiB)));
+    }
     if (options.gpu_wait_seconds > 0) {
       add("--gpu-wait", fmt::format("{}s", options.gpu_wait_seconds));
     }

@@ -225,6 +225,15 @@ TEST(Settings, TermsOfTheEntryWinOverThoseOfTheTop) {
   EXPECT_EQ(terms.expect->least_seconds, 5);
 }
 
+TEST(Settings, RefuseAMemoryLimitThatNoProgramCanWorkIn) {
+  const Read made = read(R"({"memory": "8", "experiments": [
+    {"repo": "plain", "model": "default", "gpu_free": 4096}]})");
+  EXPECT_EQ(made.errors, 2);
+  EXPECT_THAT(made.problems,
+              HasSubstr("memory is 8 B, less than any program needs; write it like \"8G\""));
+  EXPECT_THAT(made.problems, HasSubstr("s.json:2: error: gpu_free is 4.0 KiB, less than"));
+}
+
 TEST(Settings, CountsWhatEachEntryProducesAndTheTotal) {
   const Read made = read(R"({"experiments": [
     {"repo": "plain", "model": "default", "runs_per_config": 2},

@@ -13,7 +13,7 @@ enum class Cause {
   own_memory_limit,      // --memory, or the limit of the batch system's job
   host_out_of_memory,    // the OOM killer of the host or of a parent group
   memory_refused,        // an allocation failed, and the command ended itself
-  killed,                // a signal from somebody else
+  killed,                // a signal that plimsoll did not send
   interrupted,           // a signal to plimsoll, passed to the command: Ctrl-C, a closed terminal
   gpu_memory_own,        // CUDA out of memory; the command alone needs too much
   gpu_memory_neighbour,  // CUDA out of memory; it would fit without the other processes

@@ -43,9 +43,9 @@ Verdict judge_success(const Case& end) {
   if (const uint64_t kills = end.memory().group_oom_kills; kills > 0) {
     oddity = fmt::format("{} of its processes {} killed because of memory while it ran", kills,
                          kills == 1 ? "was" : "were");
-  } else if (end.ending().leftovers_ended > 0) {
-    oddity = fmt::format("{} of its processes were still alive and have been ended",
-                         end.ending().leftovers_ended);
+  } else if (const uint64_t ended = end.ending().leftovers_ended; ended > 0) {
+    oddity = fmt::format("plimsoll ended {} process{} that it left running", ended,
+                         ended == 1 ? "" : "es");
   } else if (end.sign && end.sign->sign != Sign::fallout) {
     oddity = "exit code 0, but " + output_says(end);
   }

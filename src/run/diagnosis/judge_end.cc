@@ -30,11 +30,12 @@ Verdict killed_verdict(const Case& end) {
   const int signal = end.signal.value_or(SIGKILL);
   Verdict verdict{
       .cause = Cause::killed,
-      .headline = fmt::format("killed by somebody else{}: {}", end.after(), signal_name(signal)),
+      .headline =
+          fmt::format("killed{} by {}, not sent by plimsoll", end.after(), signal_name(signal)),
       .evidence = joined({how_it_ended(end), peak_memory(end)}),
       .next_step =
-          "ask who ended it: an administrator, a batch system, another script "
-          "of yours"};
+          "find the sender: usually a batch system, an administrator, or a script that runs kill "
+          "or pkill"};
   if (end.log_only) {
     verdict.headline = "one of its processes was killed: " + signal_name(signal);
     verdict.evidence = output_says(end);
@@ -45,10 +46,10 @@ Verdict killed_verdict(const Case& end) {
     verdict.next_step =
         "add a handler to the command if it should react differently to this signal";
   } else if (signal == SIGKILL) {
-    verdict.evidence += "; no OOM kill was counted, and plimsoll sent no signal";
+    verdict.evidence += "; the kernel counted no OOM kill";
     verdict.next_step =
-        "journalctl -u systemd-oomd and the batch system's log, which end jobs "
-        "without a kernel message";
+        "find the sender: usually systemd-oomd (journalctl -u systemd-oomd), a batch system (see "
+        "its log), or a user or script that runs kill -9";
   } else if (signal == SIGHUP) {
     verdict.next_step = "nohup, tmux or a batch system: a terminal was closed";
   } else if (signal == SIGINT) {

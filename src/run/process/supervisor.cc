@@ -35,6 +35,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kLongestWait{1000};
 constexpr double kStoppedBeyond = 5;  // a longer wait means that we were stopped, as by Ctrl-Z
+constexpr std::chrono::seconds kSayWaitAfter{1};
 constexpr double kSayStuckAfter = 5;  // after the grace period
 // A stopped keeper is continued with SIGCONT. One that is stopped more often than this is killed.
 constexpr int kMostStops = 10;
@@ -43,6 +44,23 @@ constexpr size_t kTailBytes = size_t{64} << 10;
 
 double seconds_between(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
+}
+
+// Why processes are being ended.
+std::string describe(Cut cut, int signal) {
+  switch (cut) {
+    case Cut::timeout:
+      return "the --timeout has passed";
+    case Cut::idle:
+      return "the command hangs";
+    case Cut::memory_watch:
+      return "the command uses more than --memory";
+    case Cut::interrupted:
+      return fmt::format("received SIG{}", sigabbrev_np(signal));
+    case Cut::none:
+      break;
+  }
+  return "the command has ended, but not all of its processes";
 }
 
 LeaderEnd leader_end(int wait_status) {
@@ -113,6 +131,7 @@ class Supervisor {
   bool leader_ended_ = false;
   bool ending_ordered_ = false;
   bool empty_ = false;
+  bool wait_said_ = false;
   bool stuck_said_ = false;
   Clock::time_point began_ = Clock::now();
   Clock::time_point end_ordered_at_;
@@ -241,6 +260,7 @@ int Supervisor::next_wait_ms(Clock::time_point now) const {
     const std::chrono::duration<double> left(*options_.timeout_seconds + stopped_seconds_);
     until = std::min(until, began_ + std::chrono::duration_cast<Clock::duration>(left));
   }
+  if (ending_ordered_ && !wait_said_) until = std::min(until, end_ordered_at_ + kSayWaitAfter);
   return static_cast<int>(
       std::max<int64_t>(std::chrono::ceil<milliseconds>(until - now).count(), 0));
 }
@@ -320,6 +340,13 @@ void Supervisor::check_clock(Clock::time_point now) {
       seconds_between(began_, now) - stopped_seconds_ >= *options_.timeout_seconds) {
     ending_.cut_after_seconds = *options_.timeout_seconds;
     cut(Cut::timeout);
+  }
+  if (ending_ordered_ && !wait_said_ && now >= end_ordered_at_ + kSayWaitAfter) {
+    wait_said_ = true;
+    options_.say(
+        fmt::format("{}; waiting up to {} (--grace) for its processes to end, then they are killed",
+                    describe(ending_.cut, ending_.interrupting_signal),
+                    format_seconds(options_.grace_seconds)));
   }
   if (ending_ordered_ && !stuck_said_ &&
       seconds_between(end_ordered_at_, now) > options_.grace_seconds + kSayStuckAfter) {

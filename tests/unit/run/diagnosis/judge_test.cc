@@ -125,6 +125,23 @@ TEST(Judge, CallsAKillWithoutAnOomKillSomebodyElses) {
   expect_cause(Cause::killed, ended(Signaled{SIGTERM}));
 }
 
+TEST(Judge, NamesTheSignalThatPlimsollDidNotSendAndItsUsualSenders) {
+  const Verdict killed = judge(ended(Signaled{SIGKILL}));
+  EXPECT_EQ(killed.headline, "killed after 41 s by SIGKILL, not sent by plimsoll");
+  EXPECT_NE(killed.next_step.find("systemd-oomd"), std::string::npos) << killed.next_step;
+  EXPECT_NE(killed.next_step.find("kill -9"), std::string::npos) << killed.next_step;
+  EXPECT_EQ(judge(ended(Signaled{SIGTERM})).headline,
+            "killed after 41 s by SIGTERM, not sent by plimsoll");
+}
+
+TEST(Judge, CountsTheProcessesThatWereLeftRunning) {
+  Evidence evidence = ended(Exited{0});
+  evidence.ending.leftovers_ended = 1;
+  EXPECT_EQ(judge(evidence).evidence, "plimsoll ended 1 process that it left running");
+  evidence.ending.leftovers_ended = 2;
+  EXPECT_EQ(judge(evidence).evidence, "plimsoll ended 2 processes that it left running");
+}
+
 TEST(Judge, UnwrapsWhatAShellReports) {
   Evidence evidence = ended(Exited{137});
   evidence.ending.command = {"/bin/bash", "-c", "python train.py"};

@@ -10,7 +10,9 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "base/host.h"
 #include "base/units.h"
@@ -138,6 +140,34 @@ TEST_P(Supervisor, LeavesTimeToEndInAnOrderlyWay) {
   EXPECT_EQ(std::get<Exited>(ending.leader).code, 5);
   EXPECT_EQ(exit_code(ending), kExitTimeout);
   EXPECT_TRUE(ending.output_tail.ends_with("saved\n")) << ending.output_tail;
+}
+
+TEST_P(Supervisor, SaysOnceWhatItWaitsFor) {
+  std::vector<std::string> said;
+  SuperviseOptions deaf = options("trap '' TERM; while :; do sleep 0.05; done");
+  deaf.say = [&said](const std::string& text) { said.push_back(text); };
+  deaf.timeout_seconds = 1;
+  deaf.grace_seconds = 2.5;
+  run_supervised(deaf);
+  const std::string waiting =
+      "; waiting up to 2.5 s (--grace) for its processes to end, then they are killed";
+  EXPECT_EQ(said, std::vector<std::string>({"the --timeout has passed" + waiting}));
+  said.clear();
+  deaf.command = {"sh", "-c", "(trap '' TERM; while :; do sleep 0.05; done) & sleep 0.3"};
+  run_supervised(deaf);
+  EXPECT_EQ(said, std::vector<std::string>(
+                      {"the command has ended, but not all of its processes" + waiting}));
+}
+
+TEST_P(Supervisor, WaitsSilentlyForACommandThatEndsAtOnce) {
+  std::vector<std::string> said;
+  SuperviseOptions quick = options("sleep 50");
+  quick.say = [&said](const std::string& text) { said.push_back(text); };
+  quick.timeout_seconds = 0.2;
+  quick.grace_seconds = 10;
+  const Ending ending = run_supervised(quick);
+  if (ending.seconds > 1) GTEST_SKIP() << "the machine is too busy to end a process in a second";
+  EXPECT_EQ(said, std::vector<std::string>());
 }
 
 TEST_P(Supervisor, TakesStillnessForAHangAndSaysWhereItIs) {

@@ -58,7 +58,9 @@ void print_failures(const experiment::KnownRun& run) {
     if (run.entries[i].result.empty()) continue;
     const auto result = experiment::result_of(run.entries[i].result);
     if (result.success) continue;
-    print("  failed  {}: {}\n", run.queue[i].folder, result.last.headline);
+    const auto log = run.folder / run.queue[i].folder / "training.log";
+    print("  failed  {}: {}{}\n", run.queue[i].folder, result.last.headline,
+          experiment::describe_log(log));
   }
 }
 

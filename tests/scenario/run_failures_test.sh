@@ -40,7 +40,10 @@ expect 11 "no \`shrink\` says"
 # 3: words in a log make no success.
 write_settings '{"repo": "toy", "model": "roadmap", "mode": "default"}, {"repo": "toy", "model": "liar", "mode": "default"}'
 run plimsoll run -ec settings.json
-expect 11 "0 succeeded, 2 failed" "none of its metrics is in the log: loss"
+expect 11 "0 succeeded, 2 failed" "none of its metrics is in the log: loss" \
+  "  > roadmap: to be implemented; see loss:" "  > loss: 0.1" "  log: $(newest)/toy_liar_002/training.log"
+run plimsoll status
+expect 0 "failed  toy_liar_002: failed with exit code 3" "  > loss: 0.1" "  log: $(newest)/toy_liar_002/training.log"
 [ "$(column cause | tr '\n' ' ')" = "expectation_unmet failed " ] || fail "causes: $(column cause)"
 
 # 4: a background load that is none is noticed, and the experiment is invalid.

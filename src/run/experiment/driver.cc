@@ -26,6 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kTrainingLog = "training.log";
 constexpr std::chrono::seconds kShowAgain{1};
 constexpr unsigned kPauseAfter = 5;  // failures in a row with the same cause
 constexpr int kLookMilliseconds = 200;
@@ -61,7 +62,7 @@ std::string process_text(pid_t pid) {
 // The training starts when exec opens its log; before that, exec waits for the GPUs.
 void start_recording(energy::Recorder* recorder, const fs::path& folder) {
   if (recorder == nullptr) return;
-  recorder->start(folder / "energy", [log = folder / "training.log"] {
+  recorder->start(folder / "energy", [log = folder / kTrainingLog] {
     std::error_code ignored;
     return fs::exists(log, ignored);
   });
@@ -297,7 +298,7 @@ void Driver::judge(const Experiment& experiment, const ChildEnd& end, const fs::
   const Repository& repository = *batch_.catalog.find(experiment.training.repository);
   const Terms terms = terms_of(experiment);
   LogReader log(repository.metrics, patterns_of(terms));
-  for_each_line(folder / "training.log", [&](std::string_view line) { log.line(line); });
+  for_each_line(folder / kTrainingLog, [&](std::string_view line) { log.line(line); });
   const Success judged =
       judge_success({.cause = end.cause, .seconds = end.seconds}, repository.metrics, terms, log);
   result.cause = judged.cause;
@@ -346,8 +347,9 @@ void Driver::finish(const Experiment& experiment) {
   count(experiment, result);
   io::write_whole(options_.folder / "summary.csv", summary_.text());
   give_to_caller(folder);
-  options_.say(fmt::format("[{}/{}] {} {}", end_.succeeded + end_.failed, batch_.queue.size(),
-                           experiment.folder, describe_end(result)));
+  options_.say(fmt::format("[{}/{}] {} {}{}", end_.succeeded + end_.failed, batch_.queue.size(),
+                           experiment.folder, describe_end(result),
+                           result.success ? "" : describe_log(folder / kTrainingLog)));
   count_failure(result);
 }
 
@@ -393,7 +395,7 @@ void Driver::count_failure(const ExperimentResult& result) {
 // Links training.log and energy/ in the experiment's folder to the last attempt: users' scripts
 // look for them there.
 void Driver::link_last(const Experiment& experiment, size_t number) const {
-  for (const char* name : {"training.log", "energy"}) {
+  for (const char* name : {kTrainingLog, "energy"}) {
     const fs::path link = options_.folder / experiment.folder / name;
     std::error_code ignored;
     fs::remove(link, ignored);
@@ -402,16 +404,16 @@ void Driver::link_last(const Experiment& experiment, size_t number) const {
 }
 
 BatchProgress Driver::progress(const Experiment& running, double seconds) const {
-  BatchProgress now{.running = RunningNow{.experiment = running.folder,
-                                          .attempt = standing_.at(running.number).last_number,
-                                          .values = describe(running_values_),
-                                          .last_line = last_line(options_.folder / running.folder /
-                                                                 "training.log"),
-                                          .seconds = seconds,
-                                          .expected_seconds = expected_.of(running)},
-                    .succeeded = end_.succeeded,
-                    .failed = end_.failed,
-                    .left = batch_.queue.size() - end_.succeeded - end_.failed};
+  BatchProgress now{
+      .running = RunningNow{.experiment = running.folder,
+                            .attempt = standing_.at(running.number).last_number,
+                            .values = describe(running_values_),
+                            .last_line = last_line(options_.folder / running.folder / kTrainingLog),
+                            .seconds = seconds,
+                            .expected_seconds = expected_.of(running)},
+      .succeeded = end_.succeeded,
+      .failed = end_.failed,
+      .left = batch_.queue.size() - end_.succeeded - end_.failed};
   std::vector<const Experiment*> waiting;
   for (const Experiment& experiment : batch_.queue) {
     const auto found = standing_.find(experiment.number);

@@ -138,6 +138,14 @@ std::string last_line(const std::filesystem::path& log) {
   return last_line_of(tail);
 }
 
+std::string describe_log(const std::filesystem::path& log) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(log, ignored)) return "";
+  const std::string line = last_line(log);
+  return fmt::format("\n  > {}\n  log: {}", line.empty() ? "(the log is empty)" : line,
+                     log.string());
+}
+
 std::string last_line_of(std::string_view text) {
   while (!text.empty()) {
     const size_t end = text.find_last_of("\r\n");

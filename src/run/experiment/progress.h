@@ -73,4 +73,8 @@ TimeLeft time_left(const std::vector<const Experiment*>& waiting,
 std::string last_line(const std::filesystem::path& log);
 std::string last_line_of(std::string_view text);
 
+// Two indented lines for a failed experiment, with a newline before each: the last line of its log
+// and the path of the log. Empty if there is no log.
+std::string describe_log(const std::filesystem::path& log);
+
 }  // namespace plimsoll::experiment

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "experiment/expected_time.h"
+#include "temp_folder.h"
 
 namespace plimsoll::experiment {
 namespace {
@@ -101,6 +102,16 @@ TEST(LastLine, IsTheLastStateOfAProgressBarWithoutItsColours) {
   EXPECT_EQ(last_line_of("a\tb\007\n"), "a b");
   EXPECT_EQ(last_line_of("\n\r\n"), "");
   EXPECT_EQ(last_line_of("\033["), "");
+}
+
+TEST(DescribedLog, NamesTheFileAndItsLastLine) {
+  const TempFolder folder;
+  const auto log = folder.path() / "training.log";
+  EXPECT_EQ(describe_log(log), "");
+  std::ofstream(log).close();
+  EXPECT_EQ(describe_log(log), "\n  > (the log is empty)\n  log: " + log.string());
+  std::ofstream(log) << "epoch 1\nValueError: no\n";
+  EXPECT_EQ(describe_log(log), "\n  > ValueError: no\n  log: " + log.string());
 }
 
 TEST(BatchProgress, SaysWhatRunsTheMachineAndWhatIsLeft) {

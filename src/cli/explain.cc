@@ -73,7 +73,11 @@ void explain_log(const Options& options) {
     } else {
       print("{} has no known sign of a failure.\nIts last line: {}\n", options.subject,
             end.empty() ? "(it is empty)" : end);
-      print("Try its exit code: plimsoll explain CODE\n");
+      print(
+          "A command that was killed, such as one out of memory, often leaves no message in its "
+          "log.\nTry how it ended: plimsoll explain --last, if plimsoll exec ran it last; "
+          "otherwise "
+          "its exit code: plimsoll explain CODE\n");
     }
     return;
   }
@@ -117,6 +121,12 @@ void explain(const Options& options) {
   std::error_code none;
   if (fs::is_regular_file(options.subject, none)) return explain_log(options);
   if (const auto code = diagnosis::parse_code(options.subject)) return explain_code(*code, options);
+  if (options.subject.find_first_not_of("-0123456789") == std::string::npos) {
+    fail(ErrorKind::usage,
+         "{} is not an exit code: those are 0 to 255, and -1 to -64 for signals; to look up a "
+         "larger number, use its remainder by 256",
+         options.subject);
+  }
   const auto meant = diagnosis::nearest_code(options.subject);
   fail(ErrorKind::usage,
        "'{}' is neither a file nor an exit code{}; write 137, SIGKILL, Slurm's 0:9 or "

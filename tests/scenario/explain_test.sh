@@ -50,7 +50,7 @@ run plimsoll explain full.log
 expect 0 "✗ disk full" "here, now: the disk of this folder has"
 echo "epoch 10 accuracy 0.8" >good.log
 run plimsoll explain good.log
-expect 0 "no known sign of a failure" "epoch 10 accuracy 0.8"
+expect 0 "no known sign of a failure" "epoch 10 accuracy 0.8" "plimsoll explain --last" "plimsoll explain CODE"
 : >empty.log
 run plimsoll explain empty.log
 expect 0 "it is empty"
@@ -72,4 +72,4 @@ expect 2 "give an exit code, the state of a Slurm job, a log or --last"
 run plimsoll explain nonsense
 expect 2 "neither a file nor an exit code"
 run plimsoll explain 300
-expect 2 "neither a file nor an exit code"
+expect 2 "300 is not an exit code: those are 0 to 255"

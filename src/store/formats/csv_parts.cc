@@ -128,7 +128,12 @@ class CsvEdges final : public EdgeReader {
  public:
   CsvEdges(std::filesystem::path file, uint64_t nodes, StatedCount edges)
       : file_(std::move(file)), nodes_(nodes), edges_(std::move(edges)), reader_(open_text(file_)) {
-    check_edge_columns(file_, read_head(file_));
+    const CsvHead head = read_head(file_);
+    check_edge_columns(file_, head);
+    if (head.first_line.empty()) return;
+    // Parse the first line now, so that a file that holds no edges is refused early.
+    std::array<uint32_t, 2> ends = {};
+    parse_ids(file_.string(), {head.first_line, head.first_number}, ends, UINT32_MAX);
   }
 
   uint64_t count() const override { return edges_.count; }

@@ -132,20 +132,48 @@ GraphParts open_array_graph(InputItems& arrays, std::string_view where,
   return parts;
 }
 
+namespace {
+
+constexpr const char* kEdgesFile =
+    "--edges takes a file with one edge per line: source,destination, both node numbers from 0";
+constexpr const char* kFeaturesFile =
+    "--features takes a file with one node per line: numbers separated by commas";
+constexpr const char* kLabelsFile =
+    "--labels takes a file with one node per line: its class, a number from 0, or nan";
+
+// Adds to the message about an unusable file what was expected.
+template <typename Open>
+auto expecting(const char* expected, const Open& open) {
+  try {
+    return open();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::input) throw;
+    fail(ErrorKind::input, "{}; {}", error.what(), expected);
+  }
+}
+
+}  // namespace
+
 std::unique_ptr<FileGraph> open_csv(const CsvOptions& options) {
-  check_is_text(options.edges);
-  check_is_text(options.features);
-  if (options.labels) check_is_text(*options.labels);
-  const StatedCount nodes =
-      count_csv_lines(options.labels.value_or(options.features), options.progress);
+  expecting(kEdgesFile, [&] { check_is_text(options.edges); });
+  expecting(kFeaturesFile, [&] { check_is_text(options.features); });
+  if (options.labels) expecting(kLabelsFile, [&] { check_is_text(*options.labels); });
+  const StatedCount nodes = expecting(options.labels ? kLabelsFile : kFeaturesFile, [&] {
+    return count_csv_lines(options.labels.value_or(options.features), options.progress);
+  });
   check_node_count(nodes);
-  const StatedCount edges = count_csv_lines(options.edges, options.progress);
+  const StatedCount edges =
+      expecting(kEdgesFile, [&] { return count_csv_lines(options.edges, options.progress); });
 
   GraphParts parts;
   parts.nodes = nodes.count;
-  parts.edges = open_csv_edges(options.edges, nodes.count, edges);
-  parts.features = open_csv_features(options.features, nodes);
-  if (options.labels) parts.labels = open_csv_labels(*options.labels, nodes);
+  parts.edges =
+      expecting(kEdgesFile, [&] { return open_csv_edges(options.edges, nodes.count, edges); });
+  parts.features =
+      expecting(kFeaturesFile, [&] { return open_csv_features(options.features, nodes); });
+  if (options.labels) {
+    parts.labels = expecting(kLabelsFile, [&] { return open_csv_labels(*options.labels, nodes); });
+  }
   if (options.split_dir) {
     parts.splits = open_split_folder(*options.split_dir, nodes, parts.not_read);
   }

@@ -26,6 +26,7 @@
 #include "base/utf8.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "cli/counted.h"
 #include "cli/running.h"
 #include "diagnosis/last_run.h"
 #include "diagnosis/verdict.h"
@@ -208,8 +209,8 @@ void exec(Options& options) {
   print_verdict(options, verdict);
   if (!options.quiet && verdict.cause == Cause::success && evidence.ending.leftovers_ended > 0 &&
       isatty(STDERR_FILENO) == 0) {
-    say(fmt::format("{} of its processes were still alive at its end and were ended",
-                    evidence.ending.leftovers_ended));
+    say(fmt::format("ended {} that it left running",
+                    counted(evidence.ending.leftovers_ended, "process")));
   }
   // A shell that runs us in a loop ends the loop only if its child dies of SIGINT.
   const auto* const killed = std::get_if<process::Signaled>(&evidence.ending.leader);
@@ -246,10 +247,11 @@ void add_exec(CLI::App& app, const std::vector<std::string>& words) {
   auto options = std::make_shared<Options>();
   options->command = words;
   command->add_option("COMMAND", options->stray_words, "after --: the command and its arguments");
-  add_bytes(*command, "--memory", options->memory_bytes, "end it when its processes use more")
+  add_bytes(*command, "--memory", options->memory_bytes,
+            "limit of all its processes together, as 8G; it is ended when they use more")
       ->group(kResources);
   add_bytes(*command, "--memory-high", options->memory_high_bytes,
-            "slow it down when they use more (cgroup v2)")
+            "slow it down when they use more; needs cgroup v2")
       ->group(kResources);
   add_duration(*command, "--timeout", options->timeout_seconds, "end it after this time")
       ->group(kResources);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -18,6 +19,7 @@
 #include "base/units.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "cli/counted.h"
 #include "meter/gpu.h"
 
 namespace plimsoll::cli {
@@ -100,12 +102,14 @@ std::string dump(const ordered_json& object) {
 }
 
 void print_table(const std::vector<Orphan>& orphans, const GpuMemory& held) {
-  constexpr const char* kRow = "{:>8}  {:>13}  {:>10}  {:>10}  {:<28}  {}\n";
-  print(kRow, "PID", "SINCE", "RAM", "GPU", "RUN", "COMMAND");
+  constexpr const char* kRow = "{:>8}  {:>13}  {:>10}  {:>10}  {:<{}}  {}\n";
+  size_t run_columns = 0;
+  for (const Orphan& orphan : orphans) run_columns = std::max(run_columns, orphan.run.size());
+  print(kRow, "PID", "SINCE", "RAM", "GPU", "RUN", run_columns, "COMMAND");
   for (const Orphan& orphan : orphans) {
     print(kRow, orphan.process.pid, format_seconds(age_seconds(orphan)),
           format_bytes(orphan.process.resident_bytes), gpu_column(held, orphan.process.pid),
-          printable_line(orphan.run),
+          printable_line(orphan.run), run_columns,
           (is_stopped(orphan) ? "(stopped) " : "") + shortened(printable_line(orphan.command)));
   }
 }
@@ -176,15 +180,14 @@ void kill(const Options& options) {
     add_left_alone(json, cleared.left);
     fmt::print("{}\n", dump(json));
   } else {
-    print("ended {} process{}, removed {} control group{}\n", cleared.ended,
-          cleared.ended == 1 ? "" : "es", cleared.groups_removed,
-          cleared.groups_removed == 1 ? "" : "s");
+    print("ended {}, removed {}\n", counted(cleared.ended, "process"),
+          counted(cleared.groups_removed, "control group"));
     print_left_alone(cleared.left);
   }
   if (cleared.left.orphans.empty()) return;
   if (!options.json) print_table(cleared.left.orphans, gpu_memory());
-  fail(ErrorKind::io, "{} could not be ended: stuck in the kernel, or another user's",
-       cleared.left.orphans.size());
+  fail(ErrorKind::io, "{} could not be ended: stuck in the kernel, or of another user",
+       counted(cleared.left.orphans.size(), "process"));
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "base/units.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "cli/counted.h"
 #include "cli/live_lines.h"
 #include "energy/energy_use.h"
 #include "experiment/batch.h"
@@ -126,8 +127,7 @@ ExperimentBatch planned(const BatchTexts& source) {
   experiment::plan_batch(batch, source, problems);
   report(problems);
   if (problems.errors() > 0) {
-    fail(ErrorKind::input, "{} error{}; no experiment was started", problems.errors(),
-         problems.errors() == 1 ? "" : "s");
+    fail(ErrorKind::input, "{}; no experiment was started", counted(problems.errors(), "error"));
   }
   return batch;
 }
@@ -255,7 +255,7 @@ void resume(const Options& options) {
       experiment::take_lock(experiment::lock_file(folder), folder.string(), waiting);
   auto journal = experiment::Journal::open(folder);
   if (const size_t ended = experiment::end_leftovers(folder); ended > 0) {
-    say(fmt::format("ended {} processes left over from the last driver", ended));
+    say(fmt::format("ended {} left over from the last driver", counted(ended, "process")));
   }
   if (options.retry_failed) {
     const size_t again = experiment::reopen_failed(journal);
@@ -333,27 +333,37 @@ void add_batch_options(CLI::App& command, Options& options) {
                   "settings")
       ->type_name("FILE")
       ->group(kBatch);
-  command.add_option("-r,--repo", options.words.repository, "without settings: the repository")
+  command
+      .add_option("-r,--repo", options.words.repository,
+                  "instead of -ec: run one training, of this repository of the model config")
+      ->type_name("NAME")
       ->group(kBatch);
-  command.add_option("-m,--model", options.words.model, "its model")
+  command.add_option("-m,--model", options.words.model, "with -r: the model to train")
+      ->type_name("NAME")
       ->default_str("default")
       ->group(kBatch);
-  command.add_option("--mutate", options.words.mutate, "parameters to vary, as a,b or all (-mt)")
+  command
+      .add_option("--mutate", options.words.mutate,
+                  "with -r: hyperparameters to vary, as a,b or all (-mt)")
+      ->type_name("LIST")
       ->default_str("all")
       ->group(kBatch);
-  command.add_option("-n,--runs", options.words.runs, "how many experiments")
+  command.add_option("-n,--runs", options.words.runs, "with -r: number of experiments")
       ->check(whole_number(1, 1'000'000))
+      ->type_name("N")
       ->default_str("1")
       ->group(kBatch);
   command
       .add_option("-s,--seed", options.seed,
                   "seed of the random draws; by default a new one, which is recorded")
       ->check(whole_number(0, UINT64_MAX))
+      ->type_name("N")
       ->group(kBatch);
   command
       .add_option("--max-retries", options.max_retries,
                   "how often to repeat a failed experiment (-mr)")
       ->check(whole_number(0, 1000))
+      ->type_name("N")
       ->group(kBatch);
   command
       .add_option("-g,--governor", options.governor,

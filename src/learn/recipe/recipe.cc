@@ -220,7 +220,8 @@ std::string describe(const Recipe& recipe) {
   const size_t layers = recipe.fanout.size();
   std::string text = fmt::format("{}, {} layer{}, hidden {}", name(recipe.model), layers,
                                  layers == 1 ? "" : "s", recipe.hidden);
-  if (recipe.model == ModelKind::gat) text += fmt::format(", {} heads", recipe.heads);
+  if (recipe.model == ModelKind::gat)
+    text += fmt::format(", {} head{}", recipe.heads, recipe.heads == 1 ? "" : "s");
   if (recipe.model != ModelKind::mlp) {
     text += fmt::format(", fan-out {}", format_fanout(recipe.fanout));
   }
@@ -233,7 +234,8 @@ std::string describe(const Recipe& recipe) {
 
 void check(const Recipe& recipe) {
   if (recipe.fanout.empty() || recipe.fanout.size() > kMostLayers) {
-    fail(ErrorKind::usage, "--fanout names {} layers; from 1 to {} can be trained",
+    fail(ErrorKind::usage,
+         "--fanout has {} numbers, one for each layer; a model has 1 to {} layers",
          recipe.fanout.size(), kMostLayers);
   }
   for (const uint32_t one : recipe.fanout) {

@@ -88,7 +88,8 @@ int Trainer::end(Status status) {
 
 void Trainer::print_end(const Results& results) const {
   if (results.status == Status::early_stopped) {
-    fmt::print("stopped early: no better epoch in {} evaluations (--patience)\n", recipe_.patience);
+    fmt::print("stopped early: no better epoch in {} evaluation{} (--patience)\n", recipe_.patience,
+               recipe_.patience == 1 ? "" : "s");
   }
   if (results.best_epoch > 0) {
     fmt::print("best      epoch {}: train {}, valid {}, test {}\n", results.best_epoch,

@@ -99,8 +99,8 @@ std::optional<std::string> BackgroundLoad::after_end() {
     start();
     return said;
   }
-  return fmt::format("{}{}the background load has had its {} runs; the experiment continues alone",
-                     said.value_or(""), said ? "; " : "", runs_);
+  return fmt::format("{}{}the background load has had its {} run{}; the experiment continues alone",
+                     said.value_or(""), said ? "; " : "", runs_, runs_ == 1 ? "" : "s");
 }
 
 std::optional<std::string> BackgroundLoad::watch() {

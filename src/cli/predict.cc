@@ -1,5 +1,7 @@
-// plimsoll predict: a store and a checkpoint -> classes, logits or embeddings as a NumPy file.
+// plimsoll predict: writes the classes, logits or embeddings of nodes, from a trained model, to a
+// NumPy file.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <memory>
@@ -49,6 +51,20 @@ train::Output output_of(const Options& options) {
   return options.embeddings ? train::Output::embeddings : train::Output::classes;
 }
 
+// A new file takes the place of the old one, so an existing one must be a plain file.
+void check_output(const char* option, const fs::path& file, bool force) {
+  if (file.empty()) fail(ErrorKind::usage, "{} is empty; name a file", option);
+  if (fs::exists(file) && !fs::is_directory(file) && !fs::is_regular_file(file)) {
+    fail(ErrorKind::usage, "{} {} is not a regular file; name another one", option, file.string());
+  }
+  check_writable(option, file, force);
+  const fs::path parent = file.has_parent_path() ? file.parent_path() : fs::path(".");
+  if (access(parent.c_str(), W_OK) != 0) {
+    fail(ErrorKind::io, "cannot write {} {}: no permission to write in the folder {}", option,
+         file.string(), parent.string());
+  }
+}
+
 void check_files(const Options& options) {
   if (!fs::exists(options.checkpoint)) {
     fail(ErrorKind::io, "there is no checkpoint {}; plimsoll train writes best.pth and last.pth",
@@ -58,29 +74,28 @@ void check_files(const Options& options) {
     fail(ErrorKind::usage, "--checkpoint {} is a folder; give a file in it, such as {}",
          options.checkpoint.string(), (options.checkpoint / "best.pth").string());
   }
-  check_writable("--out", options.out, options.force);
+  check_output("--out", options.out, options.force);
   if (options.ids_out.empty()) return;
-  check_writable("--ids", options.ids_out, options.force);
+  check_output("--ids", options.ids_out, options.force);
   if (fs::weakly_canonical(options.ids_out) == fs::weakly_canonical(options.out)) {
-    fail(ErrorKind::usage, "--out and --ids both name {}; they are two files",
+    fail(ErrorKind::usage, "--out and --ids both name {}; give two different files",
          options.out.string());
   }
 }
 
-// How many rows there will be; Error{input} where there are none.
+// The number of rows of the output; Error{input} if there are none.
 uint64_t count_nodes(const graph::Store& store, train::SplitName split) {
   const graph::Meta& meta = store.meta();
   const uint64_t nodes =
       split == train::SplitName::all ? meta.nodes : meta.split_sizes.at(static_cast<size_t>(split));
   if (nodes == 0) {
-    fail(ErrorKind::input, "{} has no nodes in that split; choose another --split, or all",
+    fail(ErrorKind::input, "{} has no nodes in this split; choose another --split, or all",
          store.folder().string());
   }
   return nodes;
 }
 
-// What putting the output in order takes: the rows, a bit for every id, and the files they come
-// from.
+// The memory needed to sort the output: the rows, a bit for each id, and buffers of the files.
 uint64_t output_bytes(const Options& options, const graph::Store& store, uint64_t nodes,
                       const recipe::Recipe& recipe) {
   return formats::NpyRows::bytes_needed(train::output_options(
@@ -126,7 +141,8 @@ void predict(const Options& options) {
 }
 
 constexpr const char* kFooter =
-    R"(One row a node, by ascending original id: its class, or a column for each value.
+    R"(The output has one row for each node, in ascending order of the original ids: its class, or one
+column for each value.
 
 Examples:
   plimsoll predict papers.plim --checkpoint models/best.pth --split test --out predictions.npy
@@ -138,29 +154,35 @@ void add_output_options(CLI::App& command, Options& options) {
       ->type_name("FILE")
       ->group(kOutput);
   command
-      .add_option("--ids", options.ids_out, "also write the original ids of the rows, a .npy file")
+      .add_option("--ids", options.ids_out,
+                  "also write the original node ids of the rows to this .npy file")
       ->type_name("FILE")
       ->group(kOutput);
   CLI::Option* logits =
-      command.add_flag("--logits", options.logits, "the values of all classes, before softmax")
+      command
+          .add_flag("--logits", options.logits, "write the scores of all classes, before softmax")
           ->group(kOutput);
-  command.add_flag("--embeddings", options.embeddings, "what the last layer gets to see")
+  command
+      .add_flag("--embeddings", options.embeddings,
+                "write the input of the last layer instead: --hidden columns per node")
       ->excludes(logits)
       ->group(kOutput);
-  command.add_flag("--force", options.force, "replace files of those names")->group(kOutput);
+  command.add_flag("--force", options.force, "replace existing files")->group(kOutput);
 }
 
 }  // namespace
 
 void add_predict(CLI::App& app) {
   CLI::App* command =
-      app.add_subcommand("predict", "Write what a trained model says of a store's nodes");
+      app.add_subcommand("predict", "Predict classes for nodes with a trained model");
   auto options = std::make_shared<Options>();
   command->add_option("STORE", options->store, "folder of the store")->required();
-  command->add_option("--checkpoint", options->checkpoint, "such as models/best.pth")
+  command
+      ->add_option("--checkpoint", options->checkpoint,
+                   "the trained model, such as models/best.pth")
       ->required()
       ->type_name("FILE");
-  command->add_option("--split", options->split, "which nodes")
+  command->add_option("--split", options->split, "the nodes to predict")
       ->check(CLI::IsMember({"train", "valid", "test", "all"}))
       ->capture_default_str();
   command
@@ -169,7 +191,7 @@ void add_predict(CLI::App& app) {
           [options = options.get()](const std::string& word) {
             options->evaluation = recipe::parse_evaluation(word);
           },
-          "with the fan-out of the training, or with all neighbours, layer by layer")
+          "sampled: with the fan-out of the training; full: with all neighbours, layer by layer")
       ->check(CLI::IsMember({"sampled", "full"}))
       ->default_str("as in training");
   add_output_options(*command, *options);

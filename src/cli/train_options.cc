@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/shell_word.h"
 #include "cli/arguments.h"
+#include "launch/save_folder.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -78,36 +79,38 @@ CLI::Option* add_number(CLI::App& command, const std::string& names, double& val
 void add_model_options(CLI::App& command, TrainOptions& options) {
   Recipe& recipe = options.recipe;
   add_choice(command, "--model", recipe.model, {"gcn", "sage", "gat", "mlp"}, recipe::parse_model,
-             "which network; mlp ignores the edges, a baseline")
+             "kind of network; mlp ignores the edges and is a baseline")
       ->group(kModel);
   command
       .add_option("--fanout,--num_neighbors", options.fanout_words,
-                  "neighbours drawn for each layer, the nodes' own first; one number a layer, all "
-                  "or -1 = every neighbour")
+                  "how many neighbours to draw, one number for each layer: 15,10 trains two layers "
+                  "and draws up to 15 neighbours of each training node, then up to 10 of each node "
+                  "reached; all or -1 = every neighbour")
       ->type_name("LIST")
       ->default_str(recipe::format_fanout(recipe.fanout))
       ->group(kModel);
   add_whole_number(command, "--hidden,--hidden_dim", recipe.hidden, {1, kMostColumns},
-                   "columns between layers")
+                   "columns of the hidden layers")
       ->group(kModel);
   add_whole_number(command, "--heads", recipe.heads, {1, kMostColumns},
-                   "gat: attention heads, which share --hidden")
+                   "gat: number of attention heads, which divide the --hidden columns among them")
       ->group(kModel);
-  command.add_option("--dropout", recipe.dropout, "share of values dropped in training")
+  command.add_option("--dropout", recipe.dropout, "share of the values set to 0 in training")
       ->type_name("SHARE")
       ->capture_default_str()
       ->group(kModel);
-  command.add_flag("--batch-norm", recipe.batch_norm, "batch norm after every layer but the last")
+  command
+      .add_flag("--batch-norm", recipe.batch_norm, "batch norm after every layer except the last")
       ->group(kModel);
   add_choice(command, "--norm", recipe.norm, {"sampled", "full"}, recipe::parse_norm,
-             "gcn: divide by degrees within the sample, or in the whole graph")
+             "gcn: normalise by the degrees in the sample, or in the whole graph")
       ->group(kModel);
 }
 
 void add_drawing_options(CLI::App& command, Recipe& recipe) {
   add_choice(command, "--sampler", recipe.sampler, {"uniform", "labor"}, recipe::parse_draw,
-             "each node draws for itself, or all of a batch prefer the same neighbours, which "
-             "takes fewer rows")
+             "uniform: each node draws its neighbours independently; labor: the nodes of a batch "
+             "prefer the same neighbours, so that fewer rows are read")
       ->group(kLearning);
 }
 
@@ -117,58 +120,70 @@ void add_learning_options(CLI::App& command, TrainOptions& options) {
                    "passes over the training nodes")
       ->group(kLearning);
   add_whole_number(command, "--batch-size,--batch_size", recipe.batch_size, {1, kMostNodes},
-                   "training nodes a step")
+                   "training nodes per step")
       ->group(kLearning);
-  add_number(command, "--lr", recipe.lr, "learning rate, of Adam")->group(kLearning);
+  add_number(command, "--lr", recipe.lr, "learning rate of Adam")->group(kLearning);
   add_number(command, "--weight-decay,--weight_decay", recipe.weight_decay,
-             "added to the gradient, as Adam does")
+             "L2 penalty, added to the gradient as torch's Adam does")
       ->group(kLearning);
   add_choice(command, "--schedule", recipe.schedule, {"constant", "cosine", "plateau"},
-             recipe::parse_schedule, "how the learning rate falls")
+             recipe::parse_schedule,
+             "learning rate over time: constant, falling to 0 along a cosine, or lowered when the "
+             "validation accuracy no longer improves")
       ->group(kLearning);
-  command.add_option("--label-smoothing", recipe.label_smoothing, "share given to other classes")
+  command
+      .add_option("--label-smoothing", recipe.label_smoothing,
+                  "share of the target that is spread over all classes")
       ->type_name("SHARE")
       ->capture_default_str()
       ->group(kLearning);
   add_whole_number(command, "--log-steps,--log_steps", recipe.log_steps, {1, kMostEpochs},
-                   "epochs from one evaluation to the next")
+                   "evaluate after every N epochs")
       ->group(kLearning);
-  add_choice(command, "--eval", recipe.evaluation, {"sampled", "full"}, recipe::parse_evaluation,
-             "evaluate with the same fan-out, or with all neighbours, layer by layer")
+  add_choice(
+      command, "--eval", recipe.evaluation, {"sampled", "full"}, recipe::parse_evaluation,
+      "sampled: evaluate with the fan-out of the training; full: with all neighbours, layer by "
+      "layer")
       ->group(kLearning);
   add_whole_number(command, "--patience", recipe.patience, {0, kMostEpochs},
-                   "evaluations without a better one that end the run; 0 = never")
+                   "stop after N evaluations without an improvement; 0 = never")
       ->group(kLearning);
   add_whole_number(command, "--seed", recipe.seed, {0, std::numeric_limits<uint64_t>::max()},
-                   "the same seed, the same model")
+                   "random seed; the same seed gives the same model")
       ->group(kLearning);
 }
 
 void add_checkpoint_options(CLI::App& command, TrainOptions& options) {
   command
       .add_option("--save-dir,--save_dir", options.save_dir,
-                  "for last.pth, best.pth and results.json")
+                  "folder for last.pth, best.pth and results.json")
       ->type_name("FOLDER")
       ->default_str(options.save_dir.string())
       ->group(kCheckpoints);
-  command.add_option("--resume", options.resume, "go on with the run in this folder")
+  command.add_option("--resume", options.resume, "continue the run in this folder, its --save-dir")
       ->type_name("FOLDER")
       ->group(kCheckpoints);
-  command.add_flag("--force", options.force, "start anew where --save-dir holds a run")
+  command
+      .add_flag("--force", options.force,
+                "start a new run even if --save-dir holds one, which is deleted")
       ->group(kCheckpoints);
   add_whole_number(command, "--save-every", options.save_every, {0, kMostEpochs},
-                   "epochs from one epoch_NNN.pth to the next; 0 = none")
+                   "also write epoch_NNN.pth after every N epochs; 0 = never")
       ->group(kCheckpoints);
-  add_number(command, "--checkpoint-minutes", options.checkpoint_minutes,
-             "how much work a kill -9 may cost")
+  add_number(
+      command, "--checkpoint-minutes", options.checkpoint_minutes,
+      "within an epoch, write last.pth every X minutes; a kill -9 loses at most this much work")
       ->group(kCheckpoints);
 }
 
-// `--num_neighbors 15 10 STORE` reads as one list, since CLI11 cannot tell where it ends: the word
-// after the numbers is the store.
+// CLI11 reads `--num_neighbors 15 10 STORE` as one list, because it cannot tell where the list
+// ends. So the word after the numbers is taken as the store.
 void take_fanout(TrainOptions& options) {
   const auto refuse = [](const std::string& word) {
-    fail(ErrorKind::usage, "--fanout: '{}' is not a fan-out; write it like 15,10 or all", word);
+    fail(ErrorKind::usage,
+         "--fanout: '{}' is not a fan-out; write it like 15,10 or all: for each layer a number "
+         "from 1 up, or all",
+         word);
   };
   const std::vector<std::string>& words = options.fanout_words;
   if (words.empty()) return;
@@ -192,19 +207,25 @@ void check_folders(const CLI::App& command, TrainOptions& options) {
          options.data_root.string());
   }
   if (options.store.empty() && options.data_root.empty()) {
+    if (!options.resume.empty()) {
+      launch::check_resumable(options.resume);
+      fail(ErrorKind::usage,
+           "STORE is missing; name the store as well: plimsoll train STORE --resume {}",
+           shell_word(options.resume.string()));
+    }
     fail(ErrorKind::usage, "STORE is missing; name the folder of a store, or the --data_root");
   }
   if (options.save_dir.empty()) fail(ErrorKind::usage, "--save-dir is empty; name a folder");
   if (command.count("--resume") == 0) return;
   if (options.resume.empty()) fail(ErrorKind::usage, "--resume is empty; name the run's folder");
   if (options.force) {
-    fail(ErrorKind::usage, "--resume goes on with a run, --force starts anew; give one of them");
+    fail(ErrorKind::usage, "--resume continues a run, --force starts a new one; give one of them");
   }
   std::error_code missing;
   const bool same = options.save_dir == options.resume ||
                     fs::equivalent(options.save_dir, options.resume, missing);
   if (command.count("--save-dir") > 0 && !same) {
-    fail(ErrorKind::usage, "--resume {} goes on in that folder; leave --save-dir {} out",
+    fail(ErrorKind::usage, "--resume {} continues in that folder; leave --save-dir {} out",
          options.resume.string(), options.save_dir.string());
   }
   options.save_dir = options.resume;
@@ -222,16 +243,17 @@ void add_train_options(CLI::App& command, TrainOptions& options) {
   command.add_option("STORE", options.store, "folder of the store to train on");
   command
       .add_option("--data-root,--data_root", options.data_root,
-                  "instead of STORE: the folder of an OGB data set, imported when it is first used")
+                  "instead of STORE: the folder of an OGB data set, which is imported at first use")
       ->type_name("FOLDER");
   add_recipe_options(command, options);
   add_checkpoint_options(command, options);
   add_running_options(command, options.running);
   command
-      .add_option("--memory-log", options.memory_log, "a .csv of memory over the time of the run")
+      .add_option("--memory-log", options.memory_log,
+                  "write the memory use over time to this .csv file")
       ->type_name("FILE")
       ->group(kResources);
-  command.get_option("--quiet")->description("show no bars, only a line an epoch");
+  command.get_option("--quiet")->description("show no progress bars, only one line per epoch");
 }
 
 void complete_recipe(const CLI::App& command, TrainOptions& options) {

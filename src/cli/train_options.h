@@ -1,5 +1,5 @@
-// The command line of `plimsoll train`: our options, and those of the Python scripts that it stands
-// in for (--batch_size, --num_neighbors 15 10), which mean the same.
+// The command line of `plimsoll train`. The spellings of PyTorch scripts (--batch_size,
+// --num_neighbors 15 10) are accepted and mean the same.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -18,7 +18,7 @@ struct TrainOptions {
   std::filesystem::path store;      // either this ...
   std::filesystem::path data_root;  // ... or this
   recipe::Recipe recipe;
-  std::set<std::string> given;  // the fields of the recipe that the user named
+  std::set<std::string> given;  // the fields of the recipe that the user gave
   std::filesystem::path save_dir = "models";
   std::filesystem::path resume;  // empty: a new run; else the same as save_dir
   bool force = false;
@@ -29,28 +29,29 @@ struct TrainOptions {
   std::vector<std::string> fanout_words;  // as they stand on the command line
 };
 
-// What decides what is learned, under the headings Model and Learning. `options` must live until
-// the command has run, here and below.
+// The options that decide what is learned, under the headings Model and Learning. Here and below,
+// `options` must live until the command has run.
 void add_recipe_options(CLI::App& command, TrainOptions& options);
 
 void add_train_options(CLI::App& command, TrainOptions& options);
 
-// What parsing cannot do word by word: call it first in the command's callback. Throws
-// Error{usage}.
+// Checks and completes what cannot be parsed word by word. Call it first in the command's callback.
+// Throws Error{usage}.
 void complete(const CLI::App& command, TrainOptions& options);
 
-// The part of it that concerns the recipe: which fields were named, and the words of --fanout.
+// The part of complete() for the recipe: which fields were given, and the words of --fanout.
 void complete_recipe(const CLI::App& command, TrainOptions& options);
 
-// Throws Error{usage} where the user named something that this model has not got.
+// Throws Error{usage} if the user gave an option that this model does not have.
 void check_for_model(const recipe::Recipe& recipe, const std::set<std::string>& given);
 
-// The training that these options describe, ready for a shell; `memory` is the word of --memory.
+// The command line of the training that these options describe, quoted for a shell. `memory` is the
+// value of --memory.
 std::string training_command(const CLI::App& command, const TrainOptions& options,
                              const std::string& memory);
 
-// The command that goes on after this one: its checkpoint keeps the recipe, so only what is not in
-// there is repeated. Ready for a shell.
+// The command line that continues this run, quoted for a shell. The checkpoint keeps the recipe, so
+// only other options are repeated.
 std::string continuing_command(const CLI::App& command, const TrainOptions& options);
 
 }  // namespace plimsoll::cli

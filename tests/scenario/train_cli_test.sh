@@ -17,6 +17,8 @@ run plimsoll train a.plim --model gin
 expect 2 "--model cannot be 'gin'"
 run plimsoll train a.plim --fanout 15,x
 expect 2 "'15,x' is not a fan-out; write it like 15,10 or all"
+run plimsoll train a.plim --fanout 0,10
+expect 2 "'0,10' is not a fan-out" "for each layer a number from 1 up, or all"
 run plimsoll train a.plim --hidden 0
 expect 2 "whole number from 1"
 run plimsoll train a.plim --model gat --hidden 10 --heads 4
@@ -31,6 +33,15 @@ run plimsoll train a.plim --device tpu
 expect 2 "--device cannot be 'tpu'"
 run plimsoll train a.plim --resume m --force
 expect 2 "--resume" "--force"
+run plimsoll train a.plim --memory 8
+expect 2 "--memory: '8' is 8 B" "did you mean 8G?"
+run plimsoll train --resume a.plim
+expect 2 "--resume a.plim is a store; give the folder of the run" "last.pth"
+run plimsoll train a.plim --resume a.plim
+expect 2 "--resume a.plim is a store; give the folder of the run" "last.pth"
+mkdir run && touch run/last.pth
+run plimsoll train --resume run
+expect 2 "STORE is missing; name the store as well: plimsoll train STORE --resume run"
 
 # Stores that there is nothing to learn from.
 run plimsoll train nowhere.plim
@@ -112,11 +123,21 @@ expect 2 "did you mean test?"
 run plimsoll predict a.plim --checkpoint model.pth --out edges.csv
 expect 7 "edges.csv exists; give --force"
 run plimsoll predict a.plim --checkpoint model.pth --out p.npy --ids p.npy
-expect 2 "two files"
+expect 2 "give two different files"
+run plimsoll predict a.plim --checkpoint model.pth --out ""
+expect 2 "--out is empty; name a file"
+run plimsoll predict a.plim --checkpoint model.pth --out p.npy --ids edges.csv
+expect 7 "edges.csv exists; give --force to replace it, or choose another --ids"
+mkfifo pipe
+run plimsoll predict a.plim --checkpoint model.pth --out p.npy --ids pipe --force
+expect 2 "--ids pipe is not a regular file; name another one"
+[ -p pipe ] || fail "--force replaced a pipe"
+run plimsoll predict a.plim --checkpoint model.pth --out p.npy --ids no/ids.npy
+expect 6 "cannot write --ids no/ids.npy: the folder no does not exist"
 run plimsoll predict a.plim --checkpoint model.pth --out no/p.npy
 expect 6 "the folder no does not exist"
 run plimsoll predict no_split.plim --checkpoint model.pth --out p.npy
-expect 3 "no nodes in that split"
+expect 3 "no nodes in this split"
 [ ! -e p.npy ] || fail "something was written"
 
 # Help and completion know the commands.

@@ -48,6 +48,11 @@ void check_resumable(const fs::path& folder) {
          folder.string());
   }
   if (fs::exists(folder / kLast)) return;
+  if (fs::exists(folder / "meta.json")) {
+    fail(ErrorKind::usage,
+         "--resume {} is a store; give the folder of the run, its --save-dir, which holds last.pth",
+         folder.string());
+  }
   fail(ErrorKind::io,
        "--resume {}: there is no last.pth to resume from; start a run with --save-dir {}",
        folder.string(), folder.string());

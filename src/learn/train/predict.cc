@@ -183,9 +183,17 @@ void predict(const PredictJob& job) {
        .scratch = job.out.has_parent_path() ? job.out.parent_path() : std::filesystem::path("."),
        .full_batch_bytes = job.plan.full_batch_bytes});
   write_answers(job, asked, feed, inference);
-  if (!job.ids_out.empty()) write_ids(job, asked);
-  fmt::print("wrote     {}: {} nodes of {}, by ascending id\n", job.out.string(),
-             format_count(asked.seeds.size()), job.store.folder().string());
+  if (!job.ids_out.empty()) {
+    try {
+      write_ids(job, asked);
+    } catch (const Error& error) {
+      fail(error.kind(), "{} is written, but --ids {} is not: {}", job.out.string(),
+           job.ids_out.string(), error.what());
+    }
+  }
+  const uint64_t nodes = asked.seeds.size();
+  fmt::print("wrote     {}: {} node{} of {}, by ascending id\n", job.out.string(),
+             format_count(nodes), nodes == 1 ? "" : "s", job.store.folder().string());
 }
 
 }  // namespace plimsoll::train

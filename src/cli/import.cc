@@ -1,4 +1,4 @@
-// plimsoll import ogb|npz|csv: somebody's graph files -> a store.
+// plimsoll import ogb|npz|csv: makes a store of graph files.
 #include "cli/import.h"
 
 #include <fmt/format.h>
@@ -16,6 +16,7 @@
 #include "base/units.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "cli/counted.h"
 #include "cli/help.h"
 #include "cli/making.h"
 #include "formats/open_graph.h"
@@ -33,12 +34,20 @@ struct ImportOptions {
   std::string name;
 };
 
-// `type_option`: --features where the word is free; csv has a file of that name.
+// The names of the option for the type of features. In csv, --features is a file.
+constexpr const char* kTypeOnly = "--feature-type";
+constexpr const char* kTypeOrFeatures = "--feature-type,--features";
+
 void add_import_options(CLI::App& command, const char* type_option, ImportOptions& options) {
   add_direction_flags(command, options.direction);
-  add_feature_type(command, type_option, options.feature_type);
-  command
-      .add_option("--name", options.name, "what the store calls its source (default: from --out)")
+  CLI::Option* type = add_feature_type(command, type_option, options.feature_type);
+  if (type_option == kTypeOrFeatures) {
+    type->description(type->get_description() +
+                      "; --features is the same option here, but a file "
+                      "in import csv and a number in synth");
+  }
+  command.add_option("--name", options.name, "name of the data set, kept in the store")
+      ->default_str("from --out")
       ->type_name("TEXT");
   add_making_options(command, options.making);
 }
@@ -52,11 +61,12 @@ std::string describe(graph::Direction direction, const DirectionFlags& flags, bo
   std::string what = "undirected: reverse edges added, duplicates removed";
   if (flags.undirected || !from_ogb) return what;
   return what +
-         "\n            (the default for ogb: every published result on these sets adds them;"
-         "\n            directed, they teach far less; --directed keeps the edges as they are)";
+         "\n            (the default for ogb: all published results on these data sets add them,"
+         "\n            and without them models learn less; --directed keeps the edges as they "
+         "are)";
 }
 
-// What of the input has no part in the store, at most kShown of each: "edge_attr, node_year".
+// Names of what was not imported, at most kShown: "edge_attr, node_year and 3 more".
 std::string list(const std::vector<std::string>& names) {
   constexpr size_t kShown = 20;
   const auto shown = static_cast<ptrdiff_t>(std::min(names.size(), kShown));
@@ -72,7 +82,7 @@ void say_readings(const Making& making, const FileGraph& source) {
   const formats::NotRead& not_read = source.not_read();
   if (!not_read.ignored.empty()) making.say("left out", list(not_read.ignored) + ", by --ignore");
   if (!not_read.unknown.empty()) {
-    making.say("note", "not read, as nothing here uses it: " + list(not_read.unknown));
+    making.say("note", "not read, because a store has no place for it: " + list(not_read.unknown));
   }
 }
 
@@ -84,22 +94,22 @@ nlohmann::ordered_json to_json(const FileGraph& source) {
           {"not_read", source.not_read().unknown}};
 }
 
-// `open` may read for long (csv files are counted), so it comes after the options have been
-// checked.
+// `open` may take long, because it counts the lines of csv files. So the options are checked first.
 void import(const std::string& input,
             const std::function<std::unique_ptr<FileGraph>(Progress&)>& open,
             const ImportOptions& options, bool from_ogb) {
   Making making(options.making);
   const auto source = open(making.progress());
   const ingest::Shape& shape = source->shape();
-  making.headline(fmt::format("importing {}: {} nodes, {} edges, {} features{}", input,
-                              format_count(shape.nodes), format_count(shape.edges),
-                              shape.feature_columns, shape.has_labels ? "" : ", no labels"));
+  making.headline(fmt::format("importing {}: {}, {}, {}{}", input, counted(shape.nodes, "node"),
+                              counted(shape.edges, "edge"),
+                              counted(shape.feature_columns, "feature"),
+                              shape.has_labels ? "" : ", no labels"));
   const graph::Direction direction = options.direction.or_else(
       from_ogb ? graph::Direction::undirected : graph::Direction::directed);
   say_readings(making, *source);
   making.say("direction", describe(direction, options.direction, from_ogb));
-  making.say("kept as", options.feature_type);
+  making.say("stored as", options.feature_type);
   const fs::path out = options.making.out;
   const std::string stem = (out.has_filename() ? out : out.parent_path()).stem().string();
   making.build_store(*source,
@@ -112,13 +122,13 @@ void import(const std::string& input,
 void add_reading_options(CLI::App& command, formats::ReadingOptions& reading) {
   command
       .add_option("--ignore", reading.ignore,
-                  "leave these arrays or files out, such as edge_weight,edge_attr")
+                  "do not import these arrays or files, such as edge_weight,edge_attr")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("NAMES");
   command
       .add_option("--mask-column", reading.mask_column,
-                  "of masks that hold several splits side by side, which to take, from 0")
+                  "for masks with several columns, one for each split: the column to take, from 0")
       ->check(whole_number(0, 0xffffffffU))
       ->type_name("N");
 }
@@ -133,7 +143,7 @@ void import_ogb(formats::OgbOptions input, const ImportOptions& options) {
 
 void add_ogb(CLI::App& import_command) {
   CLI::App* command = import_command.add_subcommand(
-      "ogb", "A data set folder of the Open Graph Benchmark, such as papers100M-bin/");
+      "ogb", "Import a data set of the Open Graph Benchmark, such as papers100M-bin/");
   struct Options : ImportOptions {
     formats::OgbOptions input;
   };
@@ -141,13 +151,15 @@ void add_ogb(CLI::App& import_command) {
   command->add_option("FOLDER", options->input.folder, "the folder that holds raw/ and split/")
       ->required()
       ->type_name("");
-  command->add_option("--split", options->input.split_name, "which folder of split/ to take")
+  command
+      ->add_option("--split", options->input.split_name,
+                   "the folder in split/ to take, if there are several")
       ->type_name("NAME");
   add_reading_options(*command, options->input.reading);
-  add_import_options(*command, "--features,--feature-type", *options);
+  add_import_options(*command, kTypeOrFeatures, *options);
   command->footer(
-      R"(Reads raw/data.npz, raw/*.csv.gz or plain .npy files, whichever is there. Weights and features of
-edges are refused unless --ignore names them; what else is not read is listed.
+      R"(Reads raw/data.npz, raw/*.csv.gz or plain .npy files, whichever exists. A data set with weights or
+features of edges is refused unless --ignore names them. Other parts that are not read are listed.
 
 Examples:
   plimsoll import ogb papers100M-bin/ --out papers.plim --memory 8G
@@ -156,7 +168,7 @@ Examples:
 }
 
 void add_npz(CLI::App& import_command) {
-  CLI::App* command = import_command.add_subcommand("npz", "One NumPy archive");
+  CLI::App* command = import_command.add_subcommand("npz", "Import a NumPy archive");
   struct Options : ImportOptions {
     fs::path file;
     formats::ReadingOptions reading;
@@ -164,15 +176,15 @@ void add_npz(CLI::App& import_command) {
   auto options = std::make_shared<Options>();
   command->add_option("FILE", options->file, "the .npz file")->required()->type_name("");
   add_reading_options(*command, options->reading);
-  add_import_options(*command, "--features,--feature-type", *options);
-  command->footer(R"(Arrays, by the names of OGB and PyG:
+  add_import_options(*command, kTypeOrFeatures, *options);
+  command->footer(R"(The names of the arrays are those of OGB and PyG:
   edge_index             (2, edges) or (edges, 2)
   node_feat or x         (nodes, columns)
   node_label or y        (nodes,); NaN or -1 = unlabelled
   train_idx, valid_idx, test_idx      ids; val_idx is valid_idx
-  train_mask, valid_mask, test_mask   one bool a node; val_mask is valid_mask
-Weights and features of edges are refused unless --ignore names them; what else is not read is
-listed. Edges are kept as listed unless --undirected.
+  train_mask, valid_mask, test_mask   one bool for each node; val_mask is valid_mask
+An archive with weights or features of edges is refused unless --ignore names them. Other arrays
+that are not read are listed. Edges are kept as they are, unless --undirected is given.
 
 Examples:
   plimsoll import npz my.npz --out my.plim --undirected
@@ -184,24 +196,32 @@ Examples:
 }
 
 void add_csv(CLI::App& import_command) {
-  CLI::App* command = import_command.add_subcommand("csv", "Text files, plain or gzip");
+  CLI::App* command = import_command.add_subcommand("csv", "Import text files, plain or gzip");
   struct Options : ImportOptions {
     formats::CsvOptions input;
   };
   auto options = std::make_shared<Options>();
-  command->add_option("--edges", options->input.edges, "one edge a line: source,destination")
+  command
+      ->add_option("--edges", options->input.edges,
+                   "file of edges, one per line: source,destination")
       ->required()
       ->type_name("FILE");
-  command->add_option("--features", options->input.features, "one node a line")
+  command
+      ->add_option("--features", options->input.features,
+                   "file of features, one node per line; for their type see --feature-type")
       ->required()
       ->type_name("FILE");
-  command->add_option("--labels", options->input.labels, "one label a line, nan = unlabelled")
+  command
+      ->add_option("--labels", options->input.labels,
+                   "file of labels, one per line; nan = unlabelled")
       ->type_name("FILE");
-  command->add_option("--split-dir", options->input.split_dir, "holds {train,valid,test}.csv[.gz]")
+  command
+      ->add_option("--split-dir", options->input.split_dir,
+                   "folder with train.csv, valid.csv and test.csv, plain or gzip")
       ->type_name("FOLDER");
-  add_import_options(*command, "--feature-type", *options);
+  add_import_options(*command, kTypeOnly, *options);
   command->footer(
-      R"(Nodes are numbered from 0 in the order of their lines. A header of names is passed over.
+      R"(Nodes are numbered from 0 in the order of their lines. A header with names is skipped.
 
 Example:
   plimsoll import csv --edges e.csv.gz --features x.csv.gz --labels y.csv --split-dir split/ \
@@ -224,7 +244,7 @@ void import_ogb(const fs::path& folder, const MakingOptions& making) {
 }
 
 void add_import(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("import", "Turn graph files into a store");
+  CLI::App* command = app.add_subcommand("import", "Make a store from graph files");
   command->require_subcommand(1);
   add_ogb(*command);
   add_npz(*command);

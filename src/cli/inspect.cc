@@ -1,4 +1,4 @@
-// plimsoll inspect: what a store holds, for people or as JSON, and whether its files are intact.
+// plimsoll inspect: shows what a store contains, as text or JSON, and checks its files.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,6 +17,7 @@
 #include "base/units.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "cli/counted.h"
 #include "cli/help.h"
 #include "formats/data_root.h"
 #include "graph/store.h"
@@ -34,8 +35,7 @@ using Clock = std::chrono::steady_clock;
 constexpr int kBarWidth = 40;
 constexpr size_t kValueColumn = 14;
 constexpr std::array kSplits = {"train", "valid", "test"};  // as Meta::split_sizes
-constexpr uint64_t kSentencePerMille =
-    100;  // the point of the hotness curve that is put into words
+constexpr uint64_t kSentencePerMille = 100;  // the point of the hotness curve for the headline
 
 struct Options {
   std::filesystem::path store;
@@ -53,7 +53,7 @@ double share_of(uint64_t part, uint64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
-// Ends a line with a bar, less the blanks after it.
+// Prints a line that ends with a bar, without blanks after it.
 void print_with_bar(const std::string& text, double share) {
   std::string line = "  " + text + "  " + render_bar(share, kBarWidth);
   line.erase(line.find_last_not_of(' ') + 1);
@@ -64,7 +64,7 @@ void print_field(std::string_view name, const std::string& value) {
   print("  {:<{}}{}\n", name, kValueColumn - 2, value);
 }
 
-// "synth (edges 160000, seed 7)": the source's name and, of a generator, its parameters.
+// "synth (edges 160000, seed 7)": the name of the source and the parameters of its generator.
 std::string describe_source(const nlohmann::json& source) {
   if (!source.is_object()) return source.is_null() ? "unknown" : source.dump();
   const auto name = source.find("name");
@@ -86,14 +86,15 @@ void print_shape(const graph::Store& store) {
   print_field("source", wrap(describe_source(meta.source), kValueColumn));
   print_field("nodes", format_count(meta.nodes));
   print_field("edges", fmt::format("{}, {}", format_count(meta.edges), name(meta.direction)));
-  print_field("features", fmt::format("{} columns of {}, {} bytes a row", meta.feature_columns,
-                                      name(meta.feature_type), meta.row_bytes));
+  print_field("features",
+              fmt::format("{} of {}, {} per row", counted(meta.feature_columns, "column"),
+                          name(meta.feature_type), counted(meta.row_bytes, "byte")));
   if (meta.first_layer != graph::FirstLayer::none) {
     print_field(
-        "", fmt::format("sums of {}'s first layer over all neighbours{}", name(meta.first_layer),
-                        meta.first_layer == graph::FirstLayer::sage
-                            ? ", the node's own features behind them"
-                            : ""));
+        "",
+        fmt::format(
+            "sums of {}'s first layer over all neighbours{}", name(meta.first_layer),
+            meta.first_layer == graph::FirstLayer::sage ? ", then the node's own features" : ""));
   }
   print_field("order", meta.order == graph::NodeOrder::original
                            ? "as in the source"
@@ -134,8 +135,8 @@ void print_degrees(const graph::DegreeSummary& degrees, uint64_t nodes) {
   fmt::print("\nIn-degree: mean {:.1f}, median {}, 90 % up to {}, 99 % up to {}\n", degrees.mean,
              format_count(degrees.median), format_count(degrees.percentile_90),
              format_count(degrees.percentile_99));
-  fmt::print("  from {} to {}; {} nodes ({}) have no in-edges\n", format_count(degrees.minimum),
-             format_count(degrees.maximum), format_count(degrees.nodes_without_in_edges),
+  fmt::print("  from {} to {}; {} ({}) without in-edges\n", format_count(degrees.minimum),
+             format_count(degrees.maximum), counted(degrees.nodes_without_in_edges, "node"),
              format_percent(share_of(degrees.nodes_without_in_edges, nodes)));
   const auto& counts = degrees.by_power_of_two;
   if (counts.empty()) return;
@@ -151,9 +152,9 @@ void print_degrees(const graph::DegreeSummary& degrees, uint64_t nodes) {
 }
 
 void print_labels(const graph::LabelSummary& labels, const graph::Meta& meta) {
-  fmt::print("\nLabels: {} of {} nodes ({}), {} classes", format_count(labels.labelled),
-             format_count(meta.nodes), format_percent(share_of(labels.labelled, meta.nodes)),
-             format_count(labels.classes));
+  fmt::print("\nLabels: {} of {} ({}), {}", format_count(labels.labelled),
+             counted(meta.nodes, "node"), format_percent(share_of(labels.labelled, meta.nodes)),
+             counted(labels.classes, "class"));
   fmt::print("{}\n", labels.empty_classes == 0
                          ? ""
                          : fmt::format(", {} of them empty", format_count(labels.empty_classes)));
@@ -185,7 +186,7 @@ void print_hotness(const std::vector<graph::HotnessPoint>& curve, graph::NodeOrd
   }
   for (const graph::HotnessPoint& point : curve) {
     if (point.rows_per_mille == kSentencePerMille) {
-      fmt::print("\nHotness: the first {} of rows take {} of the {}\n",
+      fmt::print("\nHotness: the first {} of the rows get {} of the {}\n",
                  format_per_mille(point.rows_per_mille), format_percent(point.visits_share),
                  order == graph::NodeOrder::degree ? "edges" : "visits");
     }
@@ -295,7 +296,7 @@ void inspect(const Options& options) {
 }
 
 constexpr const char* kFooter =
-    R"(Percentiles of degrees are exact below 4,096 and at most 1/64 too low above.
+    R"(Percentiles of degrees are exact below 4,096; above, they are at most 1/64 too low.
 
 Examples:
   plimsoll inspect papers.plim
@@ -306,10 +307,11 @@ Examples:
 
 void add_inspect(CLI::App& app) {
   CLI::App* command =
-      app.add_subcommand("inspect", "Show what a store holds, and check that its files are intact");
+      app.add_subcommand("inspect", "Show what a store contains, and check its files");
   auto options = std::make_shared<Options>();
   command->add_option("STORE", options->store, "folder of the store")->required();
-  command->add_flag("--verify", options->verify, "read every file and compare its checksum");
+  command->add_flag("--verify", options->verify,
+                    "read every file of the store and compare its checksum");
   add_json(*command, options->json);
   add_quiet(*command, options->quiet);
   add_memory(*command, options->memory_bytes);

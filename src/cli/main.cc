@@ -28,15 +28,16 @@ namespace plimsoll::cli {
 namespace {
 
 constexpr const char* kDescription =
-    "Trains graph neural networks on graphs larger than memory, and never crosses the memory limit "
-    "it was given. Runs anybody's training commands so that nothing of them is left.";
+    "Trains graph neural networks on graphs larger than memory, within a memory limit. Also runs "
+    "and "
+    "supervises other training commands, and leaves none of their processes behind.";
 
 constexpr const char* kFooter = R"(Exit codes:
   0  done                3  input data unusable       6  operating system refused
   1  internal error      4  memory limit too small    7  output exists already
   2  command line wrong  5  disk full                 8  store unusable
-  9  training stopped on request, --resume goes on    10  training diverged
-  11  experiments of a batch failed                   12  a batch paused: one cause, five times
+  9  training stopped on request, --resume continues  10  training diverged
+  11  experiments of a batch failed                   12  batch paused: same failure five times
   exec: the command's own code, or 121 hung, 122 memory limit, 124 timeout, 125 not supervised
   128 + N  ended by signal N
 docs/errors.md explains each of them and what to do.

@@ -9,6 +9,7 @@
 #include "base/print.h"
 #include "base/units.h"
 #include "cli/arguments.h"
+#include "cli/counted.h"
 #include "memory/usage.h"
 
 namespace plimsoll::cli {
@@ -24,18 +25,13 @@ uint64_t folder_bytes(const fs::path& folder) {
   return sum;
 }
 
-// --force is for stores: whatever else carries the name stays, an input above all.
+// --force replaces only stores. Everything else with that name stays, above all an input.
 void check_options(const MakingOptions& options) {
-  constexpr uint64_t kLeastMemory = kMiB;
-  if (options.memory_bytes && *options.memory_bytes < kLeastMemory) {
-    fail(ErrorKind::usage, "--memory {} is less than any program takes; sizes are written like 8G",
-         format_bytes(*options.memory_bytes));
-  }
   const fs::path& out = options.out;
   if (!options.force || !fs::exists(out)) return;
   if (fs::is_directory(out) && (fs::is_empty(out) || fs::exists(out / "meta.json"))) return;
   fail(ErrorKind::exists,
-       "{} exists and is not a store; --force replaces only stores, remove it "
+       "{} exists and is not a store; --force replaces only stores: remove it "
        "yourself or choose another --out",
        out.string());
 }
@@ -48,11 +44,12 @@ graph::NodeOrder node_order(const std::string& name) {
 }  // namespace
 
 void add_store_options(CLI::App& command, MakingOptions& options) {
-  command.add_option("--out", options.out, "the folder to write, such as papers.plim")
+  command.add_option("--out", options.out, "folder of the new store, such as papers.plim")
       ->required()
       ->type_name("FOLDER")
       ->group(kOutput);
-  command.add_flag("--force", options.force, "replace a store of that name")->group(kOutput);
+  command.add_flag("--force", options.force, "replace an existing store of that name")
+      ->group(kOutput);
   add_memory(command, options.memory_bytes);
   add_threads(command, options.threads);
   add_json(command, options.json);
@@ -63,21 +60,20 @@ void add_making_options(CLI::App& command, MakingOptions& options) {
   add_store_options(command, options);
   command
       .add_option("--order", options.order,
-                  "how nodes are numbered: by the visits that training is expected to make, by "
-                  "degree, or as in the source; the others only for comparisons")
+                  "order of the nodes in the store: by the visits expected in training, by "
+                  "degree, or as in the source; degree and original are for comparisons")
       ->check(CLI::IsMember({"visits", "degree", "original"}))
       ->capture_default_str()
       ->group(kOutput);
-  command
-      .add_option("--temp-dir", options.temp_folder,
-                  "where temporary files go (default: beside the output)")
+  command.add_option("--temp-dir", options.temp_folder, "folder for temporary files")
       ->type_name("FOLDER")
+      ->default_str("beside the output")
       ->group(kResources);
 }
 
 void add_direction_flags(CLI::App& command, DirectionFlags& flags) {
   CLI::Option* undirected = command.add_flag("--undirected", flags.undirected,
-                                             "add every edge's reverse and remove duplicates");
+                                             "add the reverse of every edge, remove duplicates");
   command.add_flag("--directed", flags.directed, "keep the edges as they are")
       ->excludes(undirected);
 }
@@ -87,10 +83,11 @@ graph::Direction DirectionFlags::or_else(graph::Direction fallback) const {
   return undirected ? graph::Direction::undirected : fallback;
 }
 
-void add_feature_type(CLI::App& command, const char* names, std::string& type) {
-  command
+CLI::Option* add_feature_type(CLI::App& command, const char* names, std::string& type) {
+  return command
       .add_option(names, type,
-                  "how feature values are kept: f16 (half the disk, no measurable loss) or f32")
+                  "type of the stored features: f16 (half the disk space, no measurable loss of "
+                  "accuracy) or f32")
       ->check(CLI::IsMember({"f16", "f32"}))
       ->capture_default_str();
 }
@@ -128,23 +125,24 @@ void Making::build_store(ingest::InputGraph& source, ingest::BuildOptions build,
   say("memory", describe(limit_));
   const ingest::BuildResult result = ingest::build(source, build, ledger_, progress_);
   progress_.finish_step();
-  if (result.removed_remains) say("note", "removed what an interrupted run had left");
+  if (result.removed_remains) say("note", "removed the remains of an interrupted run");
   if (result.dropped.self_loops > 0) {
-    say("note", fmt::format("{} self-loops dropped (models add their own)",
-                            format_count(result.dropped.self_loops)));
+    say("note", fmt::format("{} dropped (models add their own)",
+                            counted(result.dropped.self_loops, "self-loop")));
   }
   if (result.dropped.duplicates > 0) {
-    say("note", fmt::format("{} duplicate edges dropped", format_count(result.dropped.duplicates)));
+    say("note", fmt::format("{} dropped (an edge and its reverse count as one)",
+                            counted(result.dropped.duplicates, "duplicate edge")));
   }
-  // A few stray values next to 0 lose nothing; more than one in a thousand means the features are
+  // A few values close to 0 do not matter. More than one in a thousand means that the features are
   // small.
   const graph::Meta& meta = result.meta;
   if (result.vanished_values * 1000 > meta.nodes * meta.feature_columns) {
-    say("note", fmt::format("{} feature values other than 0 became 0 in f16; f32 keeps them",
-                            format_count(result.vanished_values)));
+    say("note", fmt::format("{} other than 0 became 0 in f16; --feature-type f32 keeps them",
+                            counted(result.vanished_values, "feature value")));
   }
   if (meta.split_sizes == std::array<uint64_t, 3>{}) {
-    say("note", "no splits: expected visits are not known, and there is nothing to train on");
+    say("note", "no splits: the expected visits are unknown, and there are no nodes to train on");
   }
   nlohmann::ordered_json all = {{"nodes", meta.nodes},
                                 {"edges", meta.edges},
@@ -153,7 +151,7 @@ void Making::build_store(ingest::InputGraph& source, ingest::BuildOptions build,
                                 {"duplicates_dropped", result.dropped.duplicates},
                                 {"values_vanished_in_f16", result.vanished_values}};
   all.update(details);
-  summarize(fmt::format("{} nodes, {} edges", format_count(meta.nodes), format_count(meta.edges)),
+  summarize(fmt::format("{}, {}", counted(meta.nodes, "node"), counted(meta.edges, "edge")),
             std::move(all));
 }
 

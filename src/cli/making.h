@@ -1,5 +1,5 @@
-// What `import`, `synth` and `precompute` share: the options of a store in the making, the words
-// around the work, and the closing summary.
+// What `import`, `synth` and `precompute` share: the options for making a store, the messages, and
+// the summary at the end.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -28,10 +28,10 @@ struct MakingOptions {
   bool json = false;
 };
 void add_making_options(CLI::App& command, MakingOptions& options);
-// Those of them that every store in the making has: where to, and under which limit.
+// Those of them that all three commands have: output, memory limit, threads.
 void add_store_options(CLI::App& command, MakingOptions& options);
 
-// --directed and --undirected; neither given: `fallback`.
+// --directed and --undirected; `fallback` if neither was given.
 struct DirectionFlags {
   bool directed = false;
   bool undirected = false;
@@ -39,11 +39,11 @@ struct DirectionFlags {
 };
 void add_direction_flags(CLI::App& command, DirectionFlags& flags);
 
-// f16 or f32, under the given option names.
-void add_feature_type(CLI::App& command, const char* names, std::string& type);
+// f16 or f32, as an option with these names.
+CLI::Option* add_feature_type(CLI::App& command, const char* names, std::string& type);
 graph::FeatureType feature_type(const std::string& name);
 
-// One run from the limit to the summary. Text goes to stdout, unless the user wants JSON or quiet.
+// One run, from the memory limit to the summary. Prints to stdout, unless JSON or quiet is wanted.
 class Making {
  public:
   explicit Making(const MakingOptions& options);
@@ -52,15 +52,15 @@ class Making {
   memory::Ledger& ledger() { return ledger_; }
   Progress& progress() { return progress_; }
 
-  // A line of the opening: "  memory    8.0 GiB (--memory; RAM 23.5 GiB)".
+  // A line before the work starts: "  memory    8.0 GiB (--memory; RAM 23.5 GiB)".
   void say(const std::string& topic, const std::string& text) const;
   void headline(const std::string& text) const;
 
-  // Fills in what the options say and builds. `details` join the JSON of the summary.
+  // Completes `build` from the options and builds. `details` are added to the JSON summary.
   void build_store(ingest::InputGraph& source, ingest::BuildOptions build,
                    const nlohmann::ordered_json& details = nlohmann::ordered_json::object());
 
-  // The last line, for whatever was written: `what` as in "5 nodes, 7 edges". `details` join the
+  // Prints the last line; `what` was written, as in "5 nodes, 7 edges". `details` are added to the
   // JSON.
   void summarize(const std::string& what, nlohmann::ordered_json details);
 

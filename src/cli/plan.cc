@@ -1,5 +1,5 @@
-// plimsoll plan: what a training would hold in memory, how long it would take, and whether it fits;
-// for several limits and fan-outs a table; or the fastest setting. Allocates nothing large.
+// plimsoll plan: predicts the memory and time of a training and whether it fits; a table for
+// several limits and fan-outs; or the fastest setting. Allocates nothing large.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,6 +14,7 @@
 #include "base/units.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "cli/counted.h"
 #include "cli/gpu_facts.h"
 #include "cli/train_options.h"
 #include "formats/data_root.h"
@@ -54,7 +55,9 @@ std::vector<recipe::Recipe> recipes(const CLI::App& command, Options& options) {
     } else if (!all.empty() && train.store.empty() && &word == &options.fanouts_words.back()) {
       train.store = word;
     } else {
-      fail(ErrorKind::usage, "--fanouts: '{}' is not a fan-out; write them like 15,10 10,10,10",
+      fail(ErrorKind::usage,
+           "--fanouts: '{}' is not a fan-out; write them like 15,10 10,10,10: for each layer a "
+           "number from 1 up, or all",
            word);
     }
   }
@@ -71,7 +74,7 @@ std::vector<recipe::Recipe> recipes(const CLI::App& command, Options& options) {
   return all;
 }
 
-// Unlike a training's, a planned limit may be more than this machine has.
+// A planned limit may be more than this machine has, unlike the limit of a training.
 memory::Limit planned_limit(const std::optional<uint64_t>& bytes) {
   if (!bytes) return memory::automatic_limit();
   memory::Limit limit = memory::detect_limit();
@@ -96,7 +99,7 @@ ordered_json asked_json(const recipe::Recipe& recipe) {
           {"hidden", recipe.hidden}};
 }
 
-// The plan's keys beside what was asked.
+// What was asked, and the plan for it.
 ordered_json answer_json(const recipe::Recipe& recipe, const plan::Plan& plan) {
   ordered_json json = asked_json(recipe);
   json.update(plan::to_json(plan));
@@ -107,21 +110,23 @@ void say_limit(const memory::Limit& limit) {
   fmt::print("  {:<11} {}\n", "limit", describe(limit));
   const uint64_t machine_bytes = limit.sources.front().bytes;
   if (limit.bytes <= machine_bytes) return;
-  fmt::print("  {:<11} here a training would get {}\n", "", format_bytes(machine_bytes));
+  fmt::print("  {:<11} on this machine a training would get {}\n", "", format_bytes(machine_bytes));
 }
 
-// Of a data set that is not here yet.
+// For a data set that is not on this machine yet.
 void say_estimate(const launch::ShapeEstimate& estimate) {
   const plan::StoreShape& shape = estimate.shape();
-  fmt::print("  {:<11} {} nodes, {} edges, {} columns, {} classes, {} to train on\n", "shape",
-             format_count(shape.nodes), format_count(shape.edges), format_count(shape.columns),
-             format_count(shape.classes), format_count(shape.train_nodes));
-  fmt::print("  {:<11} an estimate: neighbourhoods as in a small synthetic graph of this kind\n",
-             "");
+  fmt::print("  {:<11} {}, {}, {}, {}, {}\n", "shape", counted(shape.nodes, "node"),
+             counted(shape.edges, "edge"), counted(shape.columns, "column"),
+             counted(shape.classes, "class"), counted(shape.train_nodes, "training node"));
+  fmt::print(
+      "  {:<11} this is an estimate: neighbourhoods are those of a small synthetic graph of this "
+      "kind\n",
+      "");
   const ingest::DiskNeed disk = estimate.disk();
   fmt::print(
-      "  {:<11} {} of disk for the store; to import it {} in all beside the data set, and "
-      "{} of memory\n",
+      "  {:<11} the store takes {} of disk; importing it takes {} in all, besides the data set, "
+      "and {} of memory\n",
       "import", format_bytes_up(disk.store_bytes), format_bytes_up(disk.together_bytes),
       format_bytes_up(estimate.import_memory_bytes()));
 }
@@ -187,12 +192,12 @@ void show_table(launch::Planner& planner, const std::vector<recipe::Recipe>& rec
     say_pyg(rows.front().plan);
   }
   if (std::none_of(rows.begin(), rows.end(), [](const plan::Row& row) { return row.plan.fits; })) {
-    fail(ErrorKind::memory, "none of them fits; the least of them needs {}",
+    fail(ErrorKind::memory, "none of these settings fits; the smallest needs {}",
          format_bytes_up(least));
   }
 }
 
-// A batch size changes what is learned, so others are tried only where they are asked for.
+// A batch size changes what is learned, so other sizes are tried only if the user asks for them.
 std::vector<uint64_t> batch_sizes(const Options& options, const plan::Question& question) {
   if (options.any_batch_size) return plan::usual_batch_sizes(question);
   return options.batch_sizes;
@@ -228,16 +233,16 @@ void show_fastest(launch::Planner& planner, const CLI::App& command, const Optio
   say_limit(limit);
   fmt::print("\n{}\n{}", plan::describe_settings(fastest), plan::describe(best.plan));
   const plan::Arrangement& arrangement = best.plan.arrangement;
-  fmt::print("  {:<11} {} workers, windows of {} {}, {} ready ahead\n", "prefetch",
-             arrangement.workers, arrangement.window, arrangement.window == 1 ? "batch" : "batches",
-             arrangement.ahead);
+  fmt::print("  {:<11} {}, windows of {}, {} ready ahead\n", "prefetch",
+             counted(arrangement.workers, "worker"), counted(arrangement.window, "batch"),
+             counted(arrangement.ahead, "batch"));
   fmt::print("\n{}\n", train);
   if (other_batch_size) {
-    fmt::print("The batch size changes what is learned: train never changes it by itself.\n");
+    fmt::print("The batch size changes what is learned, so train never changes it by itself.\n");
   }
 }
 
-// Null where a store is named: a folder that exists counts for more than a data set of that name.
+// Null if a store is named. A folder that exists is preferred to a data set of the same name.
 std::unique_ptr<launch::ShapeEstimate> estimate_of(const Options& options) {
   const std::string name = options.train.store.string();
   const bool preset = !std::filesystem::exists(options.train.store) && launch::is_preset(name);
@@ -245,8 +250,10 @@ std::unique_ptr<launch::ShapeEstimate> estimate_of(const Options& options) {
   if (!preset && !name.empty()) {
     fail(ErrorKind::usage,
          "--nodes, --edges, --columns, --classes, --train-nodes and --directed describe a data set "
-         "that is not here, and {} is {}; leave one of them out",
-         name, std::filesystem::exists(options.train.store) ? "a store" : "no data set we know");
+         "that is not on this machine, but {} is {}; give either {} or these options",
+         name,
+         std::filesystem::exists(options.train.store) ? "a store" : "not the name of a data set",
+         name);
   }
   return std::make_unique<launch::ShapeEstimate>(launch::shape_of(name, options.shape),
                                                  options.shape.directed,
@@ -270,7 +277,7 @@ void plan(const CLI::App& command, Options& options) {
     fail(ErrorKind::usage, "--fastest takes one --memory and one --fanout");
   }
   if (!options.fastest && (options.any_batch_size || !options.batch_sizes.empty())) {
-    fail(ErrorKind::usage, "--batch-sizes and --any-batch-size go with --fastest");
+    fail(ErrorKind::usage, "--batch-sizes and --any-batch-size need --fastest");
   }
   const auto estimate = estimate_of(options);
   const std::optional<graph::Store> store =
@@ -294,8 +301,9 @@ void plan(const CLI::App& command, Options& options) {
 }
 
 constexpr const char* kFooter =
-    R"(Exit code 0: it fits, or one of several does; 4: it does not, and the message says what would.
-The first plan on a machine measures it for some seconds and keeps the figures in ~/.cache/plimsoll.
+    R"(Exit code 0: it fits, or one of several settings does. 4: it does not fit; the message says what
+would. The first plan on a machine measures its speed for some seconds and keeps the result in
+~/.cache/plimsoll.
 
 Examples:
   plimsoll plan papers.plim --memory 16G --fanout 15,10 --batch-size 1024 --hidden 256
@@ -304,7 +312,7 @@ Examples:
   plimsoll plan papers100M --memory 16G
   plimsoll plan --nodes 111M --edges 1.6G --columns 128 --classes 172 --train-nodes 1.2M)";
 
-constexpr const char* kShape = "A data set that is not here";
+constexpr const char* kShape = "A data set that is not on this machine";
 
 void add_count(CLI::App& command, const char* name, std::optional<uint64_t>& count,
                const char* description) {
@@ -328,14 +336,14 @@ void add_count(CLI::App& command, const char* name, std::optional<uint64_t>& cou
 
 void add_shape_options(CLI::App& command, launch::ShapeOptions& shape) {
   add_count(command, "--nodes", shape.nodes, "number of nodes, as 2500000 or 111M");
-  add_count(command, "--edges", shape.edges, "number of edges as the data set has them, as 1.6G");
-  add_count(command, "--columns", shape.columns, "feature columns");
+  add_count(command, "--edges", shape.edges, "number of edges, as listed in the data set, as 1.6G");
+  add_count(command, "--columns", shape.columns, "number of feature columns");
   add_count(command, "--classes", shape.classes, "number of classes");
   add_count(command, "--train-nodes", shape.train_nodes,
-            "training nodes; the preset's, or 60 % of the nodes");
+            "number of training nodes; default: those of the data set, or 60 % of the nodes");
   command
       .add_flag("--directed", shape.directed,
-                "it would be imported with --directed: no reverse edges")
+                "plan for an import with --directed, without reverse edges")
       ->group(kShape);
 }
 
@@ -343,15 +351,16 @@ void add_shape_options(CLI::App& command, launch::ShapeOptions& shape) {
 
 void add_plan(CLI::App& app) {
   CLI::App* command =
-      app.add_subcommand("plan", "Say whether a training fits into memory, before it starts");
+      app.add_subcommand("plan", "Predict the memory and time of a training, and whether it fits");
   auto options = std::make_shared<Options>();
-  command->add_option("STORE", options->train.store,
-                      "folder of the store; or papers100M, products or arxiv before the download");
+  command->add_option(
+      "STORE", options->train.store,
+      "folder of the store; or papers100M, products or arxiv, which need no download");
   add_shape_options(*command, options->shape);
   add_recipe_options(*command, options->train);
   command
       ->add_option("--fanouts", options->fanouts_words,
-                   "several fan-outs, as 15,10 10,10,10: a line of the table each")
+                   "several fan-outs, as 15,10 10,10,10: one line of a table for each")
       ->type_name("LIST")
       ->excludes("--fanout")
       ->group(command->get_option("--fanout")->get_group());
@@ -359,8 +368,8 @@ void add_plan(CLI::App& app) {
   add_training_memories(*command, options->memory);
   command
       ->add_flag("--fastest", options->fastest,
-                 "find the fastest number of workers and prefetch for this memory; what you give "
-                 "is kept")
+                 "find the fastest numbers of workers and of batches made ahead for this memory; "
+                 "options that you give stay as they are")
       ->group(kResources);
   command
       ->add_option("--batch-sizes", options->batch_sizes,
@@ -377,7 +386,7 @@ void add_plan(CLI::App& app) {
       ->group(kResources);
   command
       ->add_flag("--calibrate", options->calibrate,
-                 "measure the machine again, for instance when it was busy the first time")
+                 "measure the machine again, for instance if it was busy the first time")
       ->group(kResources);
   add_json(*command, options->json);
   command->footer(kFooter);

@@ -1,5 +1,5 @@
-// plimsoll precompute: a store whose rows are the sums of a model's first layer, so that batches
-// need one hop less.
+// plimsoll precompute: makes a store whose rows are the sums of a model's first layer, so that
+// batches need one hop less.
 #include "batch/precompute.h"
 
 #include <fmt/format.h>
@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "cli/counted.h"
 #include "cli/making.h"
 #include "formats/data_root.h"
 #include "graph/store.h"
@@ -32,9 +33,9 @@ void precompute(const Options& options) {
   Making making(options.making);
   const memory::Lease headroom =
       making.ledger().lease("headroom", plan::headroom_bytes(making.limit().bytes));
-  making.headline(fmt::format("summing neighbours of {} for {}'s first layer: {} nodes, {} edges",
-                              options.store, options.model, format_count(store.meta().nodes),
-                              format_count(store.meta().edges)));
+  making.headline(fmt::format("summing neighbours of {} for {}'s first layer: {}, {}",
+                              options.store, options.model, counted(store.meta().nodes, "node"),
+                              counted(store.meta().edges, "edge")));
   making.say("memory", describe(making.limit()));
   if (options.verify) {
     making.say("verified", formats::verify_store(store, making.ledger(), making.progress()));
@@ -49,7 +50,7 @@ void precompute(const Options& options) {
       making.ledger(), making.progress());
   making.progress().finish_step();
   making.summarize(
-      fmt::format("{} nodes, {} bytes a row", format_count(meta.nodes), meta.row_bytes),
+      fmt::format("{}, {} per row", counted(meta.nodes, "node"), counted(meta.row_bytes, "byte")),
       {{"nodes", meta.nodes},
        {"edges", meta.edges},
        {"first_layer", name(meta.first_layer)},
@@ -61,24 +62,28 @@ void precompute(const Options& options) {
 
 void add_precompute(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
-      "precompute", "Sum all neighbours once, so that batches need one hop less");
+      "precompute", "Compute the first layer's sums once, so that batches need one hop less");
   auto options = std::make_shared<Options>();
   command->add_option("STORE", options->store, "folder of the store")->required();
-  command->add_option("--model", options->model, "whose first layer")
+  command
+      ->add_option(
+          "--model", options->model,
+          "the model to train on the new store; gcn weighs neighbours by degree, sage takes their "
+          "mean and keeps the node's own features")
       ->check(CLI::IsMember({"gcn", "sage"}))
       ->capture_default_str();
   command
       ->add_option("--feature-type", options->type,
-                   "how the sums are kept: f16 or f32, which holds sums beyond 65504")
+                   "type of the stored sums: f16, or f32 for sums beyond 65504")
       ->check(CLI::IsMember({"f16", "f32"}))
       ->default_str("as in STORE");
   command->add_flag("--verify", options->verify,
                     "first read every file of the store and compare its checksum");
   add_store_options(*command, options->making);
   command->footer(
-      R"(The new store shares every file but the features with the old one, where both are on one disk.
-Train on it with all neighbours in the first layer, which is the last fan-out; docs/training.md
-says what that does to accuracy.
+      R"(The new store shares all files except the features with the old one, if both are on the same disk.
+Train on it with all neighbours in the first layer, which is the last number of --fanout.
+docs/accuracy.md has the effect on accuracy.
 
 Examples:
   plimsoll precompute papers.plim --model sage --out papers-sage.plim

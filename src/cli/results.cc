@@ -289,11 +289,14 @@ void add_results(CLI::App& app) {
   auto options = std::make_shared<Options>();
   command->add_option("RUN", options->folders,
                       "folders of runs; default: the newest under ./results");
-  command->add_option("--merge", options->merge, "more runs for the same table")->type_name("RUN");
+  command
+      ->add_option("--merge", options->merge, "add these runs to the given ones, or to the newest")
+      ->type_name("RUN");
   command->add_flag("--csv", options->csv, "print a CSV table, one line per experiment")
       ->group(kOutput);
   add_json(*command, options->json);
-  command->footer(R"(Prints mean and coefficient of variation for each configuration.
+  command->footer(
+      R"(Prints mean and coefficient of variation for each configuration, over all given runs.
 
 Examples:
   plimsoll results

@@ -8,6 +8,7 @@
 #include "base/print.h"
 #include "base/units.h"
 #include "cli/arguments.h"
+#include "cli/counted.h"
 #include "formats/data_root.h"
 #include "memory/limit.h"
 #include "plan/describe.h"
@@ -29,22 +30,22 @@ void add_device_options(CLI::App& command, train::LaunchOptions& run) {
   command
       .add_option_function<std::string>(
           "--device", [&run](const std::string& word) { run.device = parse_device(word); },
-          "where to compute; auto takes a GPU where there is one")
+          "where to compute; auto takes a GPU if there is one")
       ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
       ->default_str("auto")
       ->group(kResources);
   command
       .add_option("--workers,--num_workers", run.workers,
-                  "threads that make batches, without copies of the graph; 0 = chosen from "
-                  "--threads")
+                  "threads that make batches; they share one copy of the graph; 0 = chosen by the "
+                  "plan")
       ->check(whole_number(0, kMostWorkers))
       ->type_name("N")
       ->capture_default_str()
       ->group(kResources);
   command
       .add_option("--window", run.window,
-                  "batches whose rows are read from disk together, in the order of the file; 1 = "
-                  "each batch by itself, 0 = chosen by the plan")
+                  "number of batches whose rows are read from disk together, in the order of the "
+                  "file; 1 = each batch reads for itself, 0 = chosen by the plan")
       ->check(whole_number(0, kMostWindow))
       ->type_name("N")
       ->capture_default_str()
@@ -65,13 +66,13 @@ void check_writable(const char* option, const std::filesystem::path& file, bool 
     fail(ErrorKind::usage, "{} {} is a folder; name a file", option, file.string());
   }
   if (std::filesystem::exists(std::filesystem::symlink_status(file)) && !force) {
-    fail(ErrorKind::exists, "{} exists; give --force to replace it, or another {}", file.string(),
-         option);
+    fail(ErrorKind::exists, "{} exists; give --force to replace it, or choose another {}",
+         file.string(), option);
   }
   const std::filesystem::path parent =
       file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
   if (!std::filesystem::is_directory(parent)) {
-    fail(ErrorKind::io, "cannot write {}: the folder {} does not exist", file.string(),
+    fail(ErrorKind::io, "cannot write {} {}: the folder {} does not exist", option, file.string(),
          parent.string());
   }
 }
@@ -91,9 +92,9 @@ void verify_if_asked(const graph::Store& store, const RunningOptions& options) {
 
 std::string describe(const graph::Store& store) {
   const graph::Meta& meta = store.meta();
-  return fmt::format("{}: {} nodes, {} edges, {} features, {} classes", store.folder().string(),
-                     format_count(meta.nodes), format_count(meta.edges),
-                     format_count(meta.input_columns()), format_count(meta.classes));
+  return fmt::format("{}: {}, {}, {}, {}", store.folder().string(), counted(meta.nodes, "node"),
+                     counted(meta.edges, "edge"), counted(meta.input_columns(), "feature"),
+                     counted(meta.classes, "class"));
 }
 
 void say_plan(const RunningOptions& options, const plan::Plan& plan) {

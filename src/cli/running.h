@@ -1,5 +1,5 @@
-// What `train` and `predict` share: the options of a run, the memory it works under, and the words
-// before it begins.
+// What `train` and `predict` share: the options of a run, its memory limit, and the messages before
+// it starts.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -19,19 +19,20 @@ struct RunningOptions {
   bool verify = false;
 };
 void add_running_options(CLI::App& command, RunningOptions& options);
-// The part of it that says what to compute with: --device, --workers, --threads.
+// Those of them that say what to compute with: --device, --workers, --window, --threads.
 void add_device_options(CLI::App& command, train::LaunchOptions& run);
 
-// Error{usage, exists or io} where a file of this name cannot be written, before any work.
+// Throws Error{usage, exists or io} if a file of this name cannot be written. For use before any
+// work.
 void check_writable(const char* option, const std::filesystem::path& file, bool force);
 
-// A line of the opening: "  model     gcn, 2 layers, hidden 256"; nothing when quiet.
+// Prints a line before the work starts: "  model     gcn, 2 layers, hidden 256"; nothing if quiet.
 void say(const RunningOptions& options, const std::string& topic, const std::string& text);
 
-// The plan as part of the opening; nothing when quiet.
+// Prints the plan; nothing if quiet.
 void say_plan(const RunningOptions& options, const plan::Plan& plan);
 
-// --verify: Error{store} where a file of the store is not what meta.json says.
+// For --verify: throws Error{store} if a file of the store differs from its checksum in meta.json.
 void verify_if_asked(const graph::Store& store, const RunningOptions& options);
 
 // "cora.plim: 2,708 nodes, 10,556 edges, 1,433 features, 7 classes"

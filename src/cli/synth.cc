@@ -1,5 +1,5 @@
-// plimsoll synth: a synthetic citation graph of any size -> a store, or the files it would be
-// imported from.
+// plimsoll synth: generates a synthetic citation graph of any size, as a store or as the files of
+// an OGB data set.
 #include "ingest/synth.h"
 
 #include <fmt/format.h>
@@ -15,6 +15,7 @@
 #include "base/units.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "cli/counted.h"
 #include "cli/making.h"
 #include "formats/ogb_folder.h"
 
@@ -24,7 +25,7 @@ namespace {
 using ingest::SynthOptions;
 using ingest::SynthPreset;
 
-// What the user gave; whatever is empty comes from the preset, or from plain defaults.
+// What the user gave. Empty values are taken from the preset, or else are defaults.
 struct Options {
   MakingOptions making;
   DirectionFlags direction;
@@ -49,7 +50,7 @@ const SynthPreset* find_preset(const std::string& name) {
   return nullptr;
 }
 
-// A graph of the user's own: all nodes labelled, cut 60 : 20 : 20.
+// A graph without a preset: all nodes are labelled and split 60 : 20 : 20.
 SynthOptions own_shape(const Options& options) {
   if (!options.nodes || !options.edges) {
     fail(ErrorKind::usage, "give a preset (papers100M, arxiv, products), or --nodes and --edges");
@@ -69,8 +70,8 @@ SynthOptions choose(const Options& options, const SynthPreset* preset) {
   if (!(options.scale > 0 && options.scale <= 1000)) {
     fail(ErrorKind::usage, "--scale {}: more than 0 and at most 1000", options.scale);
   }
-  // The scale is the preset's; what the user names is meant as it is, and the splits follow the
-  // nodes.
+  // The scale applies to the preset only. Numbers that the user gave are not scaled, and the splits
+  // follow the number of nodes.
   SynthOptions shape =
       preset == nullptr ? own_shape(options) : scaled(preset->options, options.scale);
   if (preset != nullptr && options.nodes) {
@@ -98,17 +99,17 @@ nlohmann::json describe_generator(const Options& options, const SynthOptions& sh
           {"edges", shape.edges}};
 }
 
-// An option that would do nothing is a misunderstanding, not a detail.
+// Refuses options that would have no effect.
 void check_format(const Options& options) {
   if (options.format == "store" && options.stored) {
-    fail(ErrorKind::usage, "--stored goes with --format ogb");
+    fail(ErrorKind::usage, "--stored needs --format ogb");
   }
   const bool shapes_store = options.direction.directed || options.direction.undirected ||
                             options.feature_type != "f16" || options.making.order != "visits";
   if (options.format == "ogb" && shapes_store) {
     fail(ErrorKind::usage,
-         "--format ogb writes edges as they are and features as float32; --directed, "
-         "--undirected, --feature-type and --order belong to the import");
+         "--format ogb writes edges as they are and features as float32; give --directed, "
+         "--undirected, --feature-type and --order to plimsoll import instead");
   }
 }
 
@@ -118,10 +119,10 @@ void synth(const Options& options) {
   const SynthOptions shape = choose(options, preset);
   ingest::SynthGraph source(shape);
   Making making(options.making);
-  making.headline(fmt::format("generating {}: {} nodes, {} edges, {} classes, {} features",
-                              preset == nullptr ? "a graph" : options.preset,
-                              format_count(shape.nodes), format_count(shape.edges), shape.classes,
-                              shape.feature_columns));
+  making.headline(
+      fmt::format("generating {}: {}, {}, {}, {}", preset == nullptr ? "a graph" : options.preset,
+                  counted(shape.nodes, "node"), counted(shape.edges, "edge"),
+                  counted(shape.classes, "class"), counted(shape.feature_columns, "feature")));
   making.say("chosen", fmt::format("homophily {}, signal {}, seed {}", shape.homophily,
                                    shape.signal, shape.seed));
   making.say("split", fmt::format("train {}, valid {}, test {}", format_count(shape.train),
@@ -138,15 +139,17 @@ void synth(const Options& options) {
          .temp_dir = options.making.temp_folder},
         making.ledger(), making.progress());
     making.progress().finish_step();
-    making.summarize(fmt::format("{} nodes, {} edges as OGB ships them", format_count(shape.nodes),
-                                 format_count(shape.edges)),
+    making.summarize(fmt::format("{}, {}, in the layout of OGB", counted(shape.nodes, "node"),
+                                 counted(shape.edges, "edge")),
                      {{"nodes", shape.nodes}, {"edges", shape.edges}});
     return;
   }
   const graph::Direction direction = options.direction.or_else(graph::Direction::undirected);
-  making.say("edges", direction == graph::Direction::undirected
-                          ? "undirected: reverse edges added, duplicates removed (--directed: not)"
-                          : "directed, as generated");
+  making.say("edges",
+             direction == graph::Direction::undirected
+                 ? "undirected: reverse edges added, duplicates removed (--directed keeps the "
+                   "edges as generated)"
+                 : "directed, as generated");
   making.build_store(source,
                      {.direction = direction,
                       .features = feature_type(options.feature_type),
@@ -157,18 +160,20 @@ void synth(const Options& options) {
 }  // namespace
 
 void add_synth(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("synth", "Generate a graph to try and measure with");
+  CLI::App* command = app.add_subcommand("synth", "Generate a graph for tests and measurements");
   auto options = std::make_shared<Options>();
   std::vector<std::string> presets;
   for (const SynthPreset& preset : ingest::synth_presets()) presets.emplace_back(preset.name);
-  command->add_option("PRESET", options->preset, "a data set to imitate")
+  command->add_option("PRESET", options->preset, "the data set to imitate")
       ->check(CLI::IsMember(presets));
   command
       ->add_option("--scale", options->scale,
-                   "shrink the preset's nodes, edges and splits to this share")
+                   "multiply the preset's numbers of nodes, edges and split nodes by this")
+      ->type_name("X")
       ->capture_default_str();
-  command->add_option("--seed", options->seed, "another seed, another graph")
+  command->add_option("--seed", options->seed, "random seed; another seed gives another graph")
       ->check(whole_number(0, std::numeric_limits<uint64_t>::max()))
+      ->type_name("N")
       ->capture_default_str();
   constexpr const char* kShape = "Shape (default: the preset's)";
   command->add_option("--nodes", options->nodes, "number of nodes")
@@ -183,18 +188,26 @@ void add_synth(CLI::App& app) {
       ->type_name("N")
       ->check(whole_number(1, 1'000'000))
       ->group(kShape);
-  command->add_option("--features", options->features, "number of feature columns")
+  command
+      ->add_option("--features", options->features,
+                   "number of feature columns; for their type see --feature-type")
       ->type_name("N")
       ->check(whole_number(1, 65536))
       ->group(kShape);
   command
-      ->add_option("--homophily", options->homophily, "share of edges kept within a class, 0 to 1")
+      ->add_option("--homophily", options->homophily,
+                   "share of edges that stay within a class, 0 to 1")
       ->type_name("SHARE")
       ->group(kShape);
-  command->add_option("--signal", options->signal, "how far a class's features stand off the noise")
+  command
+      ->add_option("--signal", options->signal,
+                   "how much the features say about the class: the distance of a class's mean from "
+                   "the overall mean, in standard deviations of the noise; 0 = nothing")
       ->type_name("X")
       ->group(kShape);
-  command->add_option("--format", options->format, "store, or ogb: the raw folder as OGB ships it")
+  command
+      ->add_option("--format", options->format,
+                   "store, or ogb: a folder in the layout of an OGB data set")
       ->check(CLI::IsMember({"store", "ogb"}))
       ->capture_default_str()
       ->group(kOutput);
@@ -204,7 +217,7 @@ void add_synth(CLI::App& app) {
   add_direction_flags(*command, options->direction);
   add_feature_type(*command, "--feature-type", options->feature_type);
   add_making_options(*command, options->making);
-  command->footer(R"(The same seed gives the same bytes on any number of threads.
+  command->footer(R"(The same seed gives the same store, byte by byte, with any number of threads.
 
 Examples:
   plimsoll synth papers100M --scale 0.01 --out mini.plim --seed 1

@@ -1,5 +1,5 @@
-// plimsoll train: a store -> checkpoints and results in a folder. Everything that can be refused is
-// refused before the training library is loaded.
+// plimsoll train: trains on a store and writes checkpoints and results to a folder. All refusals
+// that are possible before the training library is loaded come before that.
 #include <fmt/format.h>
 
 #include <csignal>
@@ -24,7 +24,7 @@
 namespace plimsoll::cli {
 namespace {
 
-// The store behind --data_root, imported where there is none yet.
+// Finds the store of --data_root, and imports the data set if there is none yet.
 void find_store(TrainOptions& options) {
   if (options.data_root.empty()) return;
   const formats::DataRoot found = formats::resolve_data_root(options.data_root);
@@ -32,7 +32,7 @@ void find_store(TrainOptions& options) {
   if (found.import_from.empty()) return;
   launch::check_train_library();
   const RunningOptions& running = options.running;
-  print("{} is imported into {} first; later runs take that\n", found.import_from.string(),
+  print("first importing {} into {}; later runs use this store\n", found.import_from.string(),
         found.store.string());
   import_ogb(found.import_from, {.out = found.store,
                                  .memory_bytes = running.memory_bytes,
@@ -86,7 +86,7 @@ void train(const CLI::App& command, TrainOptions& options) {
   plan::Plan plan = launch::plan_training(store, options.recipe, planning);
   launch::SaveFolder save_folder(options.save_dir);
   const train::Module& module = launch::load_train_module();
-  // The driver may promise what torch cannot use, or say nothing of what it can.
+  // The driver may report a GPU that torch cannot use, or not report one that it can.
   const launch::TrainingDevice device =
       launch::settled_device(run.device, module.has_gpu(), planning.device);
   if (device != planning.device) {
@@ -109,16 +109,16 @@ void train(const CLI::App& command, TrainOptions& options) {
                                           .memory_log = options.memory_log,
                                           .ledger = ledger});
   if (signal_number == 0) return;
-  fail(ErrorKind::stopped, "stopped by signal {} ({}), {} is written; to go on:\n  {}",
+  fail(ErrorKind::stopped, "stopped by signal {} ({}), {} is written; continue with:\n  {}",
        signal_number, strsignal(signal_number), (options.save_dir / "last.pth").string(),
        continuing_command(command, options));
 }
 
 constexpr const char* kFooter =
-    R"(SIGINT, SIGTERM, SIGHUP and SIGUSR1 finish the batch, write last.pth and exit with code 9; --resume
-goes on with the same results as a run that was never stopped.
+    R"(After SIGINT, SIGTERM, SIGHUP or SIGUSR1, train finishes the batch, writes last.pth and exits with
+code 9. A resumed run has the same results as one that was never stopped.
 
-The spellings of PyTorch scripts are understood, too: --data_root, --hidden_dim, --batch_size,
+The spellings of PyTorch scripts are accepted as well: --data_root, --hidden_dim, --batch_size,
 --weight_decay, --num_neighbors 15 10, --num_workers, --log_steps, --save_dir.
 
 Examples:

@@ -9,7 +9,7 @@ run plimsoll import ogb "$golden/ogb_npz" --out ogb_npz/tiny.plim
 for layout in ogb_npz ogb_npz_stored ogb_npy ogb_csv; do
   mkdir -p "$layout"
   run plimsoll import ogb "$golden/$layout" --out "$layout/tiny.plim" --threads 2
-  expect 0 "features  from node" "the default for ogb" "1 self-loops dropped" "wrote $layout/tiny.plim: 6 nodes, 12 edges"
+  expect 0 "features  from node" "the default for ogb" "1 self-loop dropped" "wrote $layout/tiny.plim: 6 nodes, 12 edges"
 done
 mkdir npz csv
 run plimsoll import npz "$golden/tiny.npz" --out npz/tiny.plim --undirected
@@ -27,7 +27,7 @@ mkdir pyg_weighted
 run plimsoll import npz "$golden/pyg_weighted.npz" --out pyg_weighted/tiny.plim --undirected
 expect 3 "member edge_weight.npy belongs to the edges" "--ignore edge_weight"
 run plimsoll import npz "$golden/pyg_weighted.npz" --out pyg_weighted/tiny.plim --undirected --ignore edge_weight
-expect 0 "left out  edge_weight, by --ignore" "not read, as nothing here uses it: stopping_mask"
+expect 0 "left out  edge_weight, by --ignore" "not read, because a store has no place for it: stopping_mask"
 
 for store in ogb_npz ogb_npz_stored ogb_npy ogb_csv npz csv pyg pyg_pairs pyg_transposed pyg_weighted; do
   diff -r "$golden/tiny.plim" "$store/tiny.plim" || fail "$store differs from the golden store"

@@ -5,7 +5,7 @@
 plimsoll synth papers100M --scale 0.0005 --seed 3 --out a.plim --quiet
 run plimsoll inspect a.plim
 expect 0 "55,530" "In-degree" "172 classes" "train" "hot first, by expected visits" \
-  "Hotness: the first 10 % of rows take"
+  "Hotness: the first 10 % of the rows get"
 run plimsoll inspect a.plim --verify
 expect 0 "9 files match their checksums"
 plimsoll inspect a.plim --json >json 2>/dev/null

@@ -29,7 +29,7 @@ done
 run plimsoll inspect a.plim
 expect 6 "there is no store a.plim"
 run plimsoll synth papers100M --scale 0.001 --seed 1 --out a.plim
-expect 0 "removed what an interrupted run had left" "wrote a.plim"
+expect 0 "removed the remains of an interrupted run" "wrote a.plim"
 [ ! -e a.plim.partial ] || fail "the remains are still there"
 plimsoll inspect a.plim --verify --quiet >output 2>&1 || fail "the store is not whole"
 before=$(cat a.plim/meta.json)

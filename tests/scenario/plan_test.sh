@@ -42,7 +42,7 @@ expect 4 "still too much" "--batch-size 1 --fanout 1,1 --hidden 16"
 
 # A machine that we have not got may be planned for.
 run plimsoll plan a.plim --memory 100T
-expect 0 "limit       100.0 TiB (--memory" "here a training would get"
+expect 0 "limit       100.0 TiB (--memory" "on this machine a training would get"
 run plimsoll plan a.plim
 expect 0 "limit       "
 run plimsoll plan a.plim --memory auto --model gat --fanout all
@@ -60,7 +60,7 @@ expect 0 "memory" "fan-out" "10,10,10" "400.0 MiB"
 run plimsoll plan --memory 1G --fanouts 15,10 all a.plim
 expect 0 " all "
 run plimsoll plan a.plim --memory 1M,2M
-expect 4 "none of them fits; the least of them needs"
+expect 4 "none of these settings fits; the smallest needs"
 
 # The fastest setting, and the command for it; what is given is kept.
 run plimsoll plan a.plim --memory 400M --fastest --lr 1e-3
@@ -71,7 +71,7 @@ expect 0 "       256 " "      2048 " "  fastest"
 run plimsoll plan a.plim --memory 1G --fastest --batch-sizes 300,700
 expect 0 "       300 " "       700 "
 run plimsoll plan a.plim --memory 1G --batch-sizes 300,700
-expect 2 "go with --fastest"
+expect 2 "need --fastest"
 run plimsoll plan a.plim --memory 400M --fastest --batch-size 100 --workers 3
 expect 0 "plimsoll train a.plim --batch-size 100 --workers 3 --memory 400M"
 run plimsoll plan a.plim --memory 1M --fastest
@@ -99,7 +99,7 @@ check 'value["command"].startswith("plimsoll train a.plim") and value["fastest"]
 mkdir tmp
 export TMPDIR="$WORK/tmp"
 run plimsoll plan papers100M --memory 16G
-expect 0 "shape       111,059,956 nodes" "an estimate" "import      " "of disk for the store" "   fits" "batches"
+expect 0 "shape       111,059,956 nodes" "an estimate" "import      " "the store takes" "   fits" "batches"
 plimsoll plan papers100M --memory 16G --json >json
 check 'value["estimate"]["nodes"] == 111059956 and value["estimate"]["edges"] > 2.9e9'
 check '30e9 < value["estimate"]["store_bytes"] < 60e9 and value["estimate"]["import_memory_bytes"] > 2e9'

@@ -35,7 +35,7 @@ expect 0 '"nodes": 1000' '"peak_memory_bytes"'
 run plimsoll synth arxiv --nodes 500 --edges 3000 --out few.plim
 expect 0 "500 nodes, 3,000 edges, 40 classes"
 run plimsoll synth papers100M --scale 0.001 --stored --out nothing.plim
-expect 2 "--stored goes with --format ogb"
+expect 2 "--stored needs --format ogb"
 # --force replaces stores and nothing else; progress that nobody reads ends nothing.
 mkdir mine && echo precious >mine/thesis.txt
 run plimsoll synth arxiv --scale 0.01 --out mine --force
@@ -50,7 +50,7 @@ for out in "" . /; do
   [ "$code" -eq 2 ] || [ "$code" -eq 7 ] || fail "--out '$out': exit $code"
 done
 run plimsoll synth arxiv --scale 0.01 --memory 8 --out nothing.plim
-expect 2 "like 8G"
+expect 2 "did you mean 8G?"
 run plimsoll synth --out nothing.plim
 expect 2 "--nodes and --edges"
 run plimsoll synth papers100M --scale 0 --out nothing.plim

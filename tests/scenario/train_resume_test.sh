@@ -79,7 +79,7 @@ go_on() {
 
 # stopped SIGNAL NUMBER FOLDER: what every stop must leave and say.
 stopped() {
-  expect 9 "stopped by signal $2" "$3/last.pth is written; to go on:"
+  expect 9 "stopped by signal $2" "$3/last.pth is written; continue with:"
   [ -e "$3/last.pth" ] || fail "no last.pth after SIG$1"
   grep -q '"status": "stopped"' "$3/results.json" || fail "results.json does not say that it was stopped"
 }

@@ -32,6 +32,8 @@ class IndexSet {
     return (word.fetch_or(bit, std::memory_order_relaxed) & bit) == 0;
   }
   bool has(uint64_t index) const { return (words_[index / 64] >> (index % 64) & 1) != 0; }
+  // Begins to load the word of this number, for a has() or add() soon.
+  void prefetch(uint64_t index) const { __builtin_prefetch(&words_[index / 64]); }
   void clear() { std::ranges::fill(words_.span(), 0); }
   uint64_t end() const { return end_; }
 

@@ -11,6 +11,7 @@ namespace {
 // round.
 constexpr uint32_t kOnDisk = UINT32_MAX;
 constexpr uint32_t kAskedFor = UINT32_MAX - 1;
+constexpr size_t kBitsAhead = 16;  // rows whose bits in the window are loaded ahead
 
 }  // namespace
 
@@ -62,6 +63,9 @@ Gatherer::Marked Gatherer::mark(const Access& access, Assembler& assembler,
   uint32_t* places = assembler.places().data();
   Marked marked;
   for (size_t i = 0; i < nodes.size(); ++i) {
+    if (window != nullptr) {
+      window->prefetch(source_.row_of(nodes[std::min(i + kBitsAhead, nodes.size() - 1)]));
+    }
     const uint64_t row = source_.row_of(nodes[i]);
     if (row < resident) {
       places[i] = static_cast<uint32_t>(row);

@@ -17,12 +17,6 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-constexpr uint64_t kFirstWindowPart = 8;  // the first window has 1/8 of the batches
-// After they had to shrink, windows grow by 1/8 at a time.
-constexpr uint64_t kRegrowPart = 8;
-constexpr uint64_t kLeastWindow = 2;   // batches; if not even these fit, they have no window
-constexpr uint64_t kMostRefusals = 8;  // of such windows in a row
-
 }  // namespace
 
 Pipeline::Worker::Worker(const sample::Topology& topology, const feature::RowSource& rows,
@@ -49,7 +43,8 @@ Pipeline::Pipeline(const sample::Topology& topology, const feature::RowSource& r
                                   .reading = options_.reading},
                      .window = options_.window,
                      .pages = options_.pages},
-                    ledger) {
+                    ledger),
+      windows_(rows, options_.window.batches, ledger) {
   for (unsigned i = 0; i < options_.slots; ++i) {
     slots_.push_back(std::make_unique<Slot>(ledger, options_.fanout.size(), options_.pages));
   }
@@ -73,14 +68,10 @@ void Pipeline::start(const Pass& pass) {
   paused_ = crowded_ = making_window_ = false;
   lone_batch_.reset();
   for (const auto& slot : slots_) free_.push_back(slot.get());
-  drop_windows();
   failure_ = nullptr;
-  window_batches_ = 0;
-  shrunk_ = false;
-  refusals_ = 0;
-  if (uses_windows()) {
-    // The first windows are small, so that the trainer does not wait long for its first batch.
-    window_batches_ = std::max<uint64_t>(1, options_.window.batches / kFirstWindowPart);
+  window_maker_.release();
+  windows_.begin(pass.first_batch, uses_windows());
+  if (windows_.in_use()) {
     threads_.emplace_back([this](const std::stop_token& stopping) { make_windows(stopping); });
   }
   for (const auto& worker : makers_) {
@@ -112,7 +103,7 @@ void Pipeline::work(const std::stop_token& stopping, Worker& worker) {
       const std::lock_guard lock(mutex_);
       --making_;
       changed_.notify_all();
-      if (worker.window != nullptr) end_window(*worker.window);
+      if (worker.window != nullptr) windows_.batch_ended(*worker.window);
       if (refused) {
         if (!make_smaller(worker)) std::rethrow_exception(refused);
         continue;
@@ -137,8 +128,8 @@ bool Pipeline::claim(const std::stop_token& stopping, Worker& worker) {
   const bool go_on = changed_.wait(lock, stopping, [&] {
     if (failure_) return true;
     // While a batch is alone, no window is made.
-    const uint64_t end = window_batches_ > 0 && !alone() ? opened_ : batch_count_;
-    const bool has_work = !again_.empty() || next_to_make_ < std::max(end, opened_);
+    const uint64_t end = windows_.in_use() && !alone() ? windows_.end() : batch_count_;
+    const bool has_work = !again_.empty() || next_to_make_ < end;
     return has_work && !free_.empty() && !paused_ && !(alone() && others_hold());
   });
   if (!go_on || stopping.stop_requested() || failure_) return false;
@@ -150,12 +141,8 @@ bool Pipeline::claim(const std::stop_token& stopping, Worker& worker) {
   Range& range = worker.slot->range;
   if (again_.empty()) {
     range = whole(next_to_make_++);
-    opened_ = std::max(opened_, next_to_make_);
-    for (const auto& open : open_windows_) {
-      const uint64_t place = range.index - open->window.first;
-      if (range.index >= open->window.first && place < open->window.count)
-        worker.window = open.get();
-    }
+    windows_.skip_to(next_to_make_);
+    worker.window = windows_.find(range.index);
   } else {
     range = *again_.begin();
     again_.erase(again_.begin());
@@ -246,14 +233,13 @@ bool Pipeline::uses_windows() const {
 // The thread that makes windows.
 void Pipeline::make_windows(const std::stop_token& stopping) {
   try {
-    uint64_t count = 0;
-    while (std::unique_ptr<OpenWindow> window = claim_window(stopping, count)) {
+    while (std::unique_ptr<WindowQueue::Entry> entry = claim_window(stopping)) {
       const WindowMaker::Times times_before = window_maker_.times();
       const io::ReadQueue::Counts read_before = window_maker_.reads();
       bool refused = false;
       making_window_ = true;
       try {
-        window_maker_.make(window->window, window->window.first, count,
+        window_maker_.make(entry->window, entry->window.first, entry->wanted,
                            [&](uint64_t index, sample::Neighborhood& out) {
                              return begin_draws(whole(index), out);
                            });
@@ -269,11 +255,13 @@ void Pipeline::make_windows(const std::stop_token& stopping) {
       times_.gather += window_maker_.times().read - times_before.read;
       add_reads(read_before, window_maker_.reads(), [&] { return window_maker_.read_method(); });
       if (refused) {
-        window.reset();  // before a worker that waits for memory goes on
-        make_smaller_windows();
-        if (count <= kLeastWindow) opened_ += count;  // these are made without a window
+        // Before a worker that waits for memory goes on.
+        windows_.refused(std::move(entry));
+        window_maker_.release();
       } else {
-        open(std::move(window), count);
+        ++reads_.windows;
+        reads_.window_batches += entry->window.count;
+        windows_.open(std::move(entry));
       }
     }
   } catch (...) {
@@ -285,76 +273,20 @@ void Pipeline::make_windows(const std::stop_token& stopping) {
 
 // Waits for a free window; null if the pipeline stops, if a worker failed or if there is nothing
 // left for windows.
-std::unique_ptr<Pipeline::OpenWindow> Pipeline::claim_window(const std::stop_token& stopping,
-                                                             uint64_t& count) {
+std::unique_ptr<WindowQueue::Entry> Pipeline::claim_window(const std::stop_token& stopping) {
   std::unique_lock lock(mutex_);
-  const auto has_free = [&] { return !free_windows_.empty() || open_windows_.size() < kWindows; };
   const bool go_on = changed_.wait(lock, stopping, [&] {
-    if (failure_ || window_batches_ == 0) return true;
-    return opened_ < batch_count_ && has_free() && !paused_ && !alone();
+    if (failure_ || !windows_.in_use()) return true;
+    return windows_.end() < batch_count_ && windows_.can_take() && !paused_ && !alone();
   });
-  if (!go_on || stopping.stop_requested() || failure_ || window_batches_ == 0) return nullptr;
-  if (free_windows_.empty()) {
-    try {
-      free_windows_.push_back(std::make_unique<OpenWindow>(rows_, ledger_));
-    } catch (const Error& error) {
-      if (error.kind() != ErrorKind::memory) throw;
-      window_batches_ = 0;
-      changed_.notify_all();
-      return nullptr;
-    }
-  }
-  std::unique_ptr<OpenWindow> window = std::move(free_windows_.back());
-  free_windows_.pop_back();
-  window->window.first = opened_;
-  count = std::min(window_batches_, batch_count_ - opened_);
-  ++making_;
-  return window;
-}
-
-// Call with the mutex held. The window has fewer than `count` batches if their rows did not fit.
-void Pipeline::open(std::unique_ptr<OpenWindow> made, uint64_t count) {
-  made->unmade = made->window.count;
-  opened_ += made->window.count;
-  ++reads_.windows;
-  reads_.window_batches += made->window.count;
-  refusals_ = 0;
-  if (made->window.count < count) {
-    window_batches_ = made->window.count;
-    shrunk_ = true;
+  if (!go_on || stopping.stop_requested() || failure_ || !windows_.in_use()) return nullptr;
+  std::unique_ptr<WindowQueue::Entry> entry = windows_.take(batch_count_);
+  if (entry) {
+    ++making_;
   } else {
-    const uint64_t more = shrunk_ ? window_batches_ / kRegrowPart + 1 : window_batches_;
-    window_batches_ = std::min<uint64_t>(options_.window.batches, window_batches_ + more);
+    changed_.notify_all();
   }
-  open_windows_.push_back(std::move(made));
-}
-
-// After one of its batches was made or refused. Call with the mutex held.
-void Pipeline::end_window(OpenWindow& window) {
-  if (--window.unmade > 0) return;
-  const auto found =
-      std::ranges::find_if(open_windows_, [&](const auto& open) { return open.get() == &window; });
-  free_windows_.push_back(std::move(*found));
-  open_windows_.erase(found);
-}
-
-// After a refused lease. Some batches are too large to be in a window with others; if that goes on,
-// there is no memory for windows at all. Call with the mutex held.
-void Pipeline::make_smaller_windows() {
-  if (window_batches_ <= kLeastWindow && ++refusals_ == kMostRefusals) window_batches_ = 0;
-  window_batches_ = (window_batches_ + 1) / 2;
-  shrunk_ = true;
-  free_windows_.clear();
-  window_maker_.release();
-}
-
-// Drops windows that have batches to be made; these will be in later windows. Call with the mutex
-// held while nothing is being made.
-void Pipeline::drop_windows() {
-  open_windows_.clear();
-  free_windows_.clear();
-  window_maker_.release();
-  opened_ = next_to_make_;
+  return entry;
 }
 
 // Releases all memory of a slot.
@@ -365,8 +297,8 @@ void Pipeline::empty(Slot& slot) {
 // Drops the batches that are ready (they will be made again) and the windows, and releases all
 // memory kept for later. Call with the mutex held while nothing is being made.
 void Pipeline::give_back_all() {
-  if (!open_windows_.empty()) make_smaller_windows();
-  drop_windows();
+  windows_.drop(next_to_make_);
+  window_maker_.release();
   for (const auto& [range, slot] : ready_) {
     again_.insert(range);
     free_.push_back(slot);

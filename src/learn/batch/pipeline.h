@@ -17,7 +17,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <exception>
 #include <functional>
 #include <map>
@@ -36,6 +35,7 @@
 #include "batch/gather.h"
 #include "batch/seeds.h"
 #include "batch/window.h"
+#include "batch/window_queue.h"
 #include "feature/row_source.h"
 #include "memory/ledger.h"
 #include "sample/sampler.h"
@@ -134,11 +134,6 @@ class Pipeline {
     Assembler assembler;
     Range range;
   };
-  struct OpenWindow {
-    OpenWindow(const feature::RowSource& rows, memory::Ledger& ledger) : window(rows, ledger) {}
-    Window window;
-    uint64_t unmade = 0;  // how many of its batches are not made yet
-  };
   struct Worker {
     Worker(const sample::Topology& topology, const feature::RowSource& rows,
            const PipelineOptions& options, memory::Ledger& ledger);
@@ -146,8 +141,8 @@ class Pipeline {
     Gatherer gatherer;
     std::vector<uint32_t> seeds;
     Slot* slot = nullptr;
-    OpenWindow* window = nullptr;  // that has the batch; null if none has
-    bool alone = false;            // nothing but its batch is in memory
+    WindowQueue::Entry* window = nullptr;  // that has the batch; null if none has
+    bool alone = false;                    // nothing but its batch is in memory
     std::atomic<Stage> stage = Stage::idle;
   };
 
@@ -161,11 +156,7 @@ class Pipeline {
                  const std::function<std::string()>& method);
   bool uses_windows() const;
   void make_windows(const std::stop_token& stopping);
-  std::unique_ptr<OpenWindow> claim_window(const std::stop_token& stopping, uint64_t& count);
-  void open(std::unique_ptr<OpenWindow> made, uint64_t count);
-  void end_window(OpenWindow& window);
-  void make_smaller_windows();
-  void drop_windows();
+  std::unique_ptr<WindowQueue::Entry> claim_window(const std::stop_token& stopping);
   void empty(Slot& slot);
   void give_back_all();
   bool alone() const;
@@ -194,12 +185,7 @@ class Pipeline {
   std::map<Range, Slot*> ready_;
   std::map<const Batch*, Slot*> taken_;
   uint64_t making_ = 0;  // how many batches and windows are being made
-  std::vector<std::unique_ptr<OpenWindow>> free_windows_;
-  std::deque<std::unique_ptr<OpenWindow>> open_windows_;  // in the order of their batches
-  uint64_t opened_ = 0;               // batches before this one are in windows or made
-  uint64_t window_batches_ = 0;       // of the next window; 0 = no windows
-  bool shrunk_ = false;               // windows had to shrink in this pass
-  uint64_t refusals_ = 0;             // of the smallest windows, in a row
+  WindowQueue windows_;
   uint64_t most_seeds_ = UINT64_MAX;  // per part; lowered when a part does not fit
   bool taking_ = false;               // the trainer waits in take()
   bool paused_ = false;               // set by make_again(), until the next take()

@@ -15,6 +15,7 @@ using Clock = std::chrono::steady_clock;
 constexpr uint64_t kLeastListBytes = uint64_t{1} << 20;
 constexpr uint64_t kMostListBytes = uint64_t{64} << 20;
 constexpr uint64_t kListPart = 16;  // parts of lists get 1/16 of what rows get
+constexpr size_t kPrefetched = 16;  // rows whose bits are loaded ahead
 
 }  // namespace
 
@@ -90,29 +91,36 @@ uint64_t WindowMaker::resident_rows() const {
   return rows_.file().line_bytes() / rows_.shape().row_bytes;
 }
 
-// Batch by batch, until the rows of the next one do not fit.
+// The rows of as many batches as fit.
 void WindowMaker::want_rows(Window& window, uint64_t resident) const {
+  const uint64_t fitting = add_rows(window, resident);
+  if (fitting == window.count) return;
+  const bool too_large = fitting == 0;  // one batch alone; it keeps the rows that fit
+  window.count = std::max<uint64_t>(1, fitting);
+  if (!too_large) add_rows(window, resident);
+}
+
+// Batch by batch, until a row does not fit. Returns how many batches have all of their rows.
+uint64_t WindowMaker::add_rows(Window& window, uint64_t resident) const {
   window.read_.clear();
+  const uint64_t most = most_rows();
   uint64_t wanted = 0;
-  for (uint64_t i = 0; i < window.count && resident < rows_.shape().count; ++i) {
-    const sample::Neighborhood& batch = window.neighborhoods[i];
+  const auto add_batch = [&](const sample::Neighborhood& batch) {
     const auto nodes = batch.nodes.first(batch.node_count());
-    const auto is_new = [&](uint64_t row) { return row >= resident && !window.read_.has(row); };
-    uint64_t more = 0;
-    for (const uint32_t node : nodes) more += is_new(rows_.row_of(node)) ? 1 : 0;
-    if (wanted + more > most_rows() && i > 0) {
-      window.count = i;
-      break;
-    }
-    for (const uint32_t node : nodes) {
-      const uint64_t row = rows_.row_of(node);
-      if (!is_new(row)) continue;
-      if (wanted == most_rows()) break;
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      window.read_.prefetch(rows_.row_of(nodes[std::min(i + kPrefetched, nodes.size() - 1)]));
+      const uint64_t row = rows_.row_of(nodes[i]);
+      if (row < resident || window.read_.has(row)) continue;
+      if (wanted == most) return false;
       window.read_.add(row);
       ++wanted;
     }
-  }
+    return true;
+  };
+  uint64_t fitting = resident >= rows_.shape().count ? window.count : 0;
+  while (fitting < window.count && add_batch(window.neighborhoods[fitting])) ++fitting;
   window.read_.count();
+  return fitting;
 }
 
 // False if the ledger has no memory for them.

@@ -38,6 +38,7 @@ class Window {
 
   // Whether the row was read; then place() is where it is, as RowReader::Access counts.
   bool has(uint64_t row) const { return read_.has(row); }
+  void prefetch(uint64_t row) const { read_.prefetch(row); }
   uint32_t place(uint64_t row) const {
     return static_cast<uint32_t>(first_place_ + read_.rank(row));
   }
@@ -92,6 +93,7 @@ class WindowMaker {
   bool lease_rows(Window& window);
   uint64_t resident_rows() const;
   void want_rows(Window& window, uint64_t resident) const;
+  uint64_t add_rows(Window& window, uint64_t resident) const;
 
   const feature::RowSource& rows_;
   const Options options_;

@@ -1,0 +1,101 @@
+#include "batch/window_queue.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+
+namespace plimsoll::batch {
+namespace {
+
+constexpr uint64_t kFirstPart = 8;     // the first window has 1/8 of the batches
+constexpr uint64_t kRegrowPart = 8;    // after they had to shrink, windows grow by 1/8 at a time
+constexpr uint64_t kLeastBatches = 2;  // if not even these fit, they have no window
+constexpr uint64_t kMostRefusals = 8;  // of such windows in a row
+
+}  // namespace
+
+void WindowQueue::begin(uint64_t first, bool in_use) {
+  open_.clear();
+  free_.clear();
+  end_ = first;
+  next_count_ = in_use ? std::max<uint64_t>(1, most_batches_ / kFirstPart) : 0;
+  shrunk_ = false;
+  refusals_ = 0;
+}
+
+void WindowQueue::skip_to(uint64_t batch) { end_ = std::max(end_, batch); }
+
+std::unique_ptr<WindowQueue::Entry> WindowQueue::take(uint64_t batch_count) {
+  std::unique_ptr<Entry> entry;
+  if (!free_.empty()) {
+    entry = std::move(free_.back());
+    free_.pop_back();
+  } else {
+    try {
+      entry = std::make_unique<Entry>(rows_, ledger_);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::memory) throw;
+      next_count_ = 0;
+      return nullptr;
+    }
+  }
+  entry->window.first = end_;
+  entry->wanted = std::min(next_count_, batch_count - end_);
+  return entry;
+}
+
+void WindowQueue::open(std::unique_ptr<Entry> entry) {
+  const uint64_t count = entry->window.count;
+  entry->unmade = count;
+  end_ += count;
+  refusals_ = 0;
+  if (count < entry->wanted) {
+    next_count_ = count;
+    shrunk_ = true;
+  } else {
+    const uint64_t more = shrunk_ ? next_count_ / kRegrowPart + 1 : next_count_;
+    next_count_ = std::min(most_batches_, next_count_ + more);
+  }
+  open_.push_back(std::move(entry));
+}
+
+void WindowQueue::refused(std::unique_ptr<Entry> entry) {
+  if (entry->wanted <= kLeastBatches) end_ += entry->wanted;
+  entry.reset();
+  shrink();
+}
+
+WindowQueue::Entry* WindowQueue::find(uint64_t batch) const {
+  for (const auto& entry : open_) {
+    const uint64_t first = entry->window.first;
+    if (batch >= first && batch - first < entry->window.count) return entry.get();
+  }
+  return nullptr;
+}
+
+void WindowQueue::batch_ended(Entry& entry) {
+  if (--entry.unmade > 0) return;
+  const auto found =
+      std::ranges::find_if(open_, [&](const auto& open) { return open.get() == &entry; });
+  free_.push_back(std::move(*found));
+  open_.erase(found);
+}
+
+void WindowQueue::drop(uint64_t next_to_make) {
+  if (!open_.empty()) shrink();
+  open_.clear();
+  free_.clear();
+  end_ = next_to_make;
+}
+
+// Some batches are too large to be in a window with others; if that goes on, there is no memory
+// for windows at all.
+void WindowQueue::shrink() {
+  if (next_count_ <= kLeastBatches && ++refusals_ == kMostRefusals) next_count_ = 0;
+  next_count_ = (next_count_ + 1) / 2;
+  shrunk_ = true;
+  free_.clear();
+}
+
+}  // namespace plimsoll::batch

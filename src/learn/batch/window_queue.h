@@ -1,0 +1,69 @@
+// The windows of a pass: which are free, which hold batches that are not made yet, and how many
+// batches the next one gets. For one thread at a time; the pipeline guards it with its mutex.
+//
+// The first windows are small, so that the trainer does not wait long for its first batch. Windows
+// shrink if their memory is refused, and grow again slowly.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "batch/window.h"
+
+namespace plimsoll::batch {
+
+class WindowQueue {
+ public:
+  struct Entry {
+    Entry(const feature::RowSource& rows, memory::Ledger& ledger) : window(rows, ledger) {}
+    Window window;
+    uint64_t wanted = 0;  // how many batches it should get
+    uint64_t unmade = 0;  // how many of its batches are not made yet
+  };
+
+  // Rows and ledger must outlive it. `most_batches` is the size of a full window.
+  WindowQueue(const feature::RowSource& rows, uint64_t most_batches, memory::Ledger& ledger)
+      : rows_(rows), most_batches_(most_batches), ledger_(ledger) {}
+
+  // Begins a pass at batch `first`, with or without windows.
+  void begin(uint64_t first, bool in_use);
+  // Whether more windows will be made. Ends if there is no memory for them.
+  bool in_use() const { return next_count_ > 0; }
+  // Batches before this one are in windows, or made, or will be made without a window.
+  uint64_t end() const { return end_; }
+  void skip_to(uint64_t batch);
+
+  bool can_take() const { return !free_.empty() || open_.size() < kWindows; }
+  // A free window for the batches from end() on. Null if there is no memory for it.
+  std::unique_ptr<Entry> take(uint64_t batch_count);
+  // The window was filled; it has fewer batches than wanted if their rows did not fit.
+  void open(std::unique_ptr<Entry> entry);
+  // Its memory was refused. The next window is smaller, or its batches go without a window.
+  void refused(std::unique_ptr<Entry> entry);
+
+  // The window that has the batch, or null.
+  Entry* find(uint64_t batch) const;
+  // One of its batches was made or refused.
+  void batch_ended(Entry& entry);
+
+  // Drops all windows; those of batches from `next_to_make` on will be made again, smaller if
+  // there were any.
+  void drop(uint64_t next_to_make);
+
+ private:
+  void shrink();
+
+  const feature::RowSource& rows_;
+  const uint64_t most_batches_;
+  memory::Ledger& ledger_;
+  std::vector<std::unique_ptr<Entry>> free_;
+  std::deque<std::unique_ptr<Entry>> open_;  // in the order of their batches
+  uint64_t end_ = 0;
+  uint64_t next_count_ = 0;  // batches of the next window; 0 = no more windows
+  bool shrunk_ = false;      // windows had to shrink in this pass
+  uint64_t refusals_ = 0;    // of the smallest windows, in a row
+};
+
+}  // namespace plimsoll::batch

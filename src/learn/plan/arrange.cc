@@ -13,6 +13,7 @@
 namespace plimsoll::plan {
 namespace {
 
+constexpr double kNoGain = 0.98;  // a gain of less than 2 % does not count
 constexpr uint64_t kLeastAreaBytes = 256 * kKiB;
 // Pinned pages for copies to a GPU come in powers of two (train/feeder.cc): on average half as much
 // again as requested.
@@ -28,6 +29,19 @@ Arrangement arrange(const Question& question, const Arrangement& wanted) {
   arrangement.area_bytes = std::max(wanted.area_bytes, kLeastAreaBytes);
   arrangement.price = read_price(question.machine);
   return arrangement;
+}
+
+// The seconds of an epoch. All threads compute, and share the cores with the workers, if that is
+// faster than to leave cores to them.
+double choose_computing(const Question& question, Arrangement& arrangement, const Reads& reads) {
+  const double seconds = predict_time(question, arrangement, reads);
+  if (question.gpu) return seconds;
+  Arrangement all = arrangement;
+  all.computing = question.threads;
+  const double seconds_of_all = predict_time(question, all, reads);
+  if (seconds_of_all >= kNoGain * seconds) return seconds;
+  arrangement = all;
+  return seconds_of_all;
 }
 
 // The most threads that make batches: half of them if the CPU computes, all but one with a GPU.
@@ -108,7 +122,6 @@ Taken taken_bytes(const Question& question, const Arrangement& arrangement, bool
 // where it ends. So neither shrinks when the limit grows.
 namespace {
 
-constexpr double kNoGain = 0.98;  // a gain of less than 2 % does not count
 constexpr uint64_t kLeastStepBytes = 32 * kMiB;
 constexpr uint64_t kStepPart = 8;  // a step is also 1/8 of the lines' current length
 
@@ -154,9 +167,9 @@ std::vector<Layout> layouts_by_size(const Question& question, bool reads_disk) {
 std::optional<Layout> resident_layout(const Question& question, uint64_t usable_bytes) {
   std::optional<Layout> found;
   double fewest = 0;
-  for (const Layout& layout : layouts_by_size(question, /*reads_disk=*/false)) {
+  for (Layout& layout : layouts_by_size(question, /*reads_disk=*/false)) {
     if (resident_bytes(question, layout) > usable_bytes) break;
-    const double seconds = predict_time(question, layout.arrangement, {});
+    const double seconds = choose_computing(question, layout.arrangement, {});
     if (found && seconds >= kNoGain * fewest) continue;
     found = layout;
     fewest = seconds;
@@ -187,6 +200,7 @@ class Spending {
       }
     }
     Layout chosen = layouts_[now_];
+    choose_computing(question_, chosen.arrangement, reads_with(line_bytes_));
     chosen.arrangement.lines = lines_.within(line_bytes_);
     return chosen;
   }
@@ -196,7 +210,8 @@ class Spending {
   bool is_spent() const { return bytes(now_) + line_bytes_ >= usable_bytes_; }
 
   double seconds(size_t i, const Reads& reads) const {
-    return predict_time(question_, layouts_[i].arrangement, reads);
+    Arrangement arrangement = layouts_[i].arrangement;
+    return choose_computing(question_, arrangement, reads);
   }
   Reads reads_with(uint64_t bytes) const {
     return predict_reads(question_.work(), lines_.within(bytes));
@@ -262,7 +277,7 @@ std::optional<Layout> windowed_layout(const Question& question, uint64_t usable_
       tried.arrangement = with_windows(question, tried.arrangement, for_windows);
       if (tried.arrangement.window <= 1) continue;
       const Reads reads = predict_reads(question.work(), tried.arrangement.lines);
-      const double seconds = predict_time(question, tried.arrangement, reads);
+      const double seconds = choose_computing(question, tried.arrangement, reads);
       if (best && seconds >= kNoGain * fewest) continue;
       tried.taken = taken_bytes(question, tried.arrangement, /*reads_disk=*/true);
       best = tried;

@@ -21,6 +21,8 @@ constexpr double kThreadsHelp = 0.9;
 // Batches vary, so two stages that take equally long sometimes wait for each other: together they
 // take a fifth longer than one of them.
 constexpr double kOverlap = 4;
+// More threads than cores take turns, and computing threads wait for the last one of them.
+constexpr double kTurns = 1.15;
 constexpr double kSmallBlocks = 2;  // up to so many blocks, the work fits into the caches
 
 double longest(double a, double b) {
@@ -286,7 +288,9 @@ double predict_time(const Question& question, const Arrangement& arrangement, co
   // CPU time. With a GPU, one core launches its operations.
   const double computing = cost.fixed + (question.gpu ? 0 : cost.working.core_seconds);
   const double cores = std::max(1U, question.threads);
-  const double seconds = std::max(longest(made, step), (making + computing) / cores);
+  const bool in_turns = !question.gpu && arrangement.computing + workers > cores;
+  const double shared = (making + computing) / cores * (in_turns ? kTurns : 1);
+  const double seconds = std::max(longest(made, step), shared);
   return static_cast<double>(question.batches()) * seconds;
 }
 

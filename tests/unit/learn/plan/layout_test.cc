@@ -108,6 +108,19 @@ TEST(CpuLayout, LeavesThreadsToTheComputingWhereThatIsWhatIsSlow) {
   EXPECT_EQ(arrangement.held, 1U);
 }
 
+// One worker needs only a part of its core.
+TEST(CpuLayout, ComputesWithAllThreadsIfBatchesAreQuicklyMade) {
+  Question question = made_up_question({.hidden = 256});
+  question.threads = 2;
+  question.limit_bytes = 64 * kGiB;
+  question.machine.making = {1e-6, 1e-9, 1e-9, 1e-9, 1e-9};
+  const Arrangement quick = make_plan(question).arrangement;
+  EXPECT_EQ(quick.computing, 2U);
+  EXPECT_EQ(quick.workers, 1U);
+  question.machine.making = {1e-2, 1e-6, 1e-6, 1e-6, 1e-6};
+  EXPECT_EQ(make_plan(question).arrangement.computing, 1U);
+}
+
 // It is chosen by what is ordinary, and has no time.
 TEST(Layout, IsThereForAnUnknownMachine) {
   Question question = made_up_question({});

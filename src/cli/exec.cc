@@ -26,7 +26,6 @@
 #include "base/utf8.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
-#include "cli/counted.h"
 #include "cli/running.h"
 #include "diagnosis/last_run.h"
 #include "diagnosis/verdict.h"

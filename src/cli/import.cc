@@ -16,7 +16,6 @@
 #include "base/units.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
-#include "cli/counted.h"
 #include "cli/help.h"
 #include "cli/making.h"
 #include "formats/open_graph.h"

@@ -17,7 +17,6 @@
 #include "base/units.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
-#include "cli/counted.h"
 #include "cli/help.h"
 #include "formats/data_root.h"
 #include "graph/store.h"

@@ -9,7 +9,6 @@
 #include "base/print.h"
 #include "base/units.h"
 #include "cli/arguments.h"
-#include "cli/counted.h"
 #include "memory/usage.h"
 
 namespace plimsoll::cli {

@@ -19,7 +19,6 @@
 #include "base/units.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
-#include "cli/counted.h"
 #include "meter/gpu.h"
 
 namespace plimsoll::cli {

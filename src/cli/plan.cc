@@ -14,7 +14,6 @@
 #include "base/units.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
-#include "cli/counted.h"
 #include "cli/gpu_facts.h"
 #include "cli/train_options.h"
 #include "formats/data_root.h"

@@ -17,7 +17,6 @@
 #include "base/units.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
-#include "cli/counted.h"
 #include "cli/live_lines.h"
 #include "energy/energy_use.h"
 #include "experiment/batch.h"

@@ -8,7 +8,6 @@
 #include "base/print.h"
 #include "base/units.h"
 #include "cli/arguments.h"
-#include "cli/counted.h"
 #include "formats/data_root.h"
 #include "memory/limit.h"
 #include "plan/describe.h"

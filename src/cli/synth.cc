@@ -15,7 +15,6 @@
 #include "base/units.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
-#include "cli/counted.h"
 #include "cli/making.h"
 #include "formats/ogb_folder.h"
 

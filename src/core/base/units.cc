@@ -103,6 +103,12 @@ std::string format_count(uint64_t count) {
   return digits;
 }
 
+std::string counted(uint64_t count, std::string_view noun) {
+  const bool hisses = noun.ends_with('s') || noun.ends_with("ch");
+  const char* const ending = count == 1 ? "" : hisses ? "es" : "s";
+  return format_count(count) + " " + std::string(noun) + ending;
+}
+
 std::string format_seconds(double seconds) {
   if (seconds < 59.95) return fmt::format("{:.1f} s", seconds);
   const auto whole = static_cast<uint64_t>(std::llround(seconds));

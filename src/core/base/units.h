@@ -21,7 +21,9 @@ double parse_seconds(std::string_view text);
 std::string format_bytes(uint64_t bytes);     // "7.9 GiB"
 std::string format_bytes_up(uint64_t bytes);  // never less than it is: for what must be given
 std::string format_count(uint64_t count);     // "111,059,956"
-std::string format_seconds(double seconds);   // "4.2 s", "3 min 12 s", "1 h 04 min"
-std::string format_percent(double share);     // 0.071 -> "7.1 %"
+// With its noun, whose plural ends in s or es: "1 node", "2,708 nodes", "3 batches".
+std::string counted(uint64_t count, std::string_view noun);
+std::string format_seconds(double seconds);  // "4.2 s", "3 min 12 s", "1 h 04 min"
+std::string format_percent(double share);    // 0.071 -> "7.1 %"
 
 }  // namespace plimsoll

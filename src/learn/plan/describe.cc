@@ -60,11 +60,11 @@ std::string describe(const Plan& plan) {
                                   format_bytes(plan.minimum_bytes - kept_free),
                                   format_bytes(kept_free), format_bytes_up(plan.minimum_bytes)));
   if (!plan.fits) return text;
-  text += line("epoch", fmt::format("{}, {} batches ({})",
+  text += line("epoch", fmt::format("{}, {} ({})",
                                     plan.seconds_an_epoch > 0
                                         ? "about " + epoch(plan)
                                         : std::string("time unknown: not measured here"),
-                                    format_count(plan.batches), reads_in_words(plan)));
+                                    counted(plan.batches, "batch"), reads_in_words(plan)));
   if (plan.other_load > 0 && plan.seconds_an_epoch > 0) {
     text += line("", fmt::format("measured on a busy machine (others used {:.1f} cores): a quiet "
                                  "one is faster;",

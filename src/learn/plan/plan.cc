@@ -27,7 +27,7 @@ std::string windows_note(const Plan& plan) {
   const Arrangement& arrangement = plan.arrangement;
   if (arrangement.window <= 1) return "none";
   const uint64_t passes = (plan.batches + arrangement.window - 1) / arrangement.window;
-  return fmt::format("{} batches, rows of {}, {} an epoch", arrangement.window,
+  return fmt::format("{}, rows of {}, {} an epoch", counted(arrangement.window, "batch"),
                      format_bytes(arrangement.window_bytes), passes);
 }
 

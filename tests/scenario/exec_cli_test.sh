@@ -80,7 +80,7 @@ sleep 0.5
 kill -KILL $pid
 wait $pid 2>/dev/null || true
 tries=0
-while [ "$(tail -n 1 killed.log)" != 100 ] && [ $tries -lt 150 ]; do
+while [ "$(tail -n 1 killed.log)" != 100 ] && [ $tries -lt 1500 ]; do
   sleep 0.1
   tries=$((tries + 1))
 done

@@ -19,17 +19,17 @@ start() {
 # Until the command has started its children.
 wait_for_family() {
   tries=0
-  while [ "$(alive | wc -w)" -lt 3 ] && [ $tries -lt 100 ]; do
+  while [ "$(alive | wc -w)" -lt 3 ] && [ $tries -lt 1500 ]; do
     sleep 0.02
     tries=$((tries + 1))
   done
-  [ $tries -lt 100 ] || fail "the command did not start"
+  [ $tries -lt 1500 ] || fail "the command did not start"
 }
 
 nothing_left() {
   nothing_alive "$1" 50
   tries=0
-  while [ -n "$(own_groups "$pid")$(ls state/plimsoll/runs 2>/dev/null)" ] && [ $tries -lt 30 ]; do
+  while [ -n "$(own_groups "$pid")$(ls state/plimsoll/runs 2>/dev/null)" ] && [ $tries -lt 600 ]; do
     sleep 0.1
     tries=$((tries + 1))
   done

@@ -10,7 +10,7 @@ start() {
   pid=$!
   # Until it is in the middle of its work.
   tries=0
-  while [ ! -e a.plim.partial ] && [ $tries -lt 100 ]; do
+  while [ ! -e a.plim.partial ] && [ $tries -lt 1500 ]; do
     sleep 0.05
     tries=$((tries + 1))
   done

@@ -21,7 +21,7 @@ make_cgroup() {
 inside() {
   echo "$1" >"$cgroup/$limit_file"
   shift
-  timeout 200 sh -c 'echo $$ >"$1/cgroup.procs" && shift && exec "$@"' sh "$cgroup" "$@"
+  timeout 600 sh -c 'echo $$ >"$1/cgroup.procs" && shift && exec "$@"' sh "$cgroup" "$@"
 }
 
 # How many processes the kernel has killed in the cgroup for want of memory.

@@ -19,7 +19,7 @@ train() {
   folder=$1
   store=$2
   shift 2
-  timeout 100 "$PLIMSOLL" train "$store" --save-dir "$folder" --hidden 32 --batch-size 512 --epochs 3 --seed 5 --quiet \
+  timeout 600 "$PLIMSOLL" train "$store" --save-dir "$folder" --hidden 32 --batch-size 512 --epochs 3 --seed 5 --quiet \
     --device cpu "$@" >output 2>&1 || fail "train $folder: exit code $?"
   for key in loss valid_acc; do series "$folder" $key >"$folder.$key"; done
 }
@@ -53,7 +53,7 @@ run "$PLIMSOLL" precompute a.plim --model sage --out x.plim --memory 56M --threa
 expect 4 "raise --memory by"
 
 # Going on needs no option again.
-run timeout 60 "$PLIMSOLL" train sage.plim --resume sums-sage-sampled --epochs 4 --device cpu --quiet
+run timeout 600 "$PLIMSOLL" train sage.plim --resume sums-sage-sampled --epochs 4 --device cpu --quiet
 expect 0 "Epoch 004"
 
 # A model trained on sums works on the features, too.

@@ -8,7 +8,7 @@
 plimsoll synth --nodes 6000 --edges 60000 --classes 8 --features 32 --seed 3 --format ogb --out raw --quiet
 plimsoll import ogb raw --out a.plim --quiet
 train() {
-  run timeout 60 "$PLIMSOLL" train a.plim --batch-size 256 --hidden 24 --quiet "$@"
+  run timeout 600 "$PLIMSOLL" train a.plim --batch-size 256 --hidden 24 --quiet "$@"
   expect 0 "saved"
 }
 train --model sage --epochs 5 --save-dir sampled
@@ -23,7 +23,7 @@ header() {
   grep -aq "'descr': '$2', 'fortran_order': False, 'shape': $3," output || fail "$1 is not $2 of shape $3"
 }
 predict() {
-  run timeout 60 "$PLIMSOLL" predict a.plim --quiet "$@"
+  run timeout 600 "$PLIMSOLL" predict a.plim --quiet "$@"
   expect 0 "by ascending id"
 }
 predict --checkpoint sampled/best.pth --out test.npy --ids test_ids.npy
@@ -123,7 +123,7 @@ fi
 
 # Refused, with nothing written.
 refused() {
-  run timeout 60 "$PLIMSOLL" predict "$@" --out new.npy --ids new_ids.npy --quiet
+  run timeout 600 "$PLIMSOLL" predict "$@" --out new.npy --ids new_ids.npy --quiet
 }
 head -c 3000 full/best.pth >cut.pth
 refused a.plim --checkpoint cut.pth
@@ -144,7 +144,7 @@ refused a.plim --checkpoint flipped.pth
 expect 3 "flipped.pth"
 mkdir flipped
 flip full/last.pth flipped/last.pth 70
-run timeout 60 "$PLIMSOLL" train a.plim --resume flipped --epochs 6 --quiet
+run timeout 600 "$PLIMSOLL" train a.plim --resume flipped --epochs 6 --quiet
 expect 3 "flipped/last.pth"
 refused a.plim --checkpoint full/results.json
 expect 3 "full/results.json"

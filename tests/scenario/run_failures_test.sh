@@ -78,7 +78,7 @@ driver=$!
 tries=0
 until grep -qs "^\[2/3\]" driver.log; do
   tries=$((tries + 1))
-  [ $tries -lt 100 ] || fail "the batch does not go on: $(cat driver.log)"
+  [ $tries -lt 1500 ] || fail "the batch does not go on: $(cat driver.log)"
   sleep 0.1
 done
 kill -KILL $driver
@@ -194,7 +194,7 @@ driver=$!
 tries=0
 until grep -qs "loss: 1" "$(newest)/toy_long_001/attempt_1/training.log"; do
   tries=$((tries + 1))
-  [ $tries -lt 100 ] || fail "the log is empty while the training runs"
+  [ $tries -lt 1500 ] || fail "the log is empty while the training runs"
   sleep 0.1
 done
 kill -TERM $driver

@@ -25,7 +25,7 @@ driver=$!
 tries=0
 until [ -d results ] && grep -qs "loss: 1" "$(newest)/toy_long_002/training.log"; do
   tries=$((tries + 1))
-  [ $tries -lt 200 ] || fail "the batch does not go on: $(cat driver.log)"
+  [ $tries -lt 1500 ] || fail "the batch does not go on: $(cat driver.log)"
   sleep 0.1
 done
 look() {

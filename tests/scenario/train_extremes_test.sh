@@ -12,7 +12,7 @@ make_cgroup extremes
 holds() {
   what=$1
   shift
-  run timeout 200 "$PLIMSOLL" train "$@" --memory 4G --save-dir whole --quiet --force
+  run timeout 600 "$PLIMSOLL" train "$@" --memory 4G --save-dir whole --quiet --force
   expect 0 "best      epoch"
   losses whole/results.json >wanted
   least=$(minimum "$@" --memory 4G)

@@ -12,7 +12,7 @@ plimsoll synth papers100M --scale 0.002 --seed 1 --out a.plim --quiet
 store=$(du -sb a.plim | cut -f 1)
 for options in "--model gcn"; do
   options="$options --hidden 64 --batch-size 512 --fanout 10,5 --epochs 2"
-  run timeout 200 "$PLIMSOLL" train a.plim $options --memory 2G --save-dir whole --quiet --force
+  run timeout 600 "$PLIMSOLL" train a.plim $options --memory 2G --save-dir whole --quiet --force
   expect 0 "Epoch 002"
   check whole $((2048 * mib)) "everything resident"
   losses whole/results.json >wanted

@@ -14,7 +14,7 @@ resident_at() {
   tries=0
   until grep -q "^Epoch $1" output; do
     tries=$((tries + 1))
-    [ $tries -lt 3000 ] || fail "epoch $1 never came"
+    [ $tries -lt 15000 ] || fail "epoch $1 never came"
     sleep 0.02
   done
   awk '/^VmRSS:/ { print $2 }' "/proc/$(cat pid)/status"
@@ -24,7 +24,7 @@ resident_at() {
 for options in "--model sage --eval full" "--model gcn --batch-norm --log-steps 1"; do
   rm -rf models pid
   : >output
-  timeout 100 sh -c 'echo $$ >pid; exec "$@"' sh "$PLIMSOLL" train a.plim $options --hidden 64 --fanout 5,5 \
+  timeout 600 sh -c 'echo $$ >pid; exec "$@"' sh "$PLIMSOLL" train a.plim $options --hidden 64 --fanout 5,5 \
     --batch-size 128 --epochs 70 --save-every 10 --checkpoint-minutes 0.002 --quiet >>output 2>&1 &
   waiter=$!
   early=$(resident_at 010)
@@ -48,7 +48,7 @@ in_bytes() {
 # once.
 plimsoll synth papers100M --scale 0.01 --seed 2 --out b.plim --quiet
 store=$(du -sb b.plim | cut -f 1)
-run timeout 100 "$PLIMSOLL" train b.plim --model sage --hidden 32 --fanout 10,5 --epochs 2 --quiet --force
+run timeout 600 "$PLIMSOLL" train b.plim --model sage --hidden 32 --fanout 10,5 --epochs 2 --quiet --force
 expect 0 "memory    "
 grep '^memory ' output | sed 's/^memory *//; s/;.*//; s/, /\n/g' >parts
 sum=0
@@ -87,7 +87,7 @@ else
 fi
 trap 'rmdir "$cgroup"; cleanup' EXIT
 inside() {
-  timeout 100 sh -c 'echo $$ >"$1/cgroup.procs" && shift && exec "$@"' sh "$cgroup" "$@"
+  timeout 600 sh -c 'echo $$ >"$1/cgroup.procs" && shift && exec "$@"' sh "$cgroup" "$@"
 }
 memory=$((limit / mib))M
 run inside "$PLIMSOLL" train b.plim --model sage --hidden 32 --fanout 10,5 --epochs 2 --memory $memory \

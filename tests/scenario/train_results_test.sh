@@ -11,7 +11,7 @@ train() {
   folder=$1
   shift
   code=0
-  timeout 60 "$PLIMSOLL" train a.plim --save-dir "$folder" "$@" >output 2>errors || code=$?
+  timeout 600 "$PLIMSOLL" train a.plim --save-dir "$folder" "$@" >output 2>errors || code=$?
   [ "$code" -eq 0 ] || { cat errors >>output; fail "train $folder: exit code $code"; }
 }
 
@@ -104,7 +104,7 @@ done
 [ "$(series norm loss)" != "$(series smooth loss)" ] || fail "--batch-norm changes nothing"
 awk "BEGIN { exit !($(series smooth loss | tail -n 1) > $(series hard loss | tail -n 1)) }" ||
   fail "label smoothing does not show in the loss"
-run timeout 60 "$PLIMSOLL" train a.plim --save-dir deep --fanout 5,3,2,all --hidden 16 --epochs 1 --eval full
+run timeout 600 "$PLIMSOLL" train a.plim --save-dir deep --fanout 5,3,2,all --hidden 16 --epochs 1 --eval full
 expect 0 "gcn, 4 layers" "fan-out 5,3,2,all"
 
 # The same seed: however many workers make the batches and however many threads compute, every digit is the same.
@@ -124,9 +124,9 @@ train again $seed --threads 2 --workers 1 --seed 1 --force
 [ "$(series again loss)" != "$(series seed loss)" ] || fail "another seed changes nothing"
 
 # A loss that is no number ends the run, and says where and what is left.
-run timeout 60 "$PLIMSOLL" train a.plim --save-dir nan --lr 1e30 --hidden 32 --batch-size 256
+run timeout 600 "$PLIMSOLL" train a.plim --save-dir nan --lr 1e30 --hidden 32 --batch-size 256
 expect 10 "the loss is not a number at epoch 1, batch" "no checkpoint has been written yet" "--lr"
-run timeout 60 "$PLIMSOLL" train a.plim --save-dir nan --lr 1e30 --hidden 32 --batch-size 10000 --save-every 1
+run timeout 600 "$PLIMSOLL" train a.plim --save-dir nan --lr 1e30 --hidden 32 --batch-size 10000 --save-every 1
 expect 10 "not a number at epoch 2, batch" "the last good checkpoint is nan/last.pth"
 # Values that 32-bit floats just hold, and sums of them that they do not.
 printf '0,1\n1,2\n2,3\n3,4\n4,5\n5,0\n' >edges.csv
@@ -138,14 +138,14 @@ printf '3\n' >split/valid.csv
 printf '4\n5\n' >split/test.csv
 plimsoll import csv --edges edges.csv --features features.csv --labels labels.csv --split-dir split \
   --feature-type f32 --out huge.plim --quiet
-run timeout 60 "$PLIMSOLL" train huge.plim --save-dir huge --model sage --hidden 64 --epochs 20
+run timeout 600 "$PLIMSOLL" train huge.plim --save-dir huge --model sage --hidden 64 --epochs 20
 expect 10 "the loss is" "at epoch"
 
 # The flags of a PyTorch script, on the folder that ogb leaves. A second run finds the store made by the first.
 mkdir dataset
 plimsoll synth papers100M --scale 0.0005 --format ogb --out dataset/ogbn_papers --quiet
 for folder in models models2; do
-  run timeout 60 "$PLIMSOLL" train --data_root dataset --hidden_dim 32 --num_neighbors 15 10 --batch_size 64 \
+  run timeout 600 "$PLIMSOLL" train --data_root dataset --hidden_dim 32 --num_neighbors 15 10 --batch_size 64 \
     --num_workers 4 --log_steps 1 --save_dir $folder --weight_decay 0 --dropout 0.5 --lr 0.01 --epochs 2
   expect 0 "gcn, 2 layers, hidden 32, fan-out 15,10, batch 64" "Epoch 002 | Loss: " "$folder/results.json"
   [ $folder = models2 ] || grep -q "importing dataset/ogbn_papers into dataset/ogbn_papers.plim" output ||
@@ -159,9 +159,9 @@ cat >shown.sh <<SHELL
 exec "$PLIMSOLL" train a.plim --save-dir shown --epochs 1 --hidden 32 --batch-size 256
 SHELL
 if command -v script >/dev/null 2>&1; then
-  run timeout 60 script -qec "sh shown.sh" /dev/null </dev/null
+  run timeout 600 script -qec "sh shown.sh" /dev/null </dev/null
 elif [ -x /usr/bin/python3 ]; then
-  run timeout 60 /usr/bin/python3 -c 'import pty, sys; sys.exit(pty.spawn(["sh", "shown.sh"]) >> 8)' </dev/null
+  run timeout 600 /usr/bin/python3 -c 'import pty, sys; sys.exit(pty.spawn(["sh", "shown.sh"]) >> 8)' </dev/null
 else
   echo "not tried: bars on a terminal (neither script nor /usr/bin/python3)"
   exit 0

@@ -27,7 +27,7 @@ PYTHON
 learned() {
   threads=$1 workers=$2
   shift 2
-  run timeout 120 "$PLIMSOLL" train a.plim --save-dir run --force --quiet --epochs 1 --batch-size 1500 \
+  run timeout 600 "$PLIMSOLL" train a.plim --save-dir run --force --quiet --epochs 1 --batch-size 1500 \
     --threads "$threads" --workers "$workers" "$@"
   expect 0 "Epoch 001"
   /usr/bin/python3 digest.py run || fail "no digest of the run"

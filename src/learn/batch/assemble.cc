@@ -21,13 +21,9 @@ void sort_by_source(const Block& block, const EdgesBySource& out) {
   }
 }
 
-namespace {
-
 float one_over_root(uint64_t value) {
   return static_cast<float>(1.0 / std::sqrt(static_cast<double>(value)));
 }
-
-}  // namespace
 
 Assembler::Assembler(memory::Ledger& ledger, size_t hops, memory::PageSource* source)
     : neighborhood_(ledger, hops, source),

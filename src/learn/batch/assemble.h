@@ -22,6 +22,9 @@ struct EdgesBySource {
 // Fills `out` from the block's offsets and indices. Edges of the same source stay in order.
 void sort_by_source(const Block& block, const EdgesBySource& out);
 
+// 1 / root(value): GCN weighs an edge by this of the degrees of its ends, each with one added.
+float one_over_root(uint64_t value);
+
 struct Assembly {
   Input input = Input::rows;
   Weighting weighting = Weighting::none;

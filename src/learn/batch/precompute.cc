@@ -1,82 +1,32 @@
 #include "batch/precompute.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
 #include <fstream>
-#include <vector>
 
 #include "base/error.h"
 #include "base/half.h"
-#include "base/interrupt.h"
 #include "base/units.h"
 #include "batch/first_layer.h"
-#include "batch/pipeline.h"
-#include "feature/row_source.h"
+#include "batch/neighbor_sums.h"
 #include "graph/store.h"
 #include "io/disk.h"
 #include "io/file.h"
-#include "sample/topology.h"
 
 namespace plimsoll::batch {
 namespace {
 
 using graph::FirstLayer;
-using recipe::ModelKind;
 
-// Nodes of a batch. The hottest nodes come first and can have so many neighbours that fewer must
-// be summed at a time.
-constexpr std::array<uint64_t, 4> kBatchSizes = {2048, 256, 32, 4};
-constexpr uint64_t kBatch = kBatchSizes.front();
-// Memory per worker: for rows read from disk, and for the batches it makes.
-constexpr uint64_t kLeastAreaBytes = kMiB;
-constexpr uint64_t kMostAreaBytes = 16 * kMiB;
-constexpr uint64_t kLeastBatchesBytes = 4 * kMiB;
-constexpr uint64_t kMostBatchesBytes = 64 * kMiB;
-
-constexpr uint64_t kLeastWindowBytes = 16 * kMiB;  // for the rows of one window
-constexpr uint64_t kMostWindow = 4096;             // batches
-
-// Up to a quarter of the memory is for the workers. Of the rest, a quarter is for the hottest rows,
-// the others for two windows and the lists of their batches.
-feature::RowLayout layout_for(uint64_t free_bytes, unsigned workers) {
-  const uint64_t share = free_bytes / 4 / workers;
-  const uint64_t area = std::clamp(share / 4, kLeastAreaBytes, kMostAreaBytes);
-  const uint64_t kept = workers * (area + std::min(share / 4 * 3, kMostBatchesBytes));
-  feature::RowLayout layout = {
-      .line_bytes = free_bytes - std::min(free_bytes, kept), .areas = workers, .area_bytes = area};
-  const uint64_t window = layout.line_bytes / 4 * 3 / kWindows;
-  if (window < 2 * kLeastWindowBytes) return layout;
-  layout.line_bytes /= 4;
-  layout.windows = kWindows;
-  layout.window_bytes = window / 4 * 3;
-  return layout;
-}
-
-// As many batches as have room for their lists in a third of what the rows get.
-WindowOptions windows_for(const feature::RowLayout& layout, const graph::Meta& meta,
-                          const Assembly& assembly, unsigned threads) {
-  if (layout.windows == 0) return {};
-  const uint64_t edges = kBatch * (meta.edges / std::max<uint64_t>(1, meta.nodes) + 1);
-  const uint64_t lists = sample::Neighborhood::bytes_needed(
-      {.seeds = kBatch, .nodes = kBatch + edges, .hops = {{kBatch, edges}}},
-      assembly.needs_all_degrees());
-  return {.batches = static_cast<unsigned>(
-              std::clamp<uint64_t>(layout.window_bytes / 3 / lists, 1, kMostWindow)),
-          .bytes = layout.window_bytes,
-          .threads = threads};
-}
-
-void check_memory(const memory::Ledger& ledger, unsigned workers) {
-  const uint64_t needed = 2 * workers * (kLeastAreaBytes + kLeastBatchesBytes);
+void check_memory(const graph::Meta& meta, const memory::Ledger& ledger, unsigned threads) {
+  // The writer of the new file takes as much as a reader.
+  const uint64_t needed =
+      neighbor_sums_bytes(meta, threads) + io::kStreamBytes + 2 * meta.row_bytes;
   const uint64_t free_bytes = ledger.available_bytes();
   if (free_bytes >= needed) return;
-  fail(ErrorKind::memory,
-       "with {} thread{} the sums need {} of memory, and {} are left; raise --memory by {}, or "
-       "lower --threads",
-       workers, workers == 1 ? "" : "s", format_bytes_up(needed), format_bytes(free_bytes),
-       format_bytes_up(needed - free_bytes));
+  fail(ErrorKind::memory, "the sums need {} of memory, and {} are left; raise --memory by {}",
+       format_bytes_up(needed), format_bytes(free_bytes), format_bytes_up(needed - free_bytes));
 }
 
 // The id that the node at `position` has in the source.
@@ -162,94 +112,6 @@ void check_room(const graph::Meta& meta, const std::filesystem::path& out) {
        format_bytes(bytes), out.string(), format_bytes(free_bytes));
 }
 
-// Nodes first <= i < last, in batches of one size.
-struct Stretch {
-  uint64_t first = 0;
-  uint64_t last = 0;
-  uint64_t batch = kBatch;
-};
-
-// Divides the nodes so that batches have at most that many edges, if they can. Batches do not get
-// smaller from one stretch to the next.
-std::vector<Stretch> stretches_of(const graph::Store& store, uint64_t most_edges,
-                                  memory::Ledger& ledger) {
-  const uint64_t nodes = store.meta().nodes;
-  io::FileReader reader(ledger, store.file("offsets.u64"));
-  const memory::Buffer<uint64_t> offsets(ledger, "file buffers", kBatch + 1);
-  const uint64_t blocks = (nodes + kBatch - 1) / kBatch;
-  const memory::Buffer<uint8_t> sizes(ledger, "file buffers", std::max<uint64_t>(1, blocks));
-  if (reader.size_bytes() < (nodes + 1) * sizeof(uint64_t)) {
-    fail(ErrorKind::store, "{} ends before its last list; import the graph again",
-         store.file("offsets.u64").string());
-  }
-  reader.read_values(offsets.first(1));
-  for (uint64_t block = 0; block < blocks; ++block) {
-    const uint64_t count = reader.read_values(offsets.span().subspan(1));
-    const auto fits = [&](uint64_t size) {
-      for (uint64_t i = 0; i < count; i += size) {
-        if (offsets[std::min(i + size, count)] - offsets[i] > most_edges) return false;
-      }
-      return true;
-    };
-    uint8_t size = 0;
-    while (size + 1U < kBatchSizes.size() && !fits(kBatchSizes.at(size))) ++size;
-    sizes[block] = size;
-    offsets[0] = offsets[count];
-  }
-  uint8_t smallest = 0;
-  for (uint64_t block = blocks; block-- > 0;) {
-    smallest = std::max(smallest, sizes[block]);
-    sizes[block] = smallest;
-  }
-  std::vector<Stretch> stretches;
-  for (uint64_t block = 0; block < blocks; ++block) {
-    const uint64_t batch = kBatchSizes.at(sizes[block]);
-    if (stretches.empty() || stretches.back().batch != batch) {
-      stretches.push_back({.first = block * kBatch, .batch = batch});
-    }
-    stretches.back().last = std::min(nodes, (block + 1) * kBatch);
-  }
-  return stretches;
-}
-
-void write_sums(const graph::Store& store, const PrecomputeOptions& options, RowWriter& rows,
-                memory::Ledger& ledger, Progress& progress) {
-  // Lists are read in order, so keeping them in memory would save nothing; rows get the memory.
-  const sample::Topology topology =
-      sample::load_topology(store, ledger, {0, 0}, options.threads, [](uint64_t) {});
-  const unsigned workers = options.threads;
-  const feature::RowLayout layout = layout_for(ledger.available_bytes(), workers);
-  const uint64_t most_edges =
-      std::max(layout.area_bytes, layout.window_bytes) / store.meta().row_bytes;
-  const std::vector<Stretch> stretches = stretches_of(store, most_edges, ledger);
-  const feature::RowSource source =
-      feature::load_rows(store, ledger, layout, options.threads, [](uint64_t) {});
-  const memory::Ledger::Reclaimer lower =
-      ledger.on_shortage([&](uint64_t bytes) { source.file().lower_by(bytes); });
-  const Assembly assembly = assembly_for(model_of(options.model), recipe::Norm::full);
-  Pipeline pipeline(topology, source,
-                    {.fanout = {recipe::kAllNeighbors},
-                     .assembly = assembly,
-                     .workers = workers,
-                     .slots = workers + 2,
-                     .window = windows_for(layout, store.meta(), assembly, workers)},
-                    ledger);
-  for (const Stretch& stretch : stretches) {
-    pipeline.start({.seeds = Seeds::all(stretch.last),
-                    .batch_size = stretch.batch,
-                    .first_batch = stretch.first / stretch.batch});
-    while (const Batch* batch = pipeline.take()) {
-      rows.append(batch->input, batch->own);
-      progress.add(batch->seeds);
-      pipeline.give_back(batch);
-      throw_if_interrupted();
-    }
-  }
-  for (const io::LinedFile* file : {&source.file(), &topology.neighbors(), &topology.offsets()}) {
-    file->check_unchanged();
-  }
-}
-
 }  // namespace
 
 graph::Meta precompute(const graph::Store& store, const PrecomputeOptions& options,
@@ -263,7 +125,7 @@ graph::Meta precompute(const graph::Store& store, const PrecomputeOptions& optio
     fail(ErrorKind::usage, "--out {} is the store itself; choose another folder for the sums",
          options.out.string());
   }
-  check_memory(ledger, options.threads);
+  check_memory(store.meta(), ledger, options.threads);
   graph::Meta meta = meta_of_sums(store, options);
   check_room(meta, options.out);
   graph::StoreWriter writer(options.out, options.replace, ledger);
@@ -273,7 +135,23 @@ graph::Meta precompute(const graph::Store& store, const PrecomputeOptions& optio
   }
   progress.start_step("summing neighbours", "nodes", meta.nodes);
   RowWriter rows(writer.open_file(graph::features_name(meta.feature_type)), store, meta, ledger);
-  write_sums(store, options, rows, ledger, progress);
+  double share = 0;
+  uint64_t shown = 0;
+  const Assembly assembly = assembly_for(model_of(options.model), recipe::Norm::full);
+  sum_neighbors(store,
+                {.weighting = assembly.weighting,
+                 .own = assembly.input == Input::aggregated_and_own,
+                 .threads = options.threads},
+                ledger,
+                {.on_sums = [&](const Matrix& sums, const Matrix& own) { rows.append(sums, own); },
+                 .on_progress =
+                     [&](double more) {
+                       share = std::min(1.0, share + more);
+                       const auto done =
+                           static_cast<uint64_t>(share * static_cast<double>(meta.nodes));
+                       progress.add(done - shown);
+                       shown = done;
+                     }});
   writer.close_file();
   writer.commit(meta);
   return meta;

@@ -19,9 +19,9 @@ struct PrecomputeOptions {
   unsigned threads = 1;
 };
 
-// Writes a store whose rows are the first layer's sums; all other files are taken over. While it
-// works, it keeps as many rows in memory as the ledger allows, the hottest first. Throws
-// Error{input} with the node if a sum does not fit the type; `out` is then not created or changed.
+// Writes a store whose rows are the first layer's sums; all other files are taken over. It takes
+// all memory that the ledger has: the more, the fewer passes over the rows. Throws Error{input}
+// with the node if a sum does not fit the type; `out` is then not created or changed.
 graph::Meta precompute(const graph::Store& store, const PrecomputeOptions& options,
                        memory::Ledger& ledger, Progress& progress);
 

@@ -47,6 +47,7 @@ struct Aggregate {
   // to_edge, its scale and self term are left to a later call.
   uint64_t from_edge = 0;
   uint64_t to_edge = UINT64_MAX;
+  bool onto_out = false;  // every sum continues from the value in `out`
   float* out = nullptr;
   uint64_t first = 0;
   uint64_t last = 0;

@@ -44,7 +44,7 @@ Pipeline::Pipeline(const sample::Topology& topology, const feature::RowSource& r
                      .window = options_.window,
                      .pages = options_.pages},
                     ledger),
-      windows_(rows, options_.window.batches, ledger) {
+      windows_(rows, options_.window, ledger) {
   for (unsigned i = 0; i < options_.slots; ++i) {
     slots_.push_back(std::make_unique<Slot>(ledger, options_.fanout.size(), options_.pages));
   }
@@ -70,7 +70,7 @@ void Pipeline::start(const Pass& pass) {
   for (const auto& slot : slots_) free_.push_back(slot.get());
   failure_ = nullptr;
   window_maker_.release();
-  windows_.begin(pass.first_batch, uses_windows());
+  windows_.begin(pass.first_batch, batch_count_, uses_windows());
   if (windows_.in_use()) {
     threads_.emplace_back([this](const std::stop_token& stopping) { make_windows(stopping); });
   }
@@ -277,10 +277,10 @@ std::unique_ptr<WindowQueue::Entry> Pipeline::claim_window(const std::stop_token
   std::unique_lock lock(mutex_);
   const bool go_on = changed_.wait(lock, stopping, [&] {
     if (failure_ || !windows_.in_use()) return true;
-    return windows_.end() < batch_count_ && windows_.can_take() && !paused_ && !alone();
+    return windows_.has_more() && windows_.can_take() && !paused_ && !alone();
   });
   if (!go_on || stopping.stop_requested() || failure_ || !windows_.in_use()) return nullptr;
-  std::unique_ptr<WindowQueue::Entry> entry = windows_.take(batch_count_);
+  std::unique_ptr<WindowQueue::Entry> entry = windows_.take();
   if (entry) {
     ++making_;
   } else {

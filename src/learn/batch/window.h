@@ -23,6 +23,9 @@ constexpr unsigned kWindows = 2;  // one is read while batches are made from the
 
 struct WindowOptions {
   unsigned batches = 1;  // at most; 1 = no windows
+  // Of the first window of a pass; the next ones have twice as many each. Small ones keep a trainer
+  // from waiting, but they are sparse: worth it only if the disk is faster than the trainer.
+  unsigned first_batches = 1;
   uint64_t bytes = 0;    // for the rows of one window, at most
   unsigned threads = 1;  // that sample its batches
   io::ReadPrice price;

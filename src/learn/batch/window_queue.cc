@@ -8,25 +8,28 @@
 namespace plimsoll::batch {
 namespace {
 
-constexpr uint64_t kFirstPart = 8;     // the first window has 1/8 of the batches
 constexpr uint64_t kRegrowPart = 8;    // after they had to shrink, windows grow by 1/8 at a time
 constexpr uint64_t kLeastBatches = 2;  // if not even these fit, they have no window
 constexpr uint64_t kMostRefusals = 8;  // of such windows in a row
 
 }  // namespace
 
-void WindowQueue::begin(uint64_t first, bool in_use) {
+void WindowQueue::begin(uint64_t first, uint64_t batch_count, bool in_use) {
   open_.clear();
   free_.clear();
   end_ = first;
-  next_count_ = in_use ? std::max<uint64_t>(1, most_batches_ / kFirstPart) : 0;
+  batch_count_ = batch_count;
+  const uint64_t batches = std::max<uint64_t>(1, batch_count - std::min(first, batch_count));
+  const uint64_t windows = (batches + options_.batches - 1) / options_.batches;
+  most_batches_ = (batches + windows - 1) / windows;
+  next_count_ = in_use ? std::clamp<uint64_t>(options_.first_batches, 1, most_batches_) : 0;
   shrunk_ = false;
   refusals_ = 0;
 }
 
 void WindowQueue::skip_to(uint64_t batch) { end_ = std::max(end_, batch); }
 
-std::unique_ptr<WindowQueue::Entry> WindowQueue::take(uint64_t batch_count) {
+std::unique_ptr<WindowQueue::Entry> WindowQueue::take() {
   std::unique_ptr<Entry> entry;
   if (!free_.empty()) {
     entry = std::move(free_.back());
@@ -41,7 +44,7 @@ std::unique_ptr<WindowQueue::Entry> WindowQueue::take(uint64_t batch_count) {
     }
   }
   entry->window.first = end_;
-  entry->wanted = std::min(next_count_, batch_count - end_);
+  entry->wanted = std::min(next_count_, batch_count_ - end_);
   return entry;
 }
 

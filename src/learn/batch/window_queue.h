@@ -1,8 +1,9 @@
 // The windows of a pass: which are free, which hold batches that are not made yet, and how many
 // batches the next one gets. For one thread at a time; the pipeline guards it with its mutex.
 //
-// The first windows are small, so that the trainer does not wait long for its first batch. Windows
-// shrink if their memory is refused, and grow again slowly.
+// The first windows may be small, so that the trainer does not wait long for its first batch. Full
+// windows of a pass are equally large: the last one is as dense as the others. Windows shrink if
+// their memory is refused, and grow again slowly.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +24,12 @@ class WindowQueue {
     uint64_t unmade = 0;  // how many of its batches are not made yet
   };
 
-  // Rows and ledger must outlive it. `most_batches` is the size of a full window.
-  WindowQueue(const feature::RowSource& rows, uint64_t most_batches, memory::Ledger& ledger)
-      : rows_(rows), most_batches_(most_batches), ledger_(ledger) {}
+  // Rows and ledger must outlive it.
+  WindowQueue(const feature::RowSource& rows, const WindowOptions& options, memory::Ledger& ledger)
+      : rows_(rows), options_(options), ledger_(ledger) {}
 
-  // Begins a pass at batch `first`, with or without windows.
-  void begin(uint64_t first, bool in_use);
+  // Begins a pass over the batches from `first` up to `batch_count`, with or without windows.
+  void begin(uint64_t first, uint64_t batch_count, bool in_use);
   // Whether more windows will be made. Ends if there is no memory for them.
   bool in_use() const { return next_count_ > 0; }
   // Batches before this one are in windows, or made, or will be made without a window.
@@ -36,8 +37,10 @@ class WindowQueue {
   void skip_to(uint64_t batch);
 
   bool can_take() const { return !free_.empty() || open_.size() < kWindows; }
+  // Whether batches are left that are in no window.
+  bool has_more() const { return end_ < batch_count_; }
   // A free window for the batches from end() on. Null if there is no memory for it.
-  std::unique_ptr<Entry> take(uint64_t batch_count);
+  std::unique_ptr<Entry> take();
   // The window was filled; it has fewer batches than wanted if their rows did not fit.
   void open(std::unique_ptr<Entry> entry);
   // Its memory was refused. The next window is smaller, or its batches go without a window.
@@ -56,14 +59,16 @@ class WindowQueue {
   void shrink();
 
   const feature::RowSource& rows_;
-  const uint64_t most_batches_;
+  const WindowOptions options_;
   memory::Ledger& ledger_;
   std::vector<std::unique_ptr<Entry>> free_;
   std::deque<std::unique_ptr<Entry>> open_;  // in the order of their batches
   uint64_t end_ = 0;
-  uint64_t next_count_ = 0;  // batches of the next window; 0 = no more windows
-  bool shrunk_ = false;      // windows had to shrink in this pass
-  uint64_t refusals_ = 0;    // of the smallest windows, in a row
+  uint64_t batch_count_ = 0;
+  uint64_t most_batches_ = 1;  // of a window in this pass
+  uint64_t next_count_ = 0;    // batches of the next window; 0 = no more windows
+  bool shrunk_ = false;        // windows had to shrink in this pass
+  uint64_t refusals_ = 0;      // of the smallest windows, in a row
 };
 
 }  // namespace plimsoll::batch

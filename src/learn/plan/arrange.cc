@@ -280,6 +280,7 @@ std::optional<Layout> windowed_layout(const Question& question, uint64_t usable_
       const double seconds = choose_computing(question, tried.arrangement, reads);
       if (best && seconds >= kNoGain * fewest) continue;
       tried.taken = taken_bytes(question, tried.arrangement, /*reads_disk=*/true);
+      tried.arrangement.first_window = first_window(question, tried.arrangement, reads);
       best = tried;
       fewest = seconds;
     }

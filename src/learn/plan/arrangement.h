@@ -30,6 +30,7 @@ struct Arrangement {
   unsigned held = 1;       // batches with the trainer: being computed, or copied to a GPU
   uint64_t area_bytes = uint64_t{4} << 20;  // per worker, for rows that no window has read
   unsigned window = 1;        // batches that are read together (batch/window.h); 1 = no windows
+  unsigned first_window = 1;  // batches of an epoch's first window; they grow from there
   uint64_t window_bytes = 0;  // for the rows of one window
   unsigned drawing = 1;       // threads that sample the batches of a window
   io::ReadPrice price;        // of the disk

@@ -23,6 +23,7 @@ constexpr double kThreadsHelp = 0.9;
 constexpr double kOverlap = 4;
 // More threads than cores take turns, and computing threads wait for the last one of them.
 constexpr double kTurns = 1.15;
+constexpr unsigned kFirstPart = 8;  // if the trainer need not wait, the first window has 1/8
 constexpr double kSmallBlocks = 2;  // up to so many blocks, the work fits into the caches
 
 double longest(double a, double b) {
@@ -257,11 +258,17 @@ DiskWork disk_work(const Question& question, const Arrangement& arrangement, con
           .rows = reads.rows};
 }
 
-double predict_time(const Question& question, const Arrangement& arrangement, const Reads& reads) {
+namespace {
+
+// Per batch.
+struct MakingTime {
+  double core_seconds = 0;  // CPU time
+  double seconds = 0;       // until the next one is made
+};
+
+MakingTime making_time(const Question& question, const Arrangement& arrangement,
+                       const Reads& reads) {
   const Machine& machine = question.machine;
-  if (!machine.known() || (reads.all() > 0 && machine.reads_per_second <= 0)) return 0;
-  const StepCost cost = step_cost(question, arrangement.computing);
-  const double step = seconds_of(question, cost);
   const auto workers = static_cast<double>(
       std::clamp<uint64_t>(question.batches(), 1, std::max(1U, arrangement.workers)));
   double making = 0;
@@ -285,13 +292,44 @@ double predict_time(const Question& question, const Arrangement& arrangement, co
                                     rounds_seconds(question, arrangement, reads));
     made = std::max((making + waiting) / workers, disk);
   }
+  return {making, made};
+}
+
+bool known(const Question& question, const Reads& reads) {
+  return question.machine.known() && (reads.all() == 0 || question.machine.reads_per_second > 0);
+}
+
+}  // namespace
+
+unsigned first_window(const Question& question, const Arrangement& arrangement,
+                      const Reads& reads) {
+  const bool waits = known(question, reads) && making_time(question, arrangement, reads).seconds >=
+                                                   step_seconds(question, arrangement.computing);
+  return waits ? arrangement.window : std::max(1U, arrangement.window / kFirstPart);
+}
+
+double predict_time(const Question& question, const Arrangement& arrangement, const Reads& reads) {
+  if (!known(question, reads)) return 0;
+  const StepCost cost = step_cost(question, arrangement.computing);
+  const double step = seconds_of(question, cost);
+  const MakingTime making = making_time(question, arrangement, reads);
   // CPU time. With a GPU, one core launches its operations.
   const double computing = cost.fixed + (question.gpu ? 0 : cost.working.core_seconds);
   const double cores = std::max(1U, question.threads);
-  const bool in_turns = !question.gpu && arrangement.computing + workers > cores;
-  const double shared = (making + computing) / cores * (in_turns ? kTurns : 1);
-  const double seconds = std::max(longest(made, step), shared);
-  return static_cast<double>(question.batches()) * seconds;
+  const uint64_t workers =
+      std::clamp<uint64_t>(question.batches(), 1, std::max(1U, arrangement.workers));
+  const bool in_turns =
+      !question.gpu && arrangement.computing + workers > std::max(1U, question.threads);
+  const double shared = (making.core_seconds + computing) / cores * (in_turns ? kTurns : 1);
+  const double seconds = std::max(longest(making.seconds, step), shared);
+  double all = static_cast<double>(question.batches()) * seconds;
+  if (arrangement.window > 1 && reads.all() > 0) {
+    // Nothing is computed while the first window is read, and nothing is read while the last one is
+    // computed.
+    all += making.seconds >= step ? arrangement.window * step
+                                  : arrangement.window * making.seconds / kFirstPart;
+  }
+  return all;
 }
 
 }  // namespace plimsoll::plan

@@ -10,6 +10,10 @@ namespace plimsoll::plan {
 // Seconds per epoch of training, without evaluation; 0 if the machine has not been measured.
 double predict_time(const Question& question, const Arrangement& arrangement, const Reads& reads);
 
+// The batches of an epoch's first window: all if making batches takes longer than computing them,
+// so that the trainer waits anyway; a few if it does not.
+unsigned first_window(const Question& question, const Arrangement& arrangement, const Reads& reads);
+
 // What the disk does for a batch.
 DiskWork disk_work(const Question& question, const Arrangement& arrangement, const Reads& reads);
 // Seconds of one training step on its device, when the batch is ready.

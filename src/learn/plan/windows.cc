@@ -11,7 +11,6 @@ namespace plimsoll::plan {
 namespace {
 
 constexpr double kRowsVary = 1.08;     // some windows have more rows than the average one
-constexpr uint64_t kLeastWindows = 4;  // an epoch: reading must overlap with training
 constexpr double kSectorBytes = 512;
 
 // Items of one size, of which some are wanted, at random.
@@ -140,7 +139,7 @@ Arrangement with_windows(const Question& question, const Arrangement& arrangemen
   const auto fits = [&](uint64_t batches) {
     return windows_bytes(question.work(), with(batches)) <= bytes;
   };
-  uint64_t most = std::max<uint64_t>(1, question.batches() / kLeastWindows);
+  uint64_t most = std::max<uint64_t>(1, question.batches());
   if (question.window > 0) most = question.window;
   if (most < 2 || !fits(2)) return arrangement;
   uint64_t least = 2;

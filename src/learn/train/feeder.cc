@@ -239,6 +239,7 @@ BatchFeed::BatchFeed(const Place& place, const feature::RowSource& rows, const H
                 .workers = place.arrangement.workers,
                 .slots = place.arrangement.slots(),
                 .window = {.batches = place.arrangement.window,
+                           .first_batches = place.arrangement.first_window,
                            .bytes = place.arrangement.window_bytes,
                            .threads = place.arrangement.drawing,
                            .price = place.arrangement.price},

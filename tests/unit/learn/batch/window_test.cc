@@ -71,12 +71,14 @@ class InWindows : public testing::TestWithParam<WindowStyle> {
             .window_bytes = kWindowRoom};
   }
   static PipelineOptions options(const WindowStyle& style, unsigned window, unsigned workers = 2) {
-    return {.fanout = style.fanout,
-            .draw = style.draw,
-            .assembly = style.assembly,
-            .workers = workers,
-            .slots = workers + 2,
-            .window = {.batches = window, .bytes = kWindowRoom}};
+    return {
+        .fanout = style.fanout,
+        .draw = style.draw,
+        .assembly = style.assembly,
+        .workers = workers,
+        .slots = workers + 2,
+        .window = {
+            .batches = window, .first_batches = std::max(1U, window / 8), .bytes = kWindowRoom}};
   }
   Pass pass(uint64_t first_batch = 0) const {
     return {.seeds = Seeds::shuffled(train_, 5),
@@ -240,6 +242,31 @@ TEST_F(WindowTest, ReadsEachRowOnceAWindow) {
   }
   EXPECT_GE(last_bytes, least_read_bytes(rows, all));
   EXPECT_LE(last_bytes, least_read_bytes(rows, all) + at_borders(rows));
+}
+
+// A small last window would be sparse.
+TEST_F(WindowTest, HasAsManyBatchesAsTheOthersOfItsPass) {
+  const feature::RowSource rows = data_.source(place(0));
+  const auto sizes = [&](const WindowOptions& options, uint64_t first, uint64_t last) {
+    WindowQueue queue(rows, options, data_.ledger);
+    queue.begin(first, last, /*in_use=*/true);
+    std::vector<uint64_t> all;
+    while (queue.has_more()) {
+      auto entry = queue.take();
+      all.push_back(entry->wanted);
+      entry->window.count = entry->wanted;
+      queue.open(std::move(entry));
+      WindowQueue::Entry* const open = queue.find(first);
+      for (uint64_t left = all.back(); left > 0; --left) queue.batch_ended(*open);
+      first += all.back();
+    }
+    return all;
+  };
+  using Sizes = std::vector<uint64_t>;
+  EXPECT_EQ(sizes({.batches = 16, .first_batches = 16}, 0, 17), (Sizes{9, 8}));
+  EXPECT_EQ(sizes({.batches = 16, .first_batches = 16}, 3, 17), (Sizes{14}));
+  EXPECT_EQ(sizes({.batches = 16, .first_batches = 2}, 0, 17), (Sizes{2, 4, 8, 3}));
+  EXPECT_EQ(sizes({.batches = 100, .first_batches = 100}, 0, 17), (Sizes{17}));
 }
 
 // From hardly any memory to memory for the largest windows.

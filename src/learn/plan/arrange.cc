@@ -276,6 +276,9 @@ std::optional<Layout> windowed_layout(const Question& question, uint64_t usable_
       tried.arrangement.lines = lines.within(room - for_windows);
       tried.arrangement = with_windows(question, tried.arrangement, for_windows);
       if (tried.arrangement.window <= 1) continue;
+      // Equal windows may leave memory to the lines.
+      const uint64_t taken = windows_bytes(question.work(), tried.arrangement);
+      tried.arrangement.lines = lines.within(room - std::min(room, taken));
       const Reads reads = predict_reads(question.work(), tried.arrangement.lines);
       const double seconds = choose_computing(question, tried.arrangement, reads);
       if (best && seconds >= kNoGain * fewest) continue;

@@ -4,13 +4,15 @@
 #include <cmath>
 #include <vector>
 
+#include "batch/window.h"
 #include "plan/footprint.h"
 #include "plan/lines.h"
 
 namespace plimsoll::plan {
 namespace {
 
-constexpr double kRowsVary = 1.08;     // some windows have more rows than the average one
+constexpr double kRowsVary = 1.08;  // some windows have more rows than the average one
+constexpr uint64_t kLeastWindows = batch::kWindows;  // an epoch: one is read, one is trained on
 constexpr double kSectorBytes = 512;
 
 // Items of one size, of which some are wanted, at random.
@@ -139,7 +141,7 @@ Arrangement with_windows(const Question& question, const Arrangement& arrangemen
   const auto fits = [&](uint64_t batches) {
     return windows_bytes(question.work(), with(batches)) <= bytes;
   };
-  uint64_t most = std::max<uint64_t>(1, question.batches());
+  uint64_t most = std::max<uint64_t>(1, question.batches() / kLeastWindows);
   if (question.window > 0) most = question.window;
   if (most < 2 || !fits(2)) return arrangement;
   uint64_t least = 2;
@@ -151,7 +153,10 @@ Arrangement with_windows(const Question& question, const Arrangement& arrangemen
       most = middle - 1;
     }
   }
-  return with(least);
+  if (question.window > 0) return with(least);
+  // Windows of an epoch are equally large (batch/window_queue.h).
+  const uint64_t windows = (question.batches() + least - 1) / least;
+  return with((question.batches() + windows - 1) / windows);
 }
 
 }  // namespace plimsoll::plan

@@ -37,7 +37,7 @@ cat >work.sh <<'SCRIPT'
 trap 'echo "checkpoint written"; exit 9' USR1 TERM
 echo "attempt ${SLURM_RESTART_COUNT:-0} begins"
 [ "${SLURM_RESTART_COUNT:-0}" -lt "${ENOUGH:-1}" ] || exit 0
-for i in $(seq 600); do sleep 0.1; done
+for i in $(seq 3000); do sleep 0.1; done
 SCRIPT
 chmod +x work.sh
 is_requeued() { is_in_state "$job" PENDING; }
@@ -46,7 +46,19 @@ finishes() { # finishes STATE
   [ "$(ended "$job")" = "$1" ] || fail "job $job ended as $(ended "$job"), $1 expected: $(cat "$job.log")"
 }
 
-# The warning before the time limit.
+# The time limit itself, without a warning that helps: it takes a minute, in which the next ones run.
+submit --time=1 -- ./work.sh
+limited=$job
+until_says 20 "attempt 0 begins"
+
+# The warning that Slurm sends before the time limit.
+submit --time=1 --signal=B:USR1@58 -- ./work.sh
+until_says 20 "attempt 0 begins"
+until_says 50 "checkpoint written" # Slurm looks every 30 s
+until_says 20 "the job reached its time limit; requeueing $job (restart 1 of at most 20)"
+scancel "$job"
+
+# The same signal at another time: the user's wish.
 submit -- ./work.sh
 until_says 20 "attempt 0 begins"
 scancel --batch --signal=USR1 "$job"
@@ -108,6 +120,22 @@ until_says 20 "there is no scontrol here, so it ends with exit code 99"
 wait_until 30 is_requeued || fail "RequeueExit does not requeue it: $(state "$job")"
 scancel "$job"
 exec_options="" job_path=""
+
+# A command on two nodes: srun gets the signal and passes it on to its tasks.
+submit --nodes=2 --ntasks=2 -- srun ./work.sh
+wait_until 20 sh -c "[ \"\$(grep -c 'attempt 0 begins' $job.log)\" = 2 ]" || fail "the tasks do not begin"
+scancel --batch --signal=USR1 "$job"
+wait_until 20 sh -c "[ \"\$(grep -c 'checkpoint written' $job.log)\" = 2 ]" || fail "not both tasks: $(cat "$job.log")"
+until_says 20 "requeueing $job (restart 1 of at most 20)"
+scancel "$job"
+
+# What became of the time limit.
+job=$limited
+until_says 100 "checkpoint written"
+until_says 20 "the job reached its time limit; requeueing $job (restart 1 of at most 20)"
+grep -qF "DUE TO TIME LIMIT" "$job.log" || fail "it was not the time limit: $(cat "$job.log")"
+wait_until 20 is_requeued || fail "it is $(state "$job")"
+scancel "$job"
 
 # Preempted: Slurm asks first, then requeues by itself.
 submit --partition=main --nodes=2 --ntasks=4 -- ./work.sh

@@ -5,16 +5,19 @@
 . "$TESTS/slurm/cluster.sh"
 requeues=${PLIMSOLL_REQUEUES:-4}
 seed=${PLIMSOLL_SEED:-1}
-epochs=$((20 * requeues))
+epochs=$((5 * requeues + 10))
 nodes=20000
 start_cluster
 
 plimsoll synth --nodes $nodes --edges 200000 --classes 10 --features 64 --seed 3 --out a.plim --quiet
 training="a.plim --model sage --dropout 0.3 --hidden 64 --batch-size 64 --fanout 5,5 --epochs $epochs --threads 1"
-began=$(date +%s.%N)
-plimsoll train $training --memory 1G --save-dir calm --quiet >calm.log 2>&1 || fail "the undisturbed run failed"
-# The attempts that are requeued last no longer than the undisturbed run together, so that it is not over before.
-share=$(date +%s.%N | awk -v began="$began" -v requeues="$requeues" '{ print ($1 - began) / requeues }')
+now() { date +%s.%N; }
+began=$(now)
+plimsoll train a.plim --epochs 1 --threads 1 --memory 1G --save-dir first --quiet >first.log 2>&1 || fail "$(cat first.log)"
+middle=$(now)
+plimsoll train $training --memory 1G --save-dir calm --quiet >calm.log 2>&1 || fail "$(cat calm.log)"
+# How long an attempt lasts at most: to start, and its share of the undisturbed run, so that this is not over before.
+longest=$(echo "$began $middle $(now)" | awk -v requeues="$requeues" '{ print $2 - $1 + ($3 - $2) / requeues }')
 all=$(sed -n 's/.*"batches_run": \([0-9]*\).*/\1/p' calm/results.json)
 
 run plimsoll slurm train $training --quiet --save-dir models --job-name it --mem 2G --max-requeues 1000 --submit
@@ -38,7 +41,7 @@ done=0
 while [ $done -lt "$requeues" ]; do
   wait_until 60 has_begun $((done + 1)) || fail "attempt $((done + 1)) never began: $(cat "$log")"
   # From the very start, before anything is loaded.
-  sleep "$(awk -v seed="$((seed * 1000 + done))" -v most="$share" "BEGIN { srand(seed); print most * rand() }")"
+  sleep "$(awk -v seed="$((seed * 1000 + done))" -v most="$longest" "BEGIN { srand(seed); print most * rand() }")"
   scancel --batch --signal=USR1 "$job" || fail "the training was over after $done requeues: more epochs"
   wait_until 60 rests || fail "the job is still $(state "$job")"
   ! has_ended "$job" || fail "the job ended as $(ended "$job") after $done requeues: $(tail -n 5 "$log")"

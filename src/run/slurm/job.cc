@@ -20,9 +20,13 @@ std::optional<uint64_t> asked_memory(const Host& host) {
   if (const auto per_node = whole_number_of(host, "SLURM_MEM_PER_NODE"); per_node.value_or(0) > 0) {
     return *per_node * kMiB;
   }
-  const auto per_cpu = whole_number_of(host, "SLURM_MEM_PER_CPU");
-  if (per_cpu.value_or(0) == 0) return {};
-  return *per_cpu * whole_number_of(host, "SLURM_CPUS_ON_NODE").value_or(1) * kMiB;
+  const auto each = [&](const char* bytes, const char* count) -> std::optional<uint64_t> {
+    const auto mib = whole_number_of(host, bytes);
+    if (mib.value_or(0) == 0) return {};
+    return *mib * whole_number_of(host, count).value_or(1) * kMiB;
+  };
+  if (const auto of_cpus = each("SLURM_MEM_PER_CPU", "SLURM_CPUS_ON_NODE")) return of_cpus;
+  return each("SLURM_MEM_PER_GPU", "SLURM_GPUS_ON_NODE");
 }
 
 // The value of " Key=value" in scontrol's line. Values have no blanks, but for those at its end

@@ -33,7 +33,7 @@ TEST(OwnJob, CountsAttemptsUnderEarlierIds) {
   EXPECT_EQ(job->restarts, 5U);
 }
 
-TEST(OwnJob, KnowsItsMemoryPerNodeOrPerCpu) {
+TEST(OwnJob, KnowsItsMemoryPerNodeCpuOrGpu) {
   EXPECT_EQ(
       own_job(job_host({{"SLURM_JOB_ID", "12"}, {"SLURM_MEM_PER_NODE", "4096"}}))->memory_bytes,
       uint64_t{4} << 30);
@@ -42,6 +42,9 @@ TEST(OwnJob, KnowsItsMemoryPerNodeOrPerCpu) {
                               {"SLURM_CPUS_ON_NODE", "4"}}))
                 ->memory_bytes,
             uint64_t{4} << 30);
+  EXPECT_EQ(
+      own_job(job_host({{"SLURM_JOB_ID", "12"}, {"SLURM_MEM_PER_GPU", "4096"}}))->memory_bytes,
+      uint64_t{4} << 30);
   EXPECT_FALSE(
       own_job(job_host({{"SLURM_JOB_ID", "12"}, {"SLURM_MEM_PER_NODE", "0"}}))->memory_bytes);
   EXPECT_FALSE(

@@ -140,6 +140,7 @@ slurm::JobAccount read_account(const std::string& job) {
 void explain_job(const Options& options) {
   const slurm::JobAccount account = read_account(options.job);
   const auto code = diagnosis::parse_code(slurm::decisive_code(account));
+  const auto memory = slurm::memory_to_ask_for(account);
   const auto explanation =
       code ? std::optional(diagnosis::explain(*code, diagnosis::look_around())) : std::nullopt;
   if (options.json) {
@@ -149,10 +150,12 @@ void explain_job(const Options& options) {
                 {"exit_code", account.exit_code},
                 {"nodes", account.nodes},
                 {"requested_memory", account.memory},
+                {"memory_to_ask_for_bytes", memory ? ordered_json(*memory) : ordered_json()},
                 {"explanation", explanation ? to_json(*explanation) : ordered_json()}});
     return;
   }
   print("{}\n", slurm::describe(account));
+  if (memory) print("  ask for more: --mem={}M\n", *memory / kMiB);
   if (explanation) print("{}\n", diagnosis::describe(*explanation));
 }
 

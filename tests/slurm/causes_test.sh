@@ -166,6 +166,13 @@ if can_limit_memory; then
   wait_until 10 grep -q "submitted as job" "$job.log" || fail "it was not submitted"
   job=$(sed -n 's/.*submitted as job \([0-9]*\).*/\1/p' "$job.log")
   until_says 30 "--max-mem 320.0 MiB allows no more"
+  # A task of an array, as an array of one.
+  submit --array=5 -- /usr/bin/python3 -c "x = bytearray(250 << 20)"
+  until_says 30 "submitted as job "
+  job=$(sed -n 's/.*submitted as job \([0-9]*\).*/\1/p' "$job.log")
+  until_says 30 "plimsoll slurm: job ${job}_5, restarted 1 time, 300.0 MiB of memory"
+  wait_until 30 has_ended "${job}_5" || fail "task ${job}_5 is still $(state "${job}_5")"
+  [ "$(ended "${job}_5")" = COMPLETED ] || fail "task ${job}_5 ended as $(ended "${job}_5")"
 else
   echo "not tested here: memory limits, which need cgroups of version 1 and root"
 fi

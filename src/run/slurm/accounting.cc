@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "slurm/requeue.h"
 
 namespace plimsoll::slurm {
 namespace {
@@ -93,7 +94,7 @@ std::string describe(const JobAccount& account) {
   if (!account.name.empty()) text += fmt::format(" ({})", account.name);
   text += ": " + account.state;
   if (!account.exit_code.empty()) text += ", exit code " + account.exit_code;
-  if (!account.step.empty()) {
+  if (!account.step.empty() && account.step_state != account.state) {
     text +=
         fmt::format("; step {}: {}, {}", account.step, account.step_state, account.step_exit_code);
   }
@@ -119,6 +120,16 @@ std::string decisive_code(const JobAccount& account) {
   if (!account.step_exit_code.empty() && vague) return account.step_exit_code;
   return account.state == "FAILED" && !account.exit_code.empty() ? account.exit_code
                                                                  : account.state;
+}
+
+std::optional<uint64_t> memory_to_ask_for(const JobAccount& account) {
+  // Older versions mark memory per node and per CPU: "4Gn", "2Gc".
+  const bool per_cpu = account.memory.ends_with('c');
+  std::string memory = account.memory;
+  if (memory.ends_with('n')) memory.pop_back();
+  const uint64_t had = per_cpu ? 0 : bytes_of(memory);
+  if (had == 0 || !decisive_code(account).starts_with("OUT_OF_ME")) return {};
+  return static_cast<uint64_t>(kMoreMemory * static_cast<double>(had)) / kMiB * kMiB;
 }
 
 }  // namespace plimsoll::slurm

@@ -45,4 +45,8 @@ std::string describe(const JobAccount& account);
 // What to explain: the state, or the exit code if the state says no more than FAILED.
 std::string decisive_code(const JobAccount& account);
 
+// For a job that ran out of memory: what to ask for next, half as much again. Nothing for others,
+// and if what it had is not known.
+std::optional<uint64_t> memory_to_ask_for(const JobAccount& account);
+
 }  // namespace plimsoll::slurm

@@ -14,7 +14,6 @@ namespace {
 using Action = RequeueDecision::Action;
 
 constexpr double kClockSlackSeconds = 5;  // Slurm checks time limits every few seconds
-constexpr double kMoreMemory = 1.5;
 constexpr int kOutOfMemoryExit = 137;
 
 bool limit_has_passed(const EndFacts& facts, const OwnJob& job) {

@@ -11,6 +11,9 @@
 
 namespace plimsoll::slurm {
 
+// A job that ran out of memory asks for this many times as much.
+constexpr double kMoreMemory = 1.5;
+
 // Why the command ended.
 enum class JobEnd {
   finished,

@@ -55,11 +55,19 @@ TEST(Accounting, IsNothingForOtherText) {
 
 TEST(Accounting, IsDescribedInTwoLines) {
   const std::string text = describe(*parse_account(kOutOfMemory));
-  EXPECT_TRUE(text.starts_with("job 1234 (papers): OUT_OF_MEMORY, exit code 0:125;")) << text;
+  EXPECT_TRUE(text.starts_with("job 1234 (papers): OUT_OF_MEMORY, exit code 0:125\n")) << text;
   EXPECT_NE(
       text.find("\n  ran 41.0 s of 1 h 00 min on node1; asked for 4G of memory; MaxRSS 3.9 MiB"),
       std::string::npos)
       << text;
+}
+
+TEST(Accounting, NamesTheMemoryToAskForNext) {
+  EXPECT_EQ(memory_to_ask_for(*parse_account(kOutOfMemory)), uint64_t{6} << 30);
+  EXPECT_EQ(memory_to_ask_for({.state = "OUT_OF_MEMORY", .memory = "4Gn"}), uint64_t{6} << 30);
+  EXPECT_FALSE(memory_to_ask_for({.state = "OUT_OF_MEMORY", .memory = "4Gc"}));
+  EXPECT_FALSE(memory_to_ask_for({.state = "OUT_OF_MEMORY"}));
+  EXPECT_FALSE(memory_to_ask_for({.state = "FAILED", .exit_code = "1:0", .memory = "4G"}));
 }
 
 TEST(Accounting, ComesFromTheControllerWithoutSacct) {

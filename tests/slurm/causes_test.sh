@@ -137,17 +137,21 @@ grep -qF "DUE TO TIME LIMIT" "$job.log" || fail "it was not the time limit: $(ca
 wait_until 20 is_requeued || fail "it is $(state "$job")"
 scancel "$job"
 
-# Preempted: Slurm asks first, then requeues by itself.
-submit --partition=main --nodes=2 --ntasks=4 -- ./work.sh
-until_says 20 "attempt 0 begins"
-urgent=$(sbatch --parsable --partition=urgent --nodes=2 --ntasks=4 --mem=100M --output=/dev/null --wrap 'sleep 1')
-until_says 60 "checkpoint written"
-# Slurm may already have requeued it when plimsoll asks.
-wait_until 20 grep -qE "^plimsoll slurm: the job was (preempted|requeued by Slurm)" "$job.log" || fail "$(cat "$job.log")"
-wait_until 60 has_ended "$urgent" || fail "the urgent job does not end"
-start_now "$job"
-until_says 60 "attempt 1 begins"
-finishes COMPLETED
+# Preempted, with a warning: requeued by plimsoll at once. Without one: Slurm has requeued it when plimsoll asks.
+for warning in --signal=B:USR1@10 --comment=none; do
+  submit --partition=main --nodes=2 --ntasks=4 $warning -- ./work.sh
+  until_says 20 "attempt 0 begins"
+  urgent=$(sbatch --parsable --partition=urgent --nodes=2 --ntasks=4 --mem=100M --output=/dev/null --wrap 'sleep 1')
+  until_says 60 "checkpoint written"
+  case $warning in
+    --signal*) until_says 20 "the job was preempted by a job of higher priority; requeueing $job (restart 1 of" ;;
+    *) until_says 20 "plimsoll slurm: the job was requeued by Slurm" ;;
+  esac
+  wait_until 60 has_ended "$urgent" || fail "the urgent job does not end"
+  start_now "$job"
+  until_says 60 "attempt 1 begins"
+  finishes COMPLETED
+done
 
 # Out of memory: submitted again with half as much again, until it is enough or the maximum is reached.
 if can_limit_memory; then

@@ -1,6 +1,6 @@
 # Shared by the scripts on a real Slurm, after ../scenario/lib.sh: a cluster of two nodes on this machine, with its
 # own folder, ports and authentication. `start_cluster` starts it; it ends with the script, and so do its jobs.
-# Partitions: main (preempted by urgent, requeued by Slurm after 2 s), urgent.
+# Partitions: main (preempted by urgent, requeued by Slurm after 5 s), urgent.
 # shellcheck shell=sh
 for program in munged slurmctld slurmd sbatch; do
   command -v $program >/dev/null || PATH="$PATH:/usr/sbin"
@@ -101,8 +101,9 @@ JobRequeue=1
 RequeueExit=99
 PreemptType=preempt/partition_prio
 PreemptMode=REQUEUE
+SlurmctldParameters=preempt_send_user_signal
 NodeName=${node}[1-2] NodeHostname=localhost NodeAddr=127.0.0.1 Port=$((first_port + 1))-$((first_port + 2)) CPUs=2 RealMemory=4000
-PartitionName=main Nodes=${node}[1-2] Default=YES MaxTime=60 PriorityTier=1 GraceTime=2
+PartitionName=main Nodes=${node}[1-2] Default=YES MaxTime=60 PriorityTier=1 GraceTime=5
 PartitionName=urgent Nodes=${node}[1-2] MaxTime=60 PriorityTier=10
 CONF
   daemon munged --foreground --force --socket="$WORK/munge/socket" --key-file="$WORK/munge/key" \

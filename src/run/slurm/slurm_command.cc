@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <filesystem>
 #include <sstream>
 #include <string_view>
 
@@ -54,6 +55,15 @@ struct Spawned {
   Fd output;
 };
 
+// As posix_spawn() takes them, with a null pointer at the end.
+std::vector<char*> pointers_to(const std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
+  for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
 // Signals that we block, so as not to be ended by Slurm, are not blocked in the command.
 Spawned spawn(const std::vector<std::string>& words, const std::string& input,
               const std::vector<std::string>& environment) {
@@ -62,13 +72,8 @@ Spawned spawn(const std::vector<std::string>& words, const std::string& input,
   Fd reading(ends[0]);
   const Fd writing(ends[1]);
   const Fd source = file_with(input);
-  std::vector<char*> arguments;
-  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  std::vector<char*> variables;
-  for (const std::string& entry : environment)
-    variables.push_back(const_cast<char*>(entry.c_str()));
-  variables.push_back(nullptr);
+  const std::vector<char*> arguments = pointers_to(words);
+  const std::vector<char*> variables = pointers_to(environment);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, source.get(), STDIN_FILENO);
@@ -143,7 +148,7 @@ CommandAnswer ask_slurm(const std::vector<std::string>& words, const std::string
 bool has_program(const Host& host, const std::string& name) {
   std::istringstream folders(host.variable("PATH").value_or(""));
   for (std::string folder; std::getline(folders, folder, ':');) {
-    if (access((folder + "/" + name).c_str(), X_OK) == 0) return true;
+    if (access((std::filesystem::path(folder) / name).c_str(), X_OK) == 0) return true;
   }
   return false;
 }
@@ -159,7 +164,7 @@ CommandAnswer requeue(const std::string& job_id) {
 }
 
 CommandAnswer submit_again(const OwnJob& job, uint64_t memory_bytes) {
-  const CommandAnswer script = ask_slurm({"scontrol", "write", "batch_script", job.id, "-"});
+  CommandAnswer script = ask_slurm({"scontrol", "write", "batch_script", job.id, "-"});
   if (!script.good) return script;
   std::vector<std::string> environment = own_environment();
   std::erase_if(environment, [](const std::string& entry) { return belongs_to_this_job(entry); });

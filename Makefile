@@ -1,6 +1,6 @@
 # Two commands for users, `make demo` and `make test`; each sets up what it needs. The rest is for
 # developers (CONTRIBUTING.md).
-.PHONY: help program demo test build setup install fuzz check-all check-asan check-tsan check-limits bench tidy format clean
+.PHONY: help program demo test build setup install fuzz check-all check-asan check-tsan check-limits check-slurm bench tidy format clean
 
 JOBS ?= $(shell nproc)
 export JOBS
@@ -51,6 +51,11 @@ check-tsan: setup
 check-limits: program
 	scripts/check_limits.sh build/release/plimsoll
 
+# On a real Slurm of two nodes, which the tests start and stop. PLIMSOLL_REQUEUES=100 for a long run.
+check-slurm: build
+	scripts/setup.sh slurm
+	ctest --preset release --no-tests=error -C slurm -L slurm --output-on-failure
+
 # Every parser, for FUZZ_SECONDS each.
 fuzz:
 	scripts/setup.sh program training test check
@@ -94,5 +99,6 @@ help:
 	@echo 'make fuzz          libFuzzer on every parser, FUZZ_SECONDS each'
 	@echo 'make check-limits  every model at the least limit of its plan'
 	@echo 'make check-all     the five above'
+	@echo 'make check-slurm   jobs on a real Slurm: requeues, preemption, memory'
 	@echo 'make bench         import and training against the machine'
 	@echo 'make clean         removes build/ and demo/'

@@ -1,7 +1,7 @@
 #!/bin/sh
 # setup.sh [LEVEL ...]: installs the packages of these levels that are missing (Debian 12, Ubuntu 24.04): `program`
-# and `training` for what users run, `test`, `check` (fuzzing, clang-tidy) and `bench` for developers; without a level
-# the first three. Asks nothing. `setup.sh --missing LEVEL ...` only prints what it would install.
+# and `training` for what users run, `test`, `check` (fuzzing, clang-tidy), `bench` and `slurm` for developers; without a
+# level the first three. Asks nothing. `setup.sh --missing LEVEL ...` only prints what it would install.
 set -eu
 
 program_packages="
@@ -16,6 +16,8 @@ training_packages="libtorch-dev libopenblas0-pthread"
 test_packages="libgtest-dev libgmock-dev clang-format python3-torch"
 check_packages="clang clang-tidy libomp-dev"
 bench_packages="libbenchmark-dev"
+# A real Slurm for tests/slurm. The daemons that the packages start at boot are not used.
+slurm_packages="slurm-wlm munge"
 
 only_print=""
 if [ "${1:-}" = --missing ]; then
@@ -31,8 +33,9 @@ for level in "$@"; do
     test) packages="$packages $test_packages" ;;
     check) packages="$packages $check_packages" ;;
     bench) packages="$packages $bench_packages" ;;
+    slurm) packages="$packages $slurm_packages" ;;
     *)
-      echo "setup: unknown level $level: program, training, test, check or bench" >&2
+      echo "setup: unknown level $level: program, training, test, check, bench or slurm" >&2
       exit 2
       ;;
   esac

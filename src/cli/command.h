@@ -34,6 +34,8 @@ void add_doctor(CLI::App& app);
 void add_completion(CLI::App& app);
 // `words`: what stood behind `--`, untouched by the parser.
 void add_exec(CLI::App& app, const std::vector<std::string>& words);
+void add_slurm(CLI::App& app, const std::vector<std::string>& words);
+void add_slurm_exec(CLI::App& slurm, const std::vector<std::string>& words);
 void add_orphans(CLI::App& app);
 void add_run(CLI::App& app);
 void add_status(CLI::App& app);

@@ -100,6 +100,7 @@ process::SuperviseOptions run_options(const Options& options, gate::GpuUse& gpus
           .grace_seconds = options.grace_seconds.value_or(kDefaultGraceSeconds),
           .log = options.log,
           .level = process::level_named(options.level),
+          .patient = Host::real().variable("SLURM_JOB_ID").has_value(),
           .busy_elsewhere = [&gpus] { return gpus.busy(); },
           .say = say};
 }

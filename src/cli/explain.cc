@@ -9,10 +9,12 @@
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "base/host.h"
 #include "base/print.h"
 #include "base/units.h"
 #include "cli/arguments.h"
@@ -20,6 +22,8 @@
 #include "diagnosis/circumstances.h"
 #include "diagnosis/last_run.h"
 #include "diagnosis/verdict.h"
+#include "slurm/accounting.h"
+#include "slurm/slurm_command.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -32,6 +36,7 @@ constexpr uint64_t kMostLogBytes = 4 * kMiB;  // from the end: the cause of an e
 struct Options {
   std::vector<std::string> words;
   std::string subject;  // the words, with blanks between them
+  std::string job;      // of Slurm
   bool last = false;
   bool json = false;
 };
@@ -111,12 +116,58 @@ void explain_code(const diagnosis::Code& code, const Options& options) {
   }
 }
 
-void explain(const Options& options) {
-  if (options.last != options.subject.empty()) {
-    fail(ErrorKind::usage,
-         "give an exit code, the state of a Slurm job, a log or --last, as in: plimsoll explain "
-         "137");
+// From the accounting, or from the controller, which remembers a job for some minutes.
+slurm::JobAccount read_account(const std::string& job) {
+  const bool plain = job.find_first_not_of("0123456789_") == std::string::npos;
+  if (!plain) fail(ErrorKind::usage, "--job {}: write it like 1234, or 1234_7 for a task", job);
+  const bool has_sacct = slurm::has_program(Host::real(), "sacct");
+  if (!has_sacct && !slurm::has_program(Host::real(), "scontrol")) {
+    fail(ErrorKind::io,
+         "--job needs sacct or scontrol, and neither is in PATH; look at the job on a machine that "
+         "has Slurm, then: plimsoll explain STATE");
   }
+  slurm::CommandAnswer answer;
+  if (has_sacct) answer = slurm::ask_slurm(slurm::account_command(job));
+  if (answer.good) {
+    if (const auto account = slurm::parse_account(answer.output)) return *account;
+  }
+  if (const auto record = slurm::read_record(job)) return slurm::account_of(job, *record);
+  fail(ErrorKind::io,
+       "Slurm knows no job {}{}; without accounting it forgets a job some minutes after its end",
+       job, answer.good || answer.output.empty() ? "" : " (sacct: " + answer.output + ")");
+}
+
+void explain_job(const Options& options) {
+  const slurm::JobAccount account = read_account(options.job);
+  const auto code = diagnosis::parse_code(slurm::decisive_code(account));
+  const auto memory = slurm::memory_to_ask_for(account);
+  const auto explanation =
+      code ? std::optional(diagnosis::explain(*code, diagnosis::look_around())) : std::nullopt;
+  if (options.json) {
+    print_json({{"job", account.id},
+                {"name", account.name},
+                {"state", account.state},
+                {"exit_code", account.exit_code},
+                {"nodes", account.nodes},
+                {"requested_memory", account.memory},
+                {"memory_to_ask_for_bytes", memory ? ordered_json(*memory) : ordered_json()},
+                {"explanation", explanation ? to_json(*explanation) : ordered_json()}});
+    return;
+  }
+  print("{}\n", slurm::describe(account));
+  if (memory) print("  ask for more: --mem={}M\n", *memory / kMiB);
+  if (explanation) print("{}\n", diagnosis::describe(*explanation));
+}
+
+void explain(const Options& options) {
+  const int given =
+      (options.last ? 1 : 0) + (options.subject.empty() ? 0 : 1) + (options.job.empty() ? 0 : 1);
+  if (given != 1) {
+    fail(ErrorKind::usage,
+         "give an exit code, the state of a Slurm job, a log, --job or --last, as in: plimsoll "
+         "explain 137");
+  }
+  if (!options.job.empty()) return explain_job(options);
   if (options.last) return explain_last(options);
   std::error_code none;
   if (fs::is_regular_file(options.subject, none)) return explain_log(options);
@@ -138,6 +189,7 @@ constexpr const char* kFooter = R"(Examples:
   plimsoll explain 137
   plimsoll explain 0:125         as sacct prints it
   plimsoll explain OUT_OF_MEMORY the state of a Slurm job; also OOM, TIMEOUT, PD
+  plimsoll explain --job 1234    how a Slurm job ended, from sacct
   plimsoll explain run.log
   plimsoll explain --last        the last plimsoll exec)";
 
@@ -150,6 +202,7 @@ void add_explain(CLI::App& app) {
   command->add_option("WHAT", options->words,
                       "an exit code, a signal's name, the state of a Slurm job, or a log");
   command->add_flag("--last", options->last, "the last plimsoll exec");
+  command->add_option("--job", options->job, "how this Slurm job ended")->type_name("ID");
   add_json(*command, options->json);
   command->footer(kFooter);
   command->callback([options] {

@@ -48,12 +48,14 @@ Examples:
   plimsoll plan papers.plim --memory 16G
   plimsoll train papers.plim --model sage --save-dir models/
   plimsoll exec --memory 16G --timeout 2h --log run.log -- python train.py
+  plimsoll slurm train papers.plim --model sage --save-dir models/ --submit
   plimsoll run -ec settings.json --dry-run
   plimsoll explain 137
   plimsoll completion bash)";
 
 constexpr const char* kExec = "exec";
 constexpr const char* kRun = "run";
+constexpr const char* kSlurmWord = "slurm";
 
 constexpr int kReaderGone = 128 + SIGPIPE;  // as a shell reports a program that SIGPIPE ended
 
@@ -136,12 +138,18 @@ void open_missing_streams() {
   }
 }
 
+// Whether the command line begins with this command, or with the same of `slurm`.
+bool begins_with(int argc, char** argv, std::string_view command) {
+  const bool slurm = argc > 2 && std::string_view(argv[1]) == kSlurmWord;
+  return argc > 1 && std::string_view(argv[slurm ? 2 : 1]) == command;
+}
+
 // What stands behind the first `--` of an exec is another program's command line: taken away before
 // the parser reads words of it as ours.
 std::vector<std::string> split_off_command(int& argc, char** argv) {
   std::vector<std::string> words;
   char** const end = argv + argc;
-  if (argc < 2 || std::string_view(argv[1]) != kExec) return words;
+  if (!begins_with(argc, argv, kExec)) return words;
   char** const separator = std::find(argv, end, std::string_view("--"));
   if (separator == end) return words;
   words.assign(separator + 1, end);
@@ -153,7 +161,7 @@ std::vector<std::string> split_off_command(int& argc, char** argv) {
 void spell_out(int argc, char** argv) {
   static std::array<std::pair<std::string_view, std::string>, 3> long_ones = {
       {{"-ec", "--experiment-config"}, {"-mt", "--mutate"}, {"-mr", "--max-retries"}}};
-  if (argc < 2 || std::string_view(argv[1]) != kRun) return;
+  if (!begins_with(argc, argv, kRun)) return;
   for (int i = 2; i < argc; ++i) {
     for (auto& [brief, whole] : long_ones) {
       if (argv[i] == brief) argv[i] = whole.data();
@@ -177,6 +185,7 @@ int start(int argc, char** argv) {
   add_train(app);
   add_predict(app);
   add_exec(app, words);
+  add_slurm(app, words);
   add_orphans(app);
   add_run(app);
   add_status(app);
@@ -188,7 +197,9 @@ int start(int argc, char** argv) {
   // Before any command's callback. A supervised command must find signals as we found them, and
   // exec and run fork while they have one thread: they take signals their own way.
   app.parse_complete_callback([&app] {
-    if (!app.got_subcommand(kExec) && !app.got_subcommand(kRun)) take_signals();
+    const bool supervises = app.got_subcommand(kExec) || app.got_subcommand(kRun) ||
+                            app.get_subcommand(kSlurmWord)->got_subcommand(kExec);
+    if (!supervises) take_signals();
   });
   return run(app, argc, argv);
 }

@@ -40,6 +40,7 @@ using experiment::Problems;
 constexpr int kSomeFailed = 11;
 constexpr int kPaused = 12;
 constexpr const char* kBatch = "Batch";
+constexpr const char* kAutoResume = "auto";
 constexpr const char* kModelConfig = "the model config";
 
 struct Options {
@@ -283,6 +284,23 @@ void resume(const Options& options) {
       source, batch, journal);
 }
 
+// For --resume auto: the newest run with these files and words; empty if there is none.
+std::string run_to_continue(const Options& options) {
+  const BatchTexts source = read_source(options);
+  Problems known(source.lenient);
+  const ExperimentBatch batch = experiment::read_batch(source, known);
+  const auto newest = experiment::newest_run_in(results_folder(options, batch));
+  if (!newest) return {};
+  const BatchTexts earlier = experiment::source_of(experiment::read_run(*newest).settings);
+  const bool same =
+      earlier.settings_text == source.settings_text &&
+      earlier.catalog_text == source.catalog_text &&
+      earlier.words.repository == source.words.repository &&
+      earlier.words.model == source.words.model && earlier.words.mutate == source.words.mutate &&
+      earlier.words.runs == source.words.runs && (!options.seed || earlier.seed == source.seed);
+  return same ? newest->string() : std::string();
+}
+
 // Refuses options that would have no effect.
 void check_words(const Options& options) {
   const bool names_a_batch = !options.settings.empty() || !options.words.repository.empty();
@@ -299,7 +317,7 @@ void check_words(const Options& options) {
                        options.max_retries || !options.governor.empty() ||
                        !options.results.empty() || options.lenient || options.dry_run ||
                        options.list;
-  if (!options.resume.empty() && decides) {
+  if (!options.resume.empty() && options.resume != kAutoResume && decides) {
     fail(ErrorKind::usage,
          "--resume uses the settings that the run was started with; only --gpu, --gpu-wait, "
          "--idle-baseline, --wait, --retry-failed and --keep-going can be given with it");
@@ -309,8 +327,9 @@ void check_words(const Options& options) {
   }
 }
 
-void run(const Options& options) {
+void run(Options& options) {
   check_words(options);
+  if (options.resume == kAutoResume) options.resume = run_to_continue(options);
   if (!options.resume.empty()) {
     resume(options);
   } else if (options.list) {
@@ -384,7 +403,10 @@ void add_run(CLI::App& app) {
       ->group(kBatch);
   command->add_flag("--lenient", options->lenient, "treat errors about keys as warnings")
       ->group(kBatch);
-  command->add_option("--resume", options->resume, "resume this run")
+  command
+      ->add_option("--resume", options->resume,
+                   "resume this run; auto: resume the newest run in --results with these settings, "
+                   "otherwise start it")
       ->type_name("FOLDER")
       ->group(kBatch);
   command

@@ -124,6 +124,7 @@ The spellings of PyTorch scripts are accepted as well: --data_root, --hidden_dim
 Examples:
   plimsoll train papers.plim --model gcn --fanout 15,10 --hidden 256 --epochs 20 --save-dir models/
   plimsoll train papers.plim --resume models/
+  plimsoll train papers.plim --save-dir models/ --resume auto
   plimsoll train --data_root dataset/ --num_neighbors 15 10 --batch_size 1024)";
 
 }  // namespace

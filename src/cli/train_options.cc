@@ -22,6 +22,7 @@ using recipe::Recipe;
 constexpr const char* kModel = "Model";
 constexpr const char* kLearning = "Learning";
 constexpr const char* kCheckpoints = "Checkpoints";
+constexpr const char* kAutoResume = "auto";
 constexpr uint64_t kMostColumns = 65536;
 constexpr uint64_t kMostNodes = 0xffffffff;
 constexpr uint64_t kMostEpochs = 1'000'000'000;
@@ -160,7 +161,10 @@ void add_checkpoint_options(CLI::App& command, TrainOptions& options) {
       ->type_name("FOLDER")
       ->default_str(options.save_dir.string())
       ->group(kCheckpoints);
-  command.add_option("--resume", options.resume, "continue the run in this folder, its --save-dir")
+  command
+      .add_option("--resume", options.resume,
+                  "continue the run in this folder, its --save-dir; auto: continue the run in "
+                  "--save-dir if there is one, otherwise start it")
       ->type_name("FOLDER")
       ->group(kCheckpoints);
   command
@@ -207,7 +211,7 @@ void check_folders(const CLI::App& command, TrainOptions& options) {
          options.data_root.string());
   }
   if (options.store.empty() && options.data_root.empty()) {
-    if (!options.resume.empty()) {
+    if (!options.resume.empty() && options.resume != kAutoResume) {
       launch::check_resumable(options.resume);
       fail(ErrorKind::usage,
            "STORE is missing; name the store as well: plimsoll train STORE --resume {}",
@@ -220,6 +224,10 @@ void check_folders(const CLI::App& command, TrainOptions& options) {
   if (options.resume.empty()) fail(ErrorKind::usage, "--resume is empty; name the run's folder");
   if (options.force) {
     fail(ErrorKind::usage, "--resume continues a run, --force starts a new one; give one of them");
+  }
+  if (options.resume == kAutoResume) {
+    options.resume = launch::holds_a_run(options.save_dir) ? options.save_dir : fs::path();
+    return;
   }
   std::error_code missing;
   const bool same = options.save_dir == options.resume ||

@@ -68,7 +68,7 @@ run plimsoll explain --last
 expect 3 "is not a result of plimsoll exec"
 
 run plimsoll explain
-expect 2 "give an exit code, the state of a Slurm job, a log or --last"
+expect 2 "give an exit code, the state of a Slurm job, a log, --job or --last"
 run plimsoll explain nonsense
 expect 2 "neither a file nor an exit code"
 run plimsoll explain 300

@@ -21,7 +21,8 @@ void watch(const sigset_t& set) {
     for (;;) {
       int signal_number = 0;
       if (sigwait(&set, &signal_number) != 0) continue;
-      if (g_signal.exchange(signal_number) != 0) std::_Exit(128 + signal_number);
+      const bool again = g_signal.exchange(signal_number) != 0;
+      if (again && signal_number == SIGINT) std::_Exit(128 + signal_number);
     }
   }).detach();
   pthread_sigmask(SIG_SETMASK, &before, nullptr);

@@ -18,7 +18,8 @@ class Interrupted : public std::exception {
 };
 
 // Call once, before any thread starts: blocks the signals everywhere and waits for them on a
-// thread of its own. A second signal ends the process at once.
+// thread of its own. A second SIGINT ends the process at once; other signals do not, because batch
+// systems send them several times.
 void watch_for_interrupts();
 
 // From now on this signal counts as an interrupt, too. Call on the main thread while it is the only

@@ -22,7 +22,7 @@ void add_cgroup_limits(const Host& host, std::vector<LimitSource>& found) {
   }
 }
 
-// Slurm writes plain numbers of MiB. Per CPU counts for the CPUs of the job on this node.
+// Slurm writes plain numbers of MiB. Per CPU or GPU counts for those of the job on this node.
 void add_slurm_limits(const Host& host, std::vector<LimitSource>& found) {
   const auto number = [&](const std::string& name) -> std::optional<uint64_t> {
     const auto text = host.variable(name);
@@ -37,6 +37,10 @@ void add_slurm_limits(const Host& host, std::vector<LimitSource>& found) {
   if (const auto per_cpu = number("SLURM_MEM_PER_CPU")) {
     const auto cpus = number("SLURM_CPUS_ON_NODE").value_or(1);
     found.push_back({fmt::format("SLURM_MEM_PER_CPU for {} CPUs", cpus), *per_cpu * cpus * kMiB});
+  }
+  if (const auto per_gpu = number("SLURM_MEM_PER_GPU")) {
+    const auto gpus = number("SLURM_GPUS_ON_NODE").value_or(1);
+    found.push_back({fmt::format("SLURM_MEM_PER_GPU for {} GPUs", gpus), *per_gpu * gpus * kMiB});
   }
 }
 

@@ -58,6 +58,8 @@ void check_resumable(const fs::path& folder) {
        folder.string(), folder.string());
 }
 
+bool holds_a_run(const fs::path& folder) { return fs::exists(folder / kLast); }
+
 SaveFolder::SaveFolder(fs::path path) : path_(std::move(path)) {
   fs::create_directories(path_);
   lock_ = Fd(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));

@@ -14,6 +14,9 @@ void check_new_run(const std::filesystem::path& folder, bool force);
 // Throws Error{io} or Error{usage} if `folder` holds no run that can be resumed.
 void check_resumable(const std::filesystem::path& folder);
 
+// Whether there is a run that can be resumed: a last.pth.
+bool holds_a_run(const std::filesystem::path& folder);
+
 // Creates the folder if necessary and locks it while this lives. Throws Error{exists} if another
 // run has locked it.
 class SaveFolder {

@@ -72,6 +72,7 @@ ordered_json to_json(const Results& results) {
       {"status", name(results.status)},
       {"epochs_run", results.series.size()},
       {"device", results.device},
+      {"batches_run", results.batches_run},
       {"batches_per_second", number(results.batches_per_second)},
       {"stage_milliseconds",
        {{"sample", number(stages.sample)},

@@ -64,6 +64,7 @@ struct Results {
   std::string store_checksum;
   std::string device;
   double batches_per_second = 0;
+  uint64_t batches_run = 0;  // trained by this process; a resumed run has had more
   StageMilliseconds stages;
 };
 

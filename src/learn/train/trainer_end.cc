@@ -48,7 +48,8 @@ int Trainer::end(Status status) {
                   .store_checksum = store_.checksum,
                   .device = device_.str(),
                   .batches_per_second =
-                      pace_.seconds == 0 ? 0 : static_cast<double>(pace_.batches) / pace_.seconds};
+                      pace_.seconds == 0 ? 0 : static_cast<double>(pace_.batches) / pace_.seconds,
+                  .batches_run = batches_done_};
   int signal_number = 0;
   if (pace_.batches > 0) {
     const auto each = [&](double seconds) {

@@ -209,8 +209,16 @@ Check check_open_files(const MachineFacts& facts) {
 }
 
 Check check_slurm(const MachineFacts& facts) {
-  if (!facts.slurm_job.empty()) {
-    return {"Slurm", Health::good, "inside job " + facts.slurm_job, ""};
+  if (facts.slurm_job) {
+    Check check{"Slurm", Health::good, "inside " + slurm::describe(*facts.slurm_job), ""};
+    if (!facts.has_scontrol) {
+      check.health = Health::limited;
+      check.state += "; no scontrol in PATH, as in a container";
+      check.remedy =
+          "plimsoll slurm exec --requeue-exit CODE, with a code of the site's RequeueExit; or run "
+          "plimsoll slurm exec outside of the container";
+    }
+    return check;
   }
   return {"Slurm", Health::good, facts.has_slurm ? "installed, not inside a job" : "none", ""};
 }

@@ -19,6 +19,7 @@
 #include "meter/gpu.h"
 #include "process/process_ref.h"
 #include "process/tree_group.h"
+#include "slurm/slurm_command.h"
 
 namespace plimsoll::diagnosis {
 namespace {
@@ -112,14 +113,6 @@ void read_gpus(MachineFacts& facts, const Host& host) {
   }
 }
 
-bool is_in_path(const Host& host, const std::string& program) {
-  std::istringstream folders(host.variable("PATH").value_or(""));
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    if (access((fs::path(folder) / program).c_str(), X_OK) == 0) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 MachineFacts examine(const fs::path& folder, const Host& host) {
@@ -137,8 +130,9 @@ MachineFacts examine(const fs::path& folder, const Host& host) {
     facts.most_open_files = limit.rlim_cur;
     facts.hard_open_files = limit.rlim_max;
   }
-  facts.slurm_job = host.variable("SLURM_JOB_ID").value_or("");
-  facts.has_slurm = is_in_path(host, "srun");
+  facts.slurm_job = slurm::own_job(host);
+  facts.has_slurm = slurm::has_program(host, "srun");
+  facts.has_scontrol = slurm::has_program(host, "scontrol");
   return facts;
 }
 

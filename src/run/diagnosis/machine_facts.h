@@ -13,6 +13,7 @@
 #include "meter/cpu_power.h"
 #include "meter/gpu.h"
 #include "process/level.h"
+#include "slurm/job.h"
 
 namespace plimsoll::diagnosis {
 
@@ -51,8 +52,9 @@ struct MachineFacts {
   uint64_t most_locked_bytes = 0;  // ulimit -l
   uint64_t most_open_files = 0;    // ulimit -n, soft
   uint64_t hard_open_files = 0;
-  std::string slurm_job;   // empty outside a job
-  bool has_slurm = false;  // Slurm's commands are installed
+  std::optional<slurm::OwnJob> slurm_job;  // nothing outside a job
+  bool has_slurm = false;                  // Slurm's commands are installed
+  bool has_scontrol = false;
 };
 
 // Takes about half a second, mostly for measuring the disk of `folder`: it writes up to 64 MiB to a

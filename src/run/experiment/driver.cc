@@ -280,12 +280,15 @@ void Driver::watch(const Experiment& experiment, SupervisedChild& child, Backgro
 // `child` is the running attempt; null between attempts.
 void Driver::take_signals(const SupervisedChild* child) {
   while (const auto signal = signals_.next()) {
-    if (signal->number != SIGINT && signal->number != SIGTERM && signal->number != SIGHUP) continue;
+    const bool warns = signal->number == SIGUSR1;  // of Slurm, before its time limit
+    if (!warns && signal->number != SIGINT && signal->number != SIGTERM && signal->number != SIGHUP)
+      continue;
     const bool again = end_.signal != 0;
     end_.signal = signal->number;
     if (child == nullptr) continue;
-    if (signal->number == SIGINT && !again) {
-      options_.say("stopping when this attempt has ended; Ctrl-C again stops it now");
+    if (warns || (signal->number == SIGINT && !again)) {
+      options_.say(warns ? "SIGUSR1: stopping when this attempt has ended; SIGTERM stops it now"
+                         : "stopping when this attempt has ended; Ctrl-C again stops it now");
       continue;
     }
     stop_now_ = true;

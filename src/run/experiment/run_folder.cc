@@ -81,8 +81,7 @@ fs::path make_run_folder(const fs::path& results) {
   }
 }
 
-fs::path newest_run() {
-  const fs::path results = "results";
+std::optional<fs::path> newest_run_in(const fs::path& results) {
   // Order by name, which contains the time. Within one second, "..._10" comes after "..._2".
   const auto order = [](const fs::path& run) {
     const std::string name = run.filename().string();
@@ -97,6 +96,12 @@ fs::path newest_run() {
     }
     if (!newest || order(*newest) < order(run)) newest = run;
   }
+  return newest;
+}
+
+fs::path newest_run() {
+  const fs::path results = "results";
+  const auto newest = newest_run_in(results);
   if (!newest) {
     fail(ErrorKind::usage, "there is no run under {}; give the folder of a run",
          fs::absolute(results).string());

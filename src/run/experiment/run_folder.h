@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,9 @@ GpuClaim claim_gpus(const std::string& gpus, const Waiting& waiting);
 // Makes results/run_20261115_081500 and returns its absolute path. A second run in the same second
 // gets a suffix.
 std::filesystem::path make_run_folder(const std::filesystem::path& results);
+
+// The newest run in this folder of results.
+std::optional<std::filesystem::path> newest_run_in(const std::filesystem::path& results);
 
 // The newest run under ./results, for commands without a RUN. Throws Error{usage} if there is none.
 std::filesystem::path newest_run();

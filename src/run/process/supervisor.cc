@@ -197,7 +197,7 @@ void Supervisor::start() {
                                    }(),
                                .output_fd = output_.output_fd(),
                                .error_fd = output_.error_fd(),
-                               .signal_mask = signals_.mask_before(),
+                               .signal_mask = options_.signal_mask.value_or(signals_.mask_before()),
                                .child_signal_ignored = signals_.child_signal_was_ignored()},
                     .groups = groups_,
                     .run = run_,
@@ -274,7 +274,7 @@ void Supervisor::take_signals() {
       case SIGTERM:
       case SIGHUP:
         if (ending_.cut == Cut::interrupted) {  // the second request: kill at once
-          order(KeeperOrder::Kind::kill);
+          if (!options_.patient) order(KeeperOrder::Kind::kill);
           break;
         }
         ending_.interrupting_signal = signal->number;

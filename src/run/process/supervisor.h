@@ -2,6 +2,7 @@
 // for any reason, no descendant of the command is alive. docs/supervision.md has the guarantees.
 #pragma once
 
+#include <csignal>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -23,6 +24,11 @@ struct SuperviseOptions {
   double grace_seconds = 10;  // from SIGTERM to SIGKILL
   std::optional<std::filesystem::path> log;
   std::optional<Level> level;  // default: the strongest that works here
+  // A second SIGTERM or SIGHUP does not kill at once. Batch systems send SIGTERM to every process,
+  // and again when the time to end has passed.
+  bool patient = false;
+  // What the command finds blocked; default: what this process has blocked.
+  std::optional<sigset_t> signal_mask;
   // Whether a GPU computes for the tree; then it is not hung.
   std::function<bool()> busy_elsewhere;
   std::function<void(const std::string&)> say;  // prints a message for the user while it runs

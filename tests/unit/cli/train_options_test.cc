@@ -179,6 +179,22 @@ TEST(ResumeOption, GoesOnInItsFolder) {
   expect_refused({"x", "--resume", "m", "--force"}, "give one of them");
 }
 
+TEST(ResumeOption, StartsOrContinuesByItself) {
+  const TempFolder temp;
+  const std::string folder = (temp.path() / "models").string();
+  const Parsed fresh({"x", "--resume", "auto", "--save-dir", folder, "--epochs", "7"});
+  EXPECT_EQ(fresh.said, "");
+  EXPECT_EQ(fresh.options.resume, "");
+  EXPECT_EQ(fresh.options.save_dir, folder);
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder + "/last.pth") << "x";
+  const Parsed again({"x", "--resume", "auto", "--save-dir", folder, "--epochs", "7"});
+  EXPECT_EQ(again.said, "");
+  EXPECT_EQ(again.options.resume, folder);
+  expect_refused({"x", "--resume", "auto", "--force"}, "give one of them");
+  expect_refused({"--resume", "auto"}, "STORE is missing; name the folder");
+}
+
 TEST(ContinuingCommand, RepeatsWhatTheCheckpointDoesNotKeep) {
   EXPECT_EQ(Parsed({"x", "--epochs", "3"}).continuing(), "plimsoll train x --resume models");
   EXPECT_EQ(Parsed({"my store", "--save-dir", "it's", "--memory", "8G", "--num_workers", "2",

@@ -134,6 +134,8 @@ TEST_F(DetectLimit, TakesSlurmsMemoryPerNodeInMebibytes) {
 TEST_F(DetectLimit, MultipliesSlurmsMemoryPerCpu) {
   variables_ = {{"SLURM_MEM_PER_CPU", "2048"}, {"SLURM_CPUS_ON_NODE", "6"}};
   expect_limit(12 * kGiB, "SLURM_MEM_PER_CPU for 6 CPUs");
+  variables_ = {{"SLURM_MEM_PER_GPU", "2048"}, {"SLURM_GPUS_ON_NODE", "3"}};
+  expect_limit(6 * kGiB, "SLURM_MEM_PER_GPU for 3 GPUs");
   variables_ = {{"SLURM_MEM_PER_CPU", "2048"}};
   EXPECT_EQ(detect().bytes, 2 * kGiB);
 }

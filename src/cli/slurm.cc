@@ -1,0 +1,307 @@
+// plimsoll slurm: prints a complete sbatch script for a training or a batch, with memory and time
+// from the plan, or submits it. The job then runs under `plimsoll slurm exec`.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/print.h"
+#include "base/shell_word.h"
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/gpu_facts.h"
+#include "cli/slurm_options.h"
+#include "cli/train_options.h"
+#include "formats/data_root.h"
+#include "launch/planning.h"
+#include "plan/footprint.h"
+#include "slurm/slurm_command.h"
+
+namespace plimsoll::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kUnlimited = uint64_t{1} << 50;
+constexpr uint64_t kRounding = 64 * kMiB;
+constexpr uint64_t kSupervisorBytes = 64 * kMiB;  // plimsoll slurm exec, its keeper and Slurm's own
+constexpr double kTimeMargin = 1.5;
+constexpr double kStartSeconds = 600;      // to load the store, and for a busy node
+constexpr uint64_t kMostMemoryFactor = 2;  // default of --max-mem
+constexpr const char* kTask = "$SLURM_ARRAY_TASK_ID";
+
+struct TrainScript {
+  TrainOptions train;
+  SlurmOptions slurm;
+};
+
+struct RunScript {
+  SlurmOptions slurm;
+  std::string results;
+};
+
+uint64_t rounded(uint64_t bytes) { return (bytes + kRounding - 1) / kRounding * kRounding; }
+
+// The plan of the job: under --memory, or with all that helps.
+struct JobPlan {
+  plan::Plan plan;
+  uint64_t limit_bytes = 0;  // of the training
+  uint64_t checkpoint_bytes = 0;
+  double seconds = 0;          // expected, without the margin; 0 = unknown
+  bool gpu_elsewhere = false;  // planned here for a CPU, as there is no GPU
+};
+
+uint64_t least_limit(const plan::Plan& plan) {
+  const auto with_share =
+      static_cast<uint64_t>(static_cast<double>(plan.peak_bytes) / (1 - plan::kHeadroomShare));
+  return rounded(std::max(plan.peak_bytes + plan::kLeastHeadroomBytes, with_share));
+}
+
+double expected_seconds(const plan::Question& question, const plan::Plan& plan) {
+  const plan::StoreShape& store = question.store;
+  const double evaluated = static_cast<double>(store.evaluated_nodes) /
+                           static_cast<double>(std::max<uint64_t>(1, store.train_nodes)) /
+                           static_cast<double>(question.recipe.log_steps);
+  return plan.seconds_an_epoch * static_cast<double>(question.recipe.epochs) * (1 + evaluated);
+}
+
+JobPlan plan_job(const TrainScript& script) {
+  const TrainOptions& train = script.train;
+  const graph::Store store = formats::open_store(train.store);
+  launch::check_trainable(store, train.recipe);
+  const launch::GpuFacts gpus = gpu_facts();
+  const bool wants_gpu =
+      train.running.run.device == train::DeviceKind::cuda || script.slurm.gpus.value_or(0) > 0;
+  JobPlan job;
+  job.gpu_elsewhere = wants_gpu && (gpus.usable.empty() || !gpus.built_with_cuda);
+  const auto device = job.gpu_elsewhere ? launch::TrainingDevice()
+                                        : launch::training_device(train.running.run.device, gpus);
+  launch::Planner planner({store}, {.run = train.running.run, .device = device});
+  uint64_t most = train.running.memory_bytes.value_or(kUnlimited);
+  if (const auto& memory = script.slurm.memory_bytes) {  // of the job; the supervisor needs some
+    most = std::min(most, *memory - std::min(*memory, kSupervisorBytes));
+  }
+  plan::Question question = planner.question(train.recipe, most);
+  job.plan = plan::make_plan(question);
+  if (!job.plan.fits) {
+    fail(ErrorKind::memory, "{}",
+         launch::explain_shortage(job.plan, question, planner.remedies(question)));
+  }
+  job.limit_bytes = std::min(most, least_limit(job.plan));
+  question.limit_bytes = job.limit_bytes;
+  job.plan = plan::make_plan(question);
+  if (job.gpu_elsewhere) job.limit_bytes += train::kGpuRuntimeBytes - train::kRuntimeBytes;
+  // Values and Adam's two averages of four tensors; last.pth and best.pth.
+  job.checkpoint_bytes = plan::model_bytes(question.work()) / 4 * 3 * 2;
+  job.seconds = expected_seconds(question, job.plan);
+  return job;
+}
+
+std::string default_name(const fs::path& folder) {
+  const fs::path path = folder.has_filename() ? folder : folder.parent_path();
+  const std::string name = path.filename().string();
+  return "plimsoll-" + (name.empty() || name == "." || name == ".." ? "job" : name);
+}
+
+// The words of the training, for a shell. An array trains one seed in each task, each in a folder
+// of its own.
+std::vector<std::string> training_words(const CLI::App& command, const TrainScript& script,
+                                        const JobPlan& job) {
+  const TrainOptions& train = script.train;
+  const bool array = slurm::is_array(sbatch_options(script.slurm));
+  std::vector<std::string> words = {own_program(), "train", shell_word(train.store.string())};
+  for (std::string& word :
+       given_words(command, {"--fanout", "--save-dir", "--memory", "--threads"})) {
+    words.push_back(std::move(word));
+  }
+  if (train.given.contains("fanout")) {
+    words.insert(words.end(), {"--fanout", recipe::format_fanout(train.recipe.fanout)});
+  }
+  if (array && !train.given.contains("seed")) {
+    words.insert(words.end(), {"--seed", fmt::format("\"{}\"", kTask)});
+  }
+  const std::string folder = shell_word(train.save_dir.string());
+  words.insert(words.end(),
+               {"--save-dir", array ? fmt::format("{}/task_\"{}\"", folder, kTask) : folder});
+  words.insert(words.end(), {"--memory", fmt::format("{}M", job.limit_bytes / kMiB)});
+  words.insert(words.end(), {"--threads", "\"$SLURM_CPUS_PER_TASK\"", "--resume", "auto"});
+  return words;
+}
+
+std::vector<std::string> notes_on(const JobPlan& job, const TrainScript& script) {
+  std::vector<std::string> notes = {
+      fmt::format("Memory: the training takes {} at its peak (plimsoll plan); its limit is {}.",
+                  format_bytes(job.plan.peak_bytes), format_bytes(job.limit_bytes))};
+  if (!script.slurm.seconds) {
+    notes.push_back(fmt::format(
+        "Time: {} x {} an epoch on this machine, with evaluations, and half as much again.{}",
+        script.train.recipe.epochs, format_seconds(job.plan.seconds_an_epoch),
+        job.gpu_elsewhere ? " It has no GPU." : ""));
+  }
+  notes.emplace_back(
+      "If time is too short, the job is requeued and the training continues where it stopped.");
+  return notes;
+}
+
+void print_or_submit(const slurm::ScriptRequest& request, bool submit) {
+  const std::string text = slurm::script_text(request);
+  if (!submit) {
+    fmt::print("{}", text);
+    return;
+  }
+  if (!slurm::has_program(Host::real(), "sbatch")) {
+    fail(ErrorKind::io,
+         "--submit needs sbatch, which is not in PATH; without --submit the script "
+         "is printed");
+  }
+  const slurm::CommandAnswer answer = slurm::submit(text);
+  if (!answer.good) fail(ErrorKind::io, "sbatch refused the script: {}", answer.output);
+  print("submitted job {}\n", answer.output);
+}
+
+void refuse_given(const CLI::App& command, const char* option, const char* why) {
+  if (command.count(option) > 0) fail(ErrorKind::usage, "leave {} out: {}", option, why);
+}
+
+void train_script(const CLI::App& command, TrainScript& script) {
+  refuse_given(command, "--resume",
+               "the job always continues the run in --save-dir if there is one");
+  refuse_given(command, "--force", "a job that is requeued must not delete its own run");
+  refuse_given(command, "--data-root", "import the data set first, and name its store");
+  complete(command, script.train);
+  const JobPlan job = plan_job(script);
+  const SlurmOptions& options = script.slurm;
+  if (job.seconds == 0 && !options.seconds) {
+    fail(ErrorKind::usage,
+         "the speed of this machine is not known, so the time is not either; give --time");
+  }
+  slurm::RequeuePolicy policy = options.policy;
+  const uint64_t memory =
+      options.memory_bytes.value_or(rounded(job.limit_bytes + kSupervisorBytes));
+  if (!options.no_mem && !policy.max_memory_bytes) {
+    policy.max_memory_bytes = kMostMemoryFactor * memory;
+  }
+  const bool wants_gpu = job.plan.gpu || job.gpu_elsewhere;
+  slurm::ScriptRequest request{
+      .made_by = "plimsoll slurm train",
+      .job_name = options.job_name.empty() ? default_name(script.train.save_dir) : options.job_name,
+      .folder = fs::current_path().string(),
+      .seconds = options.seconds.value_or(job.seconds * kTimeMargin + kStartSeconds),
+      .cpus = script.train.running.run.threads,
+      .gpus = options.gpus.value_or(wants_gpu ? 1 : 0),
+      .warning_seconds = slurm::warning_seconds(
+          job.plan.seconds_an_epoch / static_cast<double>(std::max<uint64_t>(1, job.plan.batches)),
+          job.checkpoint_bytes),
+      .options = sbatch_options(options),
+      .notes = notes_on(job, script),
+      .command = exec_words(policy)};
+  if (!options.no_mem) request.memory_bytes = memory;
+  for (std::string& word : training_words(command, script, job)) {
+    request.command.push_back(std::move(word));
+  }
+  print_or_submit(request, options.submit);
+}
+
+// What `plimsoll run` says about these words, without running anything.
+void check_batch(const std::vector<std::string>& words) {
+  std::vector<std::string> check = {"/proc/self/exe", "run"};
+  check.insert(check.end(), words.begin(), words.end());
+  check.emplace_back("--dry-run");
+  const slurm::CommandAnswer answer = slurm::ask_slurm(check);
+  if (!answer.good)
+    fail(ErrorKind::usage, "plimsoll run cannot use these options:\n{}", answer.output);
+}
+
+void run_script(const CLI::App& command, const RunScript& script) {
+  const std::vector<std::string> words = command.remaining();
+  const SlurmOptions& options = script.slurm;
+  if (!options.seconds) {
+    fail(ErrorKind::usage,
+         "give --time: the length of a batch is not known in advance; plimsoll run ... --dry-run "
+         "shows what is known from earlier runs");
+  }
+  check_batch(words);
+  const bool array = slurm::is_array(sbatch_options(options));
+  const std::string name = options.job_name.empty() ? "plimsoll-run" : options.job_name;
+  const std::string results =
+      shell_word(script.results.empty() ? "results/" + name : script.results);
+  slurm::ScriptRequest request{
+      .made_by = "plimsoll slurm run",
+      .job_name = name,
+      .folder = fs::current_path().string(),
+      .seconds = options.seconds,
+      .cpus = options.cpus.value_or(1),
+      .gpus = options.gpus.value_or(0),
+      .warning_seconds = slurm::warning_seconds(0, 0),
+      .options = sbatch_options(options),
+      .notes = {"SIGUSR1 lets the experiment that runs end; what is left runs after a requeue."},
+      .command = exec_words(options.policy)};
+  if (!options.no_mem) request.memory_bytes = options.memory_bytes;
+  request.command.insert(request.command.end(), {own_program(), "run"});
+  for (const std::string& word : words) request.command.push_back(shell_word(word));
+  request.command.insert(
+      request.command.end(),
+      {"--results", array ? fmt::format("{}/task_\"{}\"", results, kTask) : results, "--resume",
+       "auto"});
+  print_or_submit(request, options.submit);
+}
+
+constexpr const char* kTrainFooter =
+    R"(Takes the options of plimsoll train as well. The script asks for the memory and time of the plan.
+Warned before its time limit, or preempted, the job writes a checkpoint and is requeued; out of memory,
+it is submitted again with more. docs/guides/slurm.md explains all of it.
+
+Examples:
+  plimsoll slurm train papers.plim --model sage --save-dir models --threads 16 >job.sh; sbatch job.sh
+  plimsoll slurm train papers.plim --memory 32G --partition gpu --gpus 1 --submit
+  plimsoll slurm train papers.plim --save-dir seeds --sbatch array=0-9 --sbatch qos=long --submit)";
+
+constexpr const char* kRunFooter =
+    R"(All other options are those of plimsoll run, which are checked first.
+
+Examples:
+  plimsoll slurm run -ec settings.json --time 12h --mem 16G --gpus 1 >job.sh; sbatch job.sh
+  plimsoll slurm run -ec settings.json --time 12h --sbatch array=0-3 --submit)";
+
+void add_train_script(CLI::App& slurm) {
+  CLI::App* command =
+      slurm.add_subcommand("train", "Print the sbatch script of a training, or submit it");
+  auto options = std::make_shared<TrainScript>();
+  add_train_options(*command, options->train);
+  add_slurm_options(*command, options->slurm);
+  command->footer(kTrainFooter);
+  command->callback([command, options] { train_script(*command, *options); });
+}
+
+void add_run_script(CLI::App& slurm) {
+  CLI::App* command = slurm.add_subcommand(
+      "run", "Print the sbatch script of a batch of experiments, or submit it");
+  auto options = std::make_shared<RunScript>();
+  command
+      ->add_option("--results", options->results,
+                   "folder of the run; default: results/ and the name of the job")
+      ->type_name("FOLDER");
+  add_slurm_options(*command, options->slurm);
+  command->add_option("--cpus-per-task", options->slurm.cpus, "number of CPUs")
+      ->type_name("N")
+      ->group(kSlurm);
+  command->allow_extras();
+  command->footer(kRunFooter);
+  command->callback([command, options] { run_script(*command, *options); });
+}
+
+}  // namespace
+
+void add_slurm(CLI::App& app, const std::vector<std::string>& words) {
+  CLI::App* command = app.add_subcommand("slurm", "Run trainings and batches as Slurm jobs");
+  command->require_subcommand(1);
+  add_train_script(*command);
+  add_run_script(*command);
+  add_slurm_exec(*command, words);
+}
+
+}  // namespace plimsoll::cli

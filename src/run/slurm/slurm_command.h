@@ -1,0 +1,38 @@
+// Runs Slurm's own commands: scontrol, sbatch and sacct.
+#pragma once
+
+#include <csignal>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/host.h"
+#include "slurm/job.h"
+
+namespace plimsoll::slurm {
+
+struct CommandAnswer {
+  bool good = false;   // it exited with 0
+  std::string output;  // both streams, at most 1 MiB
+};
+
+// Waits for at most 30 s: a command whose controller does not answer is ended then.
+CommandAnswer ask_slurm(const std::vector<std::string>& words, const std::string& input = "");
+
+// Whether PATH has this program.
+bool has_program(const Host& host, const std::string& name);
+
+// The controller's record of a job; nothing if there is no scontrol, or it does not know the job.
+std::optional<JobRecord> read_record(const std::string& job_id);
+
+// Puts a running job back into the queue, under the same id. Slurm then ends its processes.
+CommandAnswer requeue(const std::string& job_id);
+
+// Submits the script of a job again, with this memory. An array task is submitted as an array of
+// one.
+CommandAnswer submit_again(const OwnJob& job, uint64_t memory_bytes);
+
+// Submits a script.
+CommandAnswer submit(const std::string& script);
+
+}  // namespace plimsoll::slurm

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "answer/comparison.h"
@@ -30,6 +32,9 @@ using launch::TrainingRecord;
 using Json = nlohmann::ordered_json;
 
 constexpr size_t kMostEpochLines = 10;
+// One figure of each kind: every further test makes the others weaker.
+constexpr std::array<std::string_view, 3> kTested = {"test accuracy", "time (s)",
+                                                     "peak memory (MiB)"};
 
 struct CompareOptions {
   fs::path a;
@@ -51,6 +56,10 @@ std::string show(TextTable table) {
   return text_of(table);
 }
 
+std::string plain_text(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
 struct RecipeDifference {
   std::string field;
   std::string a;
@@ -69,13 +78,15 @@ std::vector<RecipeDifference> recipe_differences(const Pair& pair) {
   const bool single = pair.a.size() == 1 && pair.b.size() == 1;
   for (const auto& [field, value] : one.items()) {
     if (value == other.at(field) || (field == "seed" && !single)) continue;
-    found.push_back({field, value.dump(), other.at(field).dump()});
+    found.push_back({field, plain_text(value), plain_text(other.at(field))});
   }
   return found;
 }
 
 std::string percent_text(double change) {
-  return fmt::format("{}{}", change < 0 ? "" : "+", format_percent(change));
+  constexpr double kVisible = 0.0005;
+  if (std::abs(change) < kVisible) return "0 %";
+  return fmt::format("{}{}", change < 0 ? "-" : "+", format_percent(std::abs(change)));
 }
 
 TextTable figure_table(const Pair& pair) {
@@ -139,7 +150,8 @@ answer::ComparisonAnswer tests_of(const Pair& pair, const CompareOptions& option
        {std::tuple{"A", &pair.a, &options.a}, std::tuple{"B", &pair.b, &options.b}}) {
     answer::ComparedGroup group{.label = label, .name = folder->string()};
     for (const TrainingFigure& figure : figures_of(*trainings)) {
-      if (std::find(names.begin(), names.end(), figure.name) == names.end()) {
+      const bool tested = std::ranges::find(kTested, figure.name) != kTested.end();
+      if (tested && std::find(names.begin(), names.end(), figure.name) == names.end()) {
         names.push_back(figure.name);
       }
       group.figures[figure.name].numbers = figure.values;

@@ -64,6 +64,15 @@ void test_by_means(std::span<const double> a, std::span<const double> b, SampleD
   found.effect = statistics::hedges_g(a, b);
 }
 
+void plan_repeats(SampleDifference& found, double level) {
+  const double deviation = std::hypot(*found.a.deviation, *found.b.deviation) / std::sqrt(2.0);
+  found.repeats_needed = statistics::repeats_for(found.looked_for, deviation, level);
+  if (found.repeats_needed && found.effect_name == "r") {
+    found.repeats_needed = static_cast<size_t>(
+        std::ceil(static_cast<double>(*found.repeats_needed) / kLeastEfficiency));
+  }
+}
+
 std::string p_text(double p) {
   return p < 0.0001 ? "< 0.0001" : p < 0.1 ? fmt::format("{:.2g}", p) : fmt::format("{:.2f}", p);
 }
@@ -99,6 +108,7 @@ std::string verdict_on(const ComparisonRow& row) {
                          ? fmt::format("{}: {} is {} (p {})", pair, row.a,
                                        found.difference < 0 ? "lower" : "higher", p_text(p))
                          : fmt::format("{}: no difference shown (p {})", pair, p_text(p));
+  if (p < kSignificant && !found.stated) return text;
   const std::string looked_for =
       statistics::format_with_spread(std::abs(found.looked_for), spread_of(found));
   const size_t have = std::min(found.a.count, found.b.count);
@@ -176,12 +186,8 @@ SampleDifference difference_of(std::span<const double> a, std::span<const double
     found.reason = against;
   }
   found.looked_for = looked_for.value_or(found.difference);
-  const double deviation = std::hypot(*found.a.deviation, *found.b.deviation) / std::sqrt(2.0);
-  found.repeats_needed = statistics::repeats_for(found.looked_for, deviation);
-  if (found.repeats_needed && found.effect_name == "r") {
-    found.repeats_needed = static_cast<size_t>(
-        std::ceil(static_cast<double>(*found.repeats_needed) / kLeastEfficiency));
-  }
+  found.stated = looked_for.has_value();
+  plan_repeats(found, kSignificant);
   return found;
 }
 
@@ -193,7 +199,7 @@ ComparedGroup select_group(const Configurations& configurations, const std::stri
       !digits.empty() && digits.find_first_not_of("0123456789") == std::string::npos;
   size_t found = 0;
   const auto conditions =
-      number ? std::vector<Condition>() : parse_conditions(text, configurations);
+      number ? std::vector<ResultCondition>() : parse_conditions(text, configurations);
   for (const Configuration& one : configurations.all) {
     const bool chosen =
         number ? fmt::format("{}", one.number) == digits : meets_all(one, conditions);
@@ -272,7 +278,9 @@ ComparisonAnswer compare(std::vector<ComparedGroup> groups, const std::vector<st
   const auto adjusted = statistics::holm_adjusted(p);
   auto next = adjusted.begin();
   for (ComparisonRow& row : answer.rows) {
-    if (row.found.p) row.found.adjusted_p = *next++;
+    if (!row.found.p) continue;
+    row.found.adjusted_p = *next++;
+    plan_repeats(row.found, kSignificant / static_cast<double>(p.size()));
   }
   return answer;
 }
@@ -306,7 +314,8 @@ std::string describe(const ComparisonAnswer& answer, size_t most_columns) {
   if (tests > 0) {
     text +=
         "test: Shapiro-Wilk decides between Welch's t (effect: Hedges' g) and Mann-Whitney U "
-        "(rank-biserial r)\nrepeats: for a power of 80 % at the 5 % level\n";
+        "(rank-biserial r)\nrepeats: for a power of 80 % at the 5 % level, divided by the number "
+        "of tests\n";
   }
   return text;
 }

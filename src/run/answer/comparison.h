@@ -28,8 +28,9 @@ struct SampleDifference {
   std::string effect_name;           // "g" or "r"
   std::optional<double> effect;
   double looked_for = 0;  // the difference that the next figure is about
-  // How many repeats each sample needs in all to show `looked_for`: in 80 % of cases, at the 5 %
-  // level.
+  bool stated = false;    // by the user; otherwise it is the difference found
+  // How many repeats each sample needs in all to show `looked_for` in 80 % of cases. compare()
+  // divides the level of 5 % by the number of tests.
   std::optional<size_t> repeats_needed;
 };
 

@@ -13,7 +13,7 @@
 namespace plimsoll::answer {
 namespace {
 
-using Relation = Condition::Relation;
+using Relation = ResultCondition::Relation;
 
 struct RelationSign {
   std::string_view sign;
@@ -34,7 +34,7 @@ std::string_view trimmed_blanks(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(' ') - begin + 1);
 }
 
-Condition parse_condition(std::string_view text) {
+ResultCondition parse_condition(std::string_view text) {
   const size_t at = text.find_first_of("<>=!");
   for (const auto& [sign, relation] : kSigns) {
     if (at == std::string_view::npos || at == 0 || !text.substr(at).starts_with(sign)) continue;
@@ -92,17 +92,17 @@ bool holds(Relation relation, const T& left, const T& right) {
 
 }  // namespace
 
-std::vector<Condition> parse_conditions(std::string_view text, const Configurations& known) {
+std::vector<ResultCondition> parse_conditions(std::string_view text, const Configurations& known) {
   std::vector<std::string> names = known.parameters;
   const auto figures = known.figures();
   names.insert(names.end(), figures.begin(), figures.end());
   for (const char* name : {"repo", "repository", "model", "beside", "n", "time", "configuration"}) {
     names.emplace_back(name);
   }
-  std::vector<Condition> conditions;
+  std::vector<ResultCondition> conditions;
   for (;;) {
     const size_t comma = text.find(',');
-    Condition one = parse_condition(text.substr(0, comma));
+    ResultCondition one = parse_condition(text.substr(0, comma));
     if (std::find(names.begin(), names.end(), one.name) == names.end()) {
       const auto near = nearest(one.name, names);
       fail(ErrorKind::usage, "there is no {} in these results{}; known: {}", one.name,
@@ -114,7 +114,7 @@ std::vector<Condition> parse_conditions(std::string_view text, const Configurati
   }
 }
 
-bool meets(const Configuration& one, const Condition& condition) {
+bool meets(const Configuration& one, const ResultCondition& condition) {
   const auto text = text_in(one, condition.name);
   if (!text) return condition.relation == Relation::different;
   const auto left = number_of_text(*text);
@@ -123,9 +123,9 @@ bool meets(const Configuration& one, const Condition& condition) {
   return holds(condition.relation, *text, condition.text);
 }
 
-bool meets_all(const Configuration& one, const std::vector<Condition>& conditions) {
-  return std::ranges::all_of(conditions,
-                             [&](const Condition& condition) { return meets(one, condition); });
+bool meets_all(const Configuration& one, const std::vector<ResultCondition>& conditions) {
+  return std::ranges::all_of(
+      conditions, [&](const ResultCondition& condition) { return meets(one, condition); });
 }
 
 }  // namespace plimsoll::answer

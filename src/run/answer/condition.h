@@ -9,7 +9,7 @@
 
 namespace plimsoll::answer {
 
-struct Condition {
+struct ResultCondition {
   enum class Relation { equal, different, less, at_most, more, at_least };
   std::string name;  // a parameter, repo, model, beside, n, or a figure, whose mean is compared
   Relation relation = Relation::equal;
@@ -18,11 +18,11 @@ struct Condition {
 
 // Separated by commas; all must hold. Throws Error{usage} for what cannot be read, and for a name
 // that no configuration has.
-std::vector<Condition> parse_conditions(std::string_view text, const Configurations& known);
+std::vector<ResultCondition> parse_conditions(std::string_view text, const Configurations& known);
 
 // Numbers are compared as numbers, everything else as text. A configuration that does not have the
 // value only meets "different".
-bool meets(const Configuration& one, const Condition& condition);
-bool meets_all(const Configuration& one, const std::vector<Condition>& conditions);
+bool meets(const Configuration& one, const ResultCondition& condition);
+bool meets_all(const Configuration& one, const std::vector<ResultCondition>& conditions);
 
 }  // namespace plimsoll::answer

@@ -34,29 +34,29 @@ std::optional<WelchTest> welch_test(std::span<const double> a, std::span<const d
   return test;
 }
 
-double power_of(double difference, double deviation, size_t repeats) {
+double power_of(double difference, double deviation, size_t repeats, double level) {
   const double degrees = 2 * static_cast<double>(repeats) - 2;
   const double shift =
       std::abs(difference) / deviation * std::sqrt(static_cast<double>(repeats) / 2);
   constexpr double kCertain = 30;  // standard errors
   if (shift > kCertain) return 1;
-  const double critical = student_quantile((1 + kLevel) / 2, degrees);
+  const double critical = student_quantile(1 - level / 2, degrees);
   return 1 - noncentral_student_cdf(critical, degrees, shift) +
          noncentral_student_cdf(-critical, degrees, shift);
 }
 
-std::optional<size_t> repeats_for(double difference, double deviation) {
+std::optional<size_t> repeats_for(double difference, double deviation, double level) {
   if (difference == 0 || deviation == 0) return std::nullopt;
   size_t low = 1;  // too few
   size_t high = 2;
-  while (power_of(difference, deviation, high) < kWantedPower) {
+  while (power_of(difference, deviation, high, level) < kWantedPower) {
     low = high;
     high *= 2;
     if (high > kMostRepeats) return std::nullopt;
   }
   while (high - low > 1) {
     const size_t middle = low + (high - low) / 2;
-    (power_of(difference, deviation, middle) < kWantedPower ? low : high) = middle;
+    (power_of(difference, deviation, middle, level) < kWantedPower ? low : high) = middle;
   }
   return high;
 }

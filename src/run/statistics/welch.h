@@ -24,12 +24,12 @@ struct WelchTest {
 // Nothing if a sample has fewer than two values, or if neither varies.
 std::optional<WelchTest> welch_test(std::span<const double> a, std::span<const double> b);
 
-// The smallest number of values in each of two samples at which a t test at the 5 % level finds a
-// true difference of means with a probability of 80 %. Nothing if that is more than a million, or
-// if the difference or the deviation is 0.
-std::optional<size_t> repeats_for(double difference, double deviation);
+// The smallest number of values in each of two samples at which a t test at this level finds a true
+// difference of means with a probability of 80 %. Nothing if that is more than a million, or if the
+// difference or the deviation is 0.
+std::optional<size_t> repeats_for(double difference, double deviation, double level = 0.05);
 
 // The probability that this test finds it, with `repeats` values in each sample.
-double power_of(double difference, double deviation, size_t repeats);
+double power_of(double difference, double deviation, size_t repeats, double level = 0.05);
 
 }  // namespace plimsoll::statistics

@@ -114,6 +114,7 @@ void train_seeds(const SeedsOptions& options) {
     launch::check_new_run(launch::seed_folder(options.folder, options.first + i), options.force);
   }
   for (uint64_t i = 0; i < options.count; ++i) {
+    throw_if_interrupted();
     const uint64_t seed = options.first + i;
     const fs::path folder = launch::seed_folder(options.folder, seed);
     if (options.resume && is_finished(folder)) {

@@ -35,6 +35,23 @@ run plimsoll train a.plim $common --seeds 2 --save-dir bad --lr 1e30
 expect "$code" "seed 0 ended with exit code $code"
 [ ! -e bad/seed_1 ] || fail "it went on"
 
+# Ctrl-C reaches the training, which writes its checkpoint; the others do not start.
+"$PLIMSOLL" train a.plim --epochs 1000000 --hidden 16 --batch-size 256 --memory 1G --quiet --seeds 2 --save-dir stopped >output 2>&1 &
+training=$!
+tries=0
+until [ -e stopped/seed_0/best.pth ]; do
+  tries=$((tries + 1))
+  [ $tries -lt 600 ] || fail "it does not train"
+  sleep 0.1
+done
+kill -TERM $training
+code=0
+wait $training || code=$?
+expect 9 "seed 0 ended with exit code 9"
+[ -e stopped/seed_0/last.pth ] && [ ! -e stopped/seed_1 ] || fail "not stopped as asked"
+run plimsoll status stopped
+expect 0 "stopped/seed_0: stopped"
+
 # What the folders hold.
 run plimsoll results alone
 expect 0 "alone: gcn on" "finished after 3 epochs" "best      epoch" "peak"

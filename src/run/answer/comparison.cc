@@ -164,7 +164,7 @@ void add_figures(const Configuration& one, ComparedGroup& group) {
 
 std::string label_of(size_t index) {
   constexpr size_t kLetters = 26;
-  if (index < kLetters) return std::string(1, static_cast<char>('A' + index));
+  if (index < kLetters) return {static_cast<char>('A' + index)};
   return fmt::format("A{}", index - kLetters + 1);
 }
 
@@ -236,7 +236,7 @@ std::vector<ComparedGroup> groups_over(const Configurations& configurations,
   for (const Configuration& one : configurations.all) {
     const std::string text = text_of_one(one);
     if (text.empty()) continue;
-    const std::string name = parameter + " " + text;
+    const std::string name = fmt::format("{} {}", parameter, text);
     auto found = std::ranges::find_if(
         groups, [&](const ComparedGroup& group) { return group.name == name; });
     if (found == groups.end()) {

@@ -213,7 +213,7 @@ std::string short_name(const Configurations& configurations, const Configuration
   }
   for (const std::string& parameter : varying_parameters(configurations)) {
     const std::string text = value_text(one, parameter);
-    if (!text.empty()) parts.push_back(parameter + " " + text);
+    if (!text.empty()) parts.push_back(fmt::format("{} {}", parameter, text));
   }
   if (parts.empty()) return one.repository + "/" + one.model;
   return fmt::format("{}", fmt::join(parts, ", "));

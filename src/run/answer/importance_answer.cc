@@ -15,6 +15,8 @@
 namespace plimsoll::answer {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 constexpr size_t kMostRanges = 4;
 
 // One run: the figure, and the configuration that it belongs to.
@@ -47,6 +49,7 @@ std::vector<size_t> groups_by(const std::vector<RunValue>& runs, const std::stri
     return statistics::grouped(numbers, 2 * different <= runs.size() ? different : ranges);
   }
   std::vector<size_t> groups;
+  groups.reserve(runs.size());
   for (const RunValue& run : runs) {
     groups.push_back(static_cast<size_t>(
         std::distance(words.begin(), words.find(setting_text(*run.configuration, parameter)))));
@@ -57,6 +60,7 @@ std::vector<size_t> groups_by(const std::vector<RunValue>& runs, const std::stri
 std::optional<double> noise_in(const std::vector<RunValue>& runs,
                                const std::vector<double>& numbers) {
   std::vector<size_t> groups;
+  groups.reserve(runs.size());
   for (const RunValue& run : runs) groups.push_back(run.configuration->number);
   const auto share = statistics::variance_share(numbers, groups);
   return share ? std::optional(1 - share->omega_squared) : std::nullopt;
@@ -118,6 +122,7 @@ std::vector<FigureImportance> importance_of(const Configurations& configurations
          "--importance: all experiments have the same values; it needs parameters that vary");
   }
   std::vector<FigureImportance> all;
+  all.reserve(figures.size());
   for (const std::string& figure : figures) {
     all.push_back(importance_of_figure(configurations, figure, parameters));
   }
@@ -156,7 +161,6 @@ std::string describe(const std::vector<FigureImportance>& answer, size_t most_co
 }
 
 nlohmann::ordered_json to_json(const std::vector<FigureImportance>& answer) {
-  using Json = nlohmann::ordered_json;
   Json all = Json::array();
   const auto known = [](const auto& value) { return value ? Json(*value) : Json(nullptr); };
   for (const FigureImportance& figure : answer) {

@@ -83,8 +83,7 @@ std::string describe(const ParetoAnswer& answer, const Configurations& configura
 }
 
 nlohmann::ordered_json to_json(const ParetoAnswer& answer) {
-  using Json = nlohmann::ordered_json;
-  Json front = Json::array();
+  auto front = nlohmann::ordered_json::array();
   for (const Configuration* one : answer.front) {
     front.push_back({{"configuration", one->number},
                      {"repository", one->repository},

@@ -192,6 +192,7 @@ TextTable results_table(const Configurations& configurations, const ResultsView&
         std::ranges::find_if(columns, [&](const NamedColumn& one) { return one.name == name; });
     if (found == columns.end()) {
       std::vector<std::string> names;
+      names.reserve(columns.size());
       for (const NamedColumn& one : columns) names.push_back(one.name);
       const auto near = nearest(name, names);
       fail(ErrorKind::usage, "--columns: there is no column {}{}; known: all, {}", wanted,

@@ -11,7 +11,9 @@
 
 #include "base/print.h"
 #include "cli/command.h"
+#include "cli/training_view.h"
 #include "experiment/batch.h"
+#include "experiment/best.h"
 #include "experiment/expected_time.h"
 #include "experiment/json_reader.h"
 #include "experiment/progress.h"
@@ -48,7 +50,8 @@ std::optional<experiment::RunningNow> unfinished(const experiment::KnownRun& run
         .values = describe(begun.values),
         .last_line = experiment::last_line(run.folder / made.folder / "training.log"),
         .seconds = seconds_since(begun.started),
-        .expected_seconds = expected.of(made)};
+        .expected_seconds = expected.of(made),
+        .expected_rest = expected.rest_of(made, seconds_since(begun.started))};
   }
   return std::nullopt;
 }
@@ -60,19 +63,25 @@ void print_failures(const experiment::KnownRun& run) {
     if (result.success) continue;
     const auto log = run.folder / run.queue[i].folder / "training.log";
     print("  failed  {}: {}{}\n", run.queue[i].folder, result.last.headline,
-          experiment::describe_log(log));
+          experiment::describe_log(log, result.last.headline));
   }
 }
 
 void print_status(const Options& options) {
+  if (!options.folder.empty() && is_training_folder(options.folder)) {
+    print_training_status(options.folder);
+    return;
+  }
   const experiment::KnownRun run =
       experiment::read_run(options.folder.empty() ? experiment::newest_run() : options.folder);
   experiment::Problems ignored(true);
   const auto source = experiment::source_of(run.settings);
-  experiment::look_after_files(run, experiment::read_batch(source, ignored).catalog);
+  const experiment::Catalog catalog = experiment::read_batch(source, ignored).catalog;
+  experiment::look_after_files(run, catalog);
   experiment::ExpectedTimes expected(
       experiment::earlier_durations(run.folder.parent_path(), {}, run.folder));
   experiment::BatchProgress progress;
+  experiment::BestSoFar best(catalog);
   std::vector<const experiment::Experiment*> waiting;
   for (size_t i = 0; i < run.entries.size(); ++i) {
     if (run.entries[i].result.empty()) {
@@ -82,8 +91,10 @@ void print_status(const Options& options) {
     const auto result = experiment::result_of(run.entries[i].result);
     ++(result.success ? progress.succeeded : progress.failed);
     if (result.success) expected.add(run.queue[i], result.last.seconds);
+    best.add(run.queue[i], result);
   }
   progress.left = waiting.size();
+  progress.best = best.describe();
   const auto last = unfinished(run, expected);
   if (run.driven) progress.running = last;
   if (progress.running) {
@@ -98,6 +109,7 @@ void print_status(const Options& options) {
     }
     return;
   }
+  if (!progress.best.empty()) print("  best: {}\n", progress.best);
   print("  {}\n", describe_counts(progress));
   if (last) print("  interrupted: {}, attempt {}\n", last->experiment, last->attempt);
   const std::string resume = experiment::resume_command(run.folder);
@@ -111,7 +123,8 @@ void add_status(CLI::App& app) {
   CLI::App* command = app.add_subcommand("status", "Show the progress of a batch");
   auto options = std::make_shared<Options>();
   command->add_option("RUN", options->folder,
-                      "folder of the run; default: the newest under ./results");
+                      "folder of the run, or the --save-dir of a training; default: the newest run "
+                      "under ./results");
   command->footer("Examples:\n  plimsoll status\n  plimsoll status results/run_20261115_081500");
   command->callback([options] { print_status(*options); });
 }

@@ -98,7 +98,8 @@ Driver::Driver(const DriverOptions& options, const BatchTexts& source, const Exp
       batch_(batch),
       journal_(journal),
       summary_(batch.queue, batch.catalog),
-      expected_(options.earlier) {}
+      expected_(options.earlier),
+      best_(batch.catalog) {}
 
 DriverEnd Driver::run() {
   recall();
@@ -350,9 +351,10 @@ void Driver::finish(const Experiment& experiment) {
   count(experiment, result);
   io::write_whole(options_.folder / "summary.csv", summary_.text());
   give_to_caller(folder);
-  options_.say(fmt::format("[{}/{}] {} {}{}", end_.succeeded + end_.failed, batch_.queue.size(),
-                           experiment.folder, describe_end(result),
-                           result.success ? "" : describe_log(folder / kTrainingLog)));
+  options_.say(
+      fmt::format("[{}/{}] {} {}{}", end_.succeeded + end_.failed, batch_.queue.size(),
+                  experiment.folder, describe_end(result),
+                  result.success ? "" : describe_log(folder / kTrainingLog, result.last.headline)));
   count_failure(result);
 }
 
@@ -366,6 +368,7 @@ void Driver::count(const Experiment& experiment, const ExperimentResult& result)
   if (!result.success) return;
   seconds_[experiment.entry].push_back(result.last.seconds);
   expected_.add(experiment, result.last.seconds);
+  best_.add(experiment, result);
 }
 
 // When an experiment ends, longer ones may still follow. So at the end of the batch all durations
@@ -413,10 +416,13 @@ BatchProgress Driver::progress(const Experiment& running, double seconds) const 
                             .values = describe(running_values_),
                             .last_line = last_line(options_.folder / running.folder / kTrainingLog),
                             .seconds = seconds,
-                            .expected_seconds = expected_.of(running)},
+                            .expected_seconds = expected_.of(running),
+                            .expected_rest = expected_.rest_of(running, seconds)},
       .succeeded = end_.succeeded,
       .failed = end_.failed,
-      .left = batch_.queue.size() - end_.succeeded - end_.failed};
+      .left = batch_.queue.size() - end_.succeeded - end_.failed,
+      .time_left = {},
+      .best = best_.describe()};
   std::vector<const Experiment*> waiting;
   for (const Experiment& experiment : batch_.queue) {
     const auto found = standing_.find(experiment.number);

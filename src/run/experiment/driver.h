@@ -15,6 +15,7 @@
 #include "energy/recorder.h"
 #include "experiment/background_load.h"
 #include "experiment/batch.h"
+#include "experiment/best.h"
 #include "experiment/expected_time.h"
 #include "experiment/journal.h"
 #include "experiment/judging.h"
@@ -94,6 +95,7 @@ class Driver {
   std::map<size_t, Standing> standing_;            // by experiment number
   std::map<size_t, std::vector<double>> seconds_;  // of successful experiments, by entry
   ExpectedTimes expected_;
+  BestSoFar best_;
   DriverEnd end_;
   Clock::time_point shown_;
   Values running_values_;  // of the current attempt

@@ -23,6 +23,8 @@ struct RunningNow {
   std::string last_line;  // of its log
   double seconds = 0;
   std::optional<double> expected_seconds;
+  // The rest, from experiments that took longer than this one has so far; nothing if none did.
+  std::optional<double> expected_rest;
 };
 
 struct BatchProgress {
@@ -31,6 +33,7 @@ struct BatchProgress {
   size_t failed = 0;
   size_t left = 0;  // including the running one
   TimeLeft time_left;
+  std::string best;  // the best configuration so far; empty before the first success
 };
 
 // The machine's current use.
@@ -74,7 +77,8 @@ std::string last_line(const std::filesystem::path& log);
 std::string last_line_of(std::string_view text);
 
 // Two indented lines for a failed experiment, with a newline before each: the last line of its log
-// and the path of the log. Empty if there is no log.
-std::string describe_log(const std::filesystem::path& log);
+// and the path of the log. The line is left out if `headline` contains it. Empty if there is no
+// log.
+std::string describe_log(const std::filesystem::path& log, std::string_view headline = "");
 
 }  // namespace plimsoll::experiment

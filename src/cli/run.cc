@@ -35,6 +35,7 @@ namespace fs = std::filesystem;
 using experiment::BatchTexts;
 using experiment::Experiment;
 using experiment::ExperimentBatch;
+using experiment::KeyPolicy;
 using experiment::Problems;
 
 constexpr int kSomeFailed = 11;
@@ -57,6 +58,7 @@ struct Options {
   bool list = false;
   bool dry_run = false;
   bool lenient = false;
+  bool strict = false;
   bool wait = false;
   bool keep_going = false;
   bool retry_failed = false;
@@ -101,7 +103,9 @@ BatchTexts read_source(const Options& options) {
                     .settings_text = {},
                     .words = options.words,
                     .seed = options.seed ? *options.seed : new_seed(),
-                    .lenient = options.lenient,
+                    .keys = options.strict    ? KeyPolicy::strict
+                            : options.lenient ? KeyPolicy::lenient
+                                              : KeyPolicy::usual,
                     .working_folder = fs::current_path().string(),
                     .max_retries = options.max_retries,
                     .governor = options.governor,
@@ -113,14 +117,14 @@ BatchTexts read_source(const Options& options) {
 }
 
 void report(const Problems& problems) {
-  for (const auto& problem : problems.in_order()) say(experiment::describe(problem));
+  for (const auto& group : problems.grouped()) say(experiment::describe(group));
   if (problems.notes() > 0)
     say(fmt::format("notes in the files (they have no effect): {}", problems.notes()));
 }
 
 // Plans the batch. Reports all problems together; throws Error{input} if one is an error.
 ExperimentBatch planned(const BatchTexts& source) {
-  Problems problems(source.lenient);
+  Problems problems(source.keys);
   ExperimentBatch batch = experiment::read_batch(source, problems);
   experiment::check_paths(batch, source, problems);
   experiment::plan_batch(batch, source, problems);
@@ -262,7 +266,7 @@ void resume(const Options& options) {
                    : fmt::format("failed experiments that will run again: {}", again));
   }
   const BatchTexts source = experiment::source_of(journal.settings());
-  Problems known(source.lenient);
+  Problems known(source.keys);
   ExperimentBatch batch = experiment::read_batch(source, known);
   if (known.errors() > 0) {
     report(known);
@@ -297,8 +301,8 @@ void check_words(const Options& options) {
   }
   const bool decides = names_a_batch || !options.catalog.empty() || options.seed ||
                        options.max_retries || !options.governor.empty() ||
-                       !options.results.empty() || options.lenient || options.dry_run ||
-                       options.list;
+                       !options.results.empty() || options.lenient || options.strict ||
+                       options.dry_run || options.list;
   if (!options.resume.empty() && decides) {
     fail(ErrorKind::usage,
          "--resume uses the settings that the run was started with; only --gpu, --gpu-wait, "
@@ -382,7 +386,11 @@ void add_run(CLI::App& app) {
       ->group(kBatch);
   command->add_flag("--dry-run", options->dry_run, "show every draw and command, start nothing")
       ->group(kBatch);
-  command->add_flag("--lenient", options->lenient, "treat errors about keys as warnings")
+  auto* lenient =
+      command->add_flag("--lenient", options->lenient, "treat errors about keys as warnings")
+          ->group(kBatch);
+  command->add_flag("--strict", options->strict, "treat every unknown key as an error")
+      ->excludes(lenient)
       ->group(kBatch);
   command->add_option("--resume", options->resume, "resume this run")
       ->type_name("FOLDER")

@@ -67,7 +67,7 @@ void print_failures(const experiment::KnownRun& run) {
 void print_status(const Options& options) {
   const experiment::KnownRun run =
       experiment::read_run(options.folder.empty() ? experiment::newest_run() : options.folder);
-  experiment::Problems ignored(true);
+  experiment::Problems ignored(experiment::KeyPolicy::lenient);
   const auto source = experiment::source_of(run.settings);
   experiment::look_after_files(run, experiment::read_batch(source, ignored).catalog);
   experiment::ExpectedTimes expected(

@@ -96,8 +96,10 @@ expect 3 "broken.json:2: error: gone: there is no folder $WORK/repos/gone" \
   "broken.json:9: error: the pattern of accuracy has no group that says where the number is"
 [ ! -d results ] || fail "a refused batch has left a folder"
 
-# --lenient: what a key says is left out with a warning; what is wrong stays wrong.
+# An unknown key that is near none is said to have no effect; --strict refuses it.
 write_settings '{"repo": "toy", "model": "good", "mode": "default", "colour": "blue"}'
-refused 3 "unknown key colour in this entry"
-run plimsoll run -ec settings.json --lenient
-expect 0 "warning: unknown key colour in this entry" "1 succeeded"
+run plimsoll run -ec settings.json --strict
+expect 3 "error: unknown key colour in this entry"
+[ ! -d results ] || fail "a refused batch has left a folder"
+run plimsoll run -ec settings.json
+expect 0 "warning: unknown key colour in this entry: it has no effect" "1 succeeded"

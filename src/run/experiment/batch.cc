@@ -50,6 +50,12 @@ void check_repository(const Repository& repository, const std::string& file,
   }
 }
 
+// Journals of version 0.1 do not have "strict".
+KeyPolicy keys_from(const Json& json) {
+  if (json.at("lenient").get<bool>()) return KeyPolicy::lenient;
+  return json.value("strict", false) ? KeyPolicy::strict : KeyPolicy::usual;
+}
+
 }  // namespace
 
 std::string to_text(const BatchTexts& source) {
@@ -62,7 +68,8 @@ std::string to_text(const BatchTexts& source) {
                {"mutate", source.words.mutate},
                {"runs", source.words.runs},
                {"seed", source.seed},
-               {"lenient", source.lenient},
+               {"lenient", source.keys == KeyPolicy::lenient},
+               {"strict", source.keys == KeyPolicy::strict},
                {"working_folder", source.working_folder},
                {"governor", source.governor},
                {"gpus", source.gpus}};
@@ -83,7 +90,7 @@ BatchTexts source_of(const std::string& text) {
                                 .mutate = json.at("mutate"),
                                 .runs = whole_in<uint64_t>(json, "runs")},
                       .seed = whole_in<uint64_t>(json, "seed"),
-                      .lenient = json.at("lenient"),
+                      .keys = keys_from(json),
                       .working_folder = json.at("working_folder"),
                       .max_retries = {},
                       .governor = json.at("governor"),
@@ -110,6 +117,13 @@ void plan_batch(ExperimentBatch& batch, const BatchTexts& source, Problems& prob
   std::vector<PastRun> history;
   if (batch.settings.deduplicate) {
     for (const fs::path& file : history_tables(batch, source)) {
+      std::error_code unknown;
+      if (!fs::exists(file, unknown) && !unknown) {
+        problems.warning(batch.settings.file, 0,
+                         fmt::format("historical_csvs: there is no {}: no history yet",
+                                     file.lexically_normal().string()));
+        continue;
+      }
       try {
         const auto runs =
             read_history(read_small_file(file, kMostTableBytes), file.string(), problems);
@@ -195,7 +209,7 @@ std::string describe(const Hyperparameter& parameter) {
 }  // namespace
 
 void print_plan(const ExperimentBatch& batch, const BatchTexts& source) {
-  print("{}  seed {}\n", experiment::describe_plan(batch.settings), source.seed);
+  print("{}  seed {}\n", experiment::describe_plan(batch.settings, batch.queue), source.seed);
 }
 
 void print_dry_run(const ExperimentBatch& batch, const BatchTexts& source,

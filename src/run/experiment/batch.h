@@ -23,7 +23,7 @@ struct BatchTexts {
   std::string settings_text;
   CommandLine words;
   uint64_t seed = 0;
-  bool lenient = false;
+  KeyPolicy keys = KeyPolicy::usual;
   std::string working_folder;  // relative paths in the files start here
   std::optional<unsigned> max_retries;
   std::string governor;

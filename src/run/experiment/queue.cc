@@ -43,6 +43,25 @@ Values fixed_values(const Training& training, const Repository& repository) {
   return values;
 }
 
+struct Combinations {
+  uint64_t all = 0;  // besides the combination of all defaults
+  uint64_t drawn = 0;
+  uint64_t in_history = 0;
+};
+
+// "toy/good asks for 9 combinations, 4 are left and run: its ranges have 11 besides the defaults, 2
+// are drawn by other entries, 5 are in the history"
+std::string few_left(const Training& training, uint64_t asked, const Combinations& found) {
+  std::string text = fmt::format(
+      "{}/{} asks for {} combinations, {} are left and run: its ranges have {} besides "
+      "the defaults",
+      training.repository, training.model, asked, found.all - found.drawn - found.in_history,
+      found.all);
+  if (found.drawn > 0) text += fmt::format(", {} are drawn by earlier entries", found.drawn);
+  if (found.in_history > 0) text += fmt::format(", {} are in the history", found.in_history);
+  return text;
+}
+
 // The combinations drawn so far for one training, shared by all entries that vary it.
 using Drawn = std::map<std::tuple<std::string, std::string, bool>, std::vector<Values>>;
 
@@ -66,6 +85,9 @@ class QueueMaker {
       return {};
     }
     for (size_t i = 0; i < settings_.entries.size(); ++i) add_entry(i);
+    if (queue_.empty() && problems_.errors() == 0) {
+      problems_.error(settings_.file, 0, "no combination is left: there is nothing to run");
+    }
     return std::move(queue_);
   }
 
@@ -92,7 +114,9 @@ class QueueMaker {
     Drawer drawer(repository, training.mutate, fixed_values(training, repository), seed_, index);
     const bool parallel = entry.background.has_value();
     auto& drawn = drawn_[{training.repository, training.model, parallel}];
+    const auto all = drawer.left();
     for (const Values& values : drawn) drawer.forbid(values);
+    const auto unused = drawer.left();
     if (settings_.deduplicate) {
       for (const PastRun& run : history_) {
         if (run.repository == training.repository && run.model == training.model &&
@@ -103,10 +127,8 @@ class QueueMaker {
     }
     const auto left = drawer.left();
     if (left && *left < entry.runs) {
-      problems_.key_error(
-          settings_.file, entry.line,
-          fmt::format("{}/{} asks for {} combinations, but its ranges have only {} left",
-                      training.repository, training.model, entry.runs, *left));
+      problems_.warning(settings_.file, entry.line,
+                        few_left(training, entry.runs, {*all, *all - *unused, *unused - *left}));
     }
     for (uint64_t i = 0; i < entry.runs; ++i) {
       const auto values = drawer.next();
@@ -156,6 +178,27 @@ std::vector<Experiment> make_queue(const Settings& settings, const Catalog& cata
                                    const std::vector<PastRun>& history, uint64_t seed,
                                    Problems& problems) {
   return QueueMaker(settings, catalog, history, seed, problems).make();
+}
+
+std::string describe_plan(const Settings& settings, const std::vector<Experiment>& queue) {
+  std::vector<size_t> counts(settings.entries.size());
+  for (const Experiment& experiment : queue) ++counts.at(experiment.entry);
+  std::string text;
+  for (size_t i = 0; i < counts.size(); ++i) {
+    const SettingsEntry& entry = settings.entries[i];
+    const Training& training = entry.foreground;
+    const std::string place =
+        entry.line == 0 ? settings.file : fmt::format("{}:{}", settings.file, entry.line);
+    text += fmt::format(
+        "  {:>4}  {}/{} {}{}{}  ({})\n", counts[i], training.repository, training.model,
+        training.mutation ? "mutation" : "default",
+        entry.background
+            ? fmt::format(" beside {}/{}", entry.background->repository, entry.background->model)
+            : "",
+        entry.baseline_runs > 0 ? fmt::format(", {} of them baselines", entry.baseline_runs) : "",
+        place);
+  }
+  return text + fmt::format("  {:>4}  experiments in all\n", queue.size());
 }
 
 }  // namespace plimsoll::experiment

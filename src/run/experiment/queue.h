@@ -31,9 +31,12 @@ struct Experiment {
 // Sets the ids, which start with the run's name.
 void name_experiments(std::vector<Experiment>& queue, const std::string& run);
 
-// Reports an entry that asks for more combinations than are left.
+// Warns of an entry that asks for more combinations than are left.
 std::vector<Experiment> make_queue(const Settings& settings, const Catalog& catalog,
                                    const std::vector<PastRun>& history, uint64_t seed,
                                    Problems& problems);
+
+// Each entry with its number of experiments, and the total.
+std::string describe_plan(const Settings& settings, const std::vector<Experiment>& queue);
 
 }  // namespace plimsoll::experiment

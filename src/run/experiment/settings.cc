@@ -6,6 +6,7 @@
 #include <array>
 #include <sstream>
 
+#include "base/nearest.h"
 #include "experiment/json_reader.h"
 #include "experiment/training_reader.h"
 
@@ -24,9 +25,40 @@ struct Defaults {
   Terms terms;
 };
 
-bool only_notes(const JsonNode& node) {
-  return std::all_of(node.members.begin(), node.members.end(),
-                     [](const JsonMember& member) { return is_note(member.key); });
+// Keys that say what an entry trains. `counts` also occur in headings.
+const std::vector<std::string> kTrainingKeys = {"repo",       "repository",    "model",
+                                                "mode",       "mutation_type", "experiment_type",
+                                                "mutate",     "mutate_params", "hyperparameters",
+                                                "foreground", "background",    "fixed_hyperparams"};
+const std::vector<std::string> kCountKeys = {"runs_per_config", "num_mutations", "baseline_runs"};
+// Keys of the top level that an entry cannot set.
+const ObjectReader::Elsewhere kTopKeys = {
+    .keys = {"experiment_name", "governor", "max_retries", "use_deduplication", "historical_csvs",
+             "experiments"},
+    .home = "the top level"};
+const ObjectReader::Elsewhere kEntryKeys = {
+    .keys = {"repo", "repository", "model", "mutate", "mutate_params", "hyperparameters",
+             "fixed_hyperparams", "foreground", "background"},
+    .home = "an entry of `experiments`"};
+
+bool contains(const std::vector<std::string>& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+// An entry of comments, counts and dates, which names no training.
+bool is_heading(const JsonNode& node) {
+  const auto says_nothing = [](const JsonMember& member) {
+    if (is_note(member.key)) return true;
+    const bool plain = !member.value.is(Kind::list) && !member.value.is(Kind::object);
+    return plain && !contains(kCountKeys, member.key) && !nearest(member.key, kTrainingKeys);
+  };
+  const auto& members = node.members;
+  const bool only_counts_besides =
+      std::all_of(members.begin(), members.end(), [&](const JsonMember& member) {
+        return says_nothing(member) || contains(kCountKeys, member.key);
+      });
+  return only_counts_besides &&
+         (members.empty() || std::any_of(members.begin(), members.end(), says_nothing));
 }
 
 void reject_formulas(ObjectReader& object) {
@@ -65,6 +97,44 @@ void read_background_mode(ObjectReader& object) {
   }
 }
 
+// Many files repeat in a parallel entry what its foreground says. That is fine if both agree. What
+// only the entry says counts for the foreground, too.
+JsonNode foreground_of(ObjectReader& object, const JsonNode& foreground) {
+  struct Key {
+    const char* name;
+    const char* former;
+  };
+  constexpr std::array<Key, 4> kRepeated = {{{"repo", "repository"},
+                                             {"model", nullptr},
+                                             {"mutate", "mutate_params"},
+                                             {"hyperparameters", "fixed_hyperparams"}}};
+  JsonNode whole = foreground;
+  for (const Key& key : kRepeated) {
+    for (const char* spelling : {key.former, key.name}) {
+      const JsonNode* beside = spelling == nullptr ? nullptr : object.quietly(spelling);
+      if (beside == nullptr) continue;
+      const JsonNode* own = whole.find(key.name);
+      if (own == nullptr && key.former != nullptr) own = whole.find(key.former);
+      if (own == nullptr) {
+        whole.members.push_back(
+            {.key = spelling, .line = object.line_of(spelling), .value = *beside});
+      } else if (!same(*own, *beside)) {
+        object.error(object.line_of(spelling),
+                     fmt::format("{} differs from that of the foreground (line {}); remove one of "
+                                 "them",
+                                 spelling, own->line));
+      }
+    }
+  }
+  // Beside `mode: parallel`, these say what the foreground does.
+  for (const char* type : {"mutation_type", "experiment_type"}) {
+    const JsonNode* beside = object.quietly(type);
+    if (beside == nullptr || whole.find("mode") != nullptr || whole.find(type) != nullptr) continue;
+    whole.members.push_back({.key = type, .line = object.line_of(type), .value = *beside});
+  }
+  return whole;
+}
+
 std::optional<SettingsEntry> read_parallel(ObjectReader& object, SettingsEntry entry,
                                            const Defaults& defaults, const Catalog& catalog) {
   const JsonNode* foreground = object.object("foreground");
@@ -73,7 +143,8 @@ std::optional<SettingsEntry> read_parallel(ObjectReader& object, SettingsEntry e
     object.error(object.node().line, "a parallel entry needs a foreground and a background");
     return std::nullopt;
   }
-  ObjectReader front(*foreground, object.file(), object.problems());
+  const JsonNode whole = foreground_of(object, *foreground);
+  ObjectReader front(whole, object.file(), object.problems());
   const auto mode = read_mode(front, Mode::mutation);
   const auto front_runs = read_runs(front);
   const auto front_training = read_training(front, mode.value_or(Mode::mutation), catalog);
@@ -121,7 +192,7 @@ std::optional<SettingsEntry> read_entry(const JsonNode& node, const Defaults& de
       made = entry;
     }
   }
-  object.finish("this entry");
+  object.finish("this entry", kTopKeys);
   if (made && made->experiments() == 0) {
     problems.error(file, node.line, "this entry produces no experiment: runs_per_config is 0");
   }
@@ -138,13 +209,20 @@ void check_expectation(const SettingsEntry& entry, const std::string& file, cons
   }
 }
 
+// "batch" and "mixed" say that each entry has a mode of its own.
+Mode read_top_mode(ObjectReader& object, Mode otherwise) {
+  const JsonNode* mode = object.any("mode");
+  if (mode != nullptr && (mode->text == "batch" || mode->text == "mixed")) return otherwise;
+  return read_mode(object, otherwise).value_or(otherwise);
+}
+
 // Reads the top level, and `global_settings`, which has the same keys.
 void read_top(ObjectReader& object, Settings& settings, Defaults& defaults) {
   if (const JsonNode* inner = object.former("global_settings", "keys of the top level");
       inner != nullptr && inner->is(Kind::object)) {
     ObjectReader nested(*inner, object.file(), object.problems());
     read_top(nested, settings, defaults);
-    nested.finish("global_settings");
+    nested.finish("global_settings", kEntryKeys);
   }
   settings.name = object.text("experiment_name").value_or(settings.name);
   if (const JsonNode* session = object.former("session_name", "experiment_name");
@@ -160,9 +238,10 @@ void read_top(ObjectReader& object, Settings& settings, Defaults& defaults) {
     settings.governor = governor->text;
     if (std::find(kGovernors.begin(), kGovernors.end(), settings.governor) == kGovernors.end()) {
       object.error(governor->line,
-                   fmt::format("governor is '{}'; it must be performance, powersave, "
+                   fmt::format("governor is {}; it must be performance, powersave, "
                                "ondemand, conservative or schedutil",
-                               settings.governor));
+                               governor->is(Kind::text) ? fmt::format("'{}'", governor->text)
+                                                        : std::string(name(governor->kind))));
     }
   }
   settings.max_retries =
@@ -179,7 +258,7 @@ void read_top(ObjectReader& object, Settings& settings, Defaults& defaults) {
                                 "baseline_runs is not allowed here: put it into an entry, where it "
                                 "says how often that training runs with its defaults");
   }
-  defaults.mode = read_mode(object, defaults.mode).value_or(defaults.mode);
+  defaults.mode = read_top_mode(object, defaults.mode);
   defaults.runs = read_runs(object).value_or(defaults.runs);
   defaults.terms = merged(defaults.terms, read_terms(object));
   reject_formulas(object);
@@ -196,7 +275,7 @@ Settings read_settings(std::string_view text, const std::string& file, const Cat
   Defaults defaults;
   read_top(object, settings, defaults);
   const JsonNode* experiments = object.list("experiments");
-  object.finish("the settings");
+  object.finish("the settings", kEntryKeys);
   if (experiments == nullptr) {
     if (!object.has("experiments")) {
       problems.error(file, root.line, "it has no list `experiments`, so it is not a settings file");
@@ -207,8 +286,8 @@ Settings read_settings(std::string_view text, const std::string& file, const Cat
     if (!node.is(Kind::object)) {
       problems.error(file, node.line,
                      fmt::format("an entry is {}; it must be an object", name(node.kind)));
-    } else if (only_notes(node)) {
-      problems.count_note();  // an entry that is only a heading
+    } else if (is_heading(node)) {
+      problems.count_note();
     } else if (auto entry = read_entry(node, defaults, file, catalog, problems)) {
       check_expectation(*entry, file, catalog, problems);
       settings.entries.push_back(std::move(*entry));
@@ -232,26 +311,6 @@ Settings settings_of(const CommandLine& words, const Catalog& catalog, Problems&
     settings.entries.push_back(std::move(entry));
   }
   return settings;
-}
-
-std::string describe_plan(const Settings& settings) {
-  std::string text;
-  uint64_t total = 0;
-  for (const SettingsEntry& entry : settings.entries) {
-    const Training& training = entry.foreground;
-    const std::string place =
-        entry.line == 0 ? settings.file : fmt::format("{}:{}", settings.file, entry.line);
-    text += fmt::format(
-        "  {:>4}  {}/{} {}{}{}  ({})\n", entry.experiments(), training.repository, training.model,
-        training.mutation ? "mutation" : "default",
-        entry.background
-            ? fmt::format(" beside {}/{}", entry.background->repository, entry.background->model)
-            : "",
-        entry.baseline_runs > 0 ? fmt::format(", {} of them baselines", entry.baseline_runs) : "",
-        place);
-    total += entry.experiments();
-  }
-  return text + fmt::format("  {:>4}  experiments in all\n", total);
 }
 
 }  // namespace plimsoll::experiment

@@ -58,7 +58,4 @@ struct CommandLine {
 };
 Settings settings_of(const CommandLine& words, const Catalog& catalog, Problems& problems);
 
-// Each entry with its number of experiments, and the total.
-std::string describe_plan(const Settings& settings);
-
 }  // namespace plimsoll::experiment

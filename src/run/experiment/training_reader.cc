@@ -122,6 +122,7 @@ bool check_mutate(Training& training, const Repository& repository, const std::s
 std::optional<Mode> read_mode(ObjectReader& object, Mode otherwise) {
   constexpr std::array kTypes = {"mutation_type", "experiment_type"};
   std::string said = object.text("mode").value_or("");
+  if (said == "parallel") return Mode::parallel;  // the other keys are the foreground's
   if (said != "nonparallel") {
     said = text_or_former(object, "mode", {kTypes.begin(), kTypes.end()}).value_or("");
   } else {
@@ -142,7 +143,7 @@ std::optional<Mode> read_mode(ObjectReader& object, Mode otherwise) {
   if (said.empty()) return otherwise;
   if (said == "mutation") return Mode::mutation;
   if (said == "default" || said == "baseline") return Mode::standard;
-  if (said == "parallel") return Mode::parallel;
+  if (said == "parallel") return Mode::parallel;  // by an old key
   object.error(object.line_of("mode"),
                fmt::format("mode is '{}'; it must be mutation, default or parallel", said));
   return std::nullopt;

@@ -279,6 +279,7 @@ void resume(const Options& options) {
     finished = finished && !entry.result.empty();
   }
   experiment::check_queue(batch);
+  experiment::complete_queue(batch.queue, batch.catalog);
   if (finished) finish_up(folder, source, batch, journal);
   drive(
       options,

@@ -193,9 +193,18 @@ std::string command_line(const ExperimentBatch& batch, const BatchTexts& source,
 
 // "epochs int 10, 5 to 15": type, default and range.
 std::string describe(const Hyperparameter& parameter) {
+  const char* type = parameter.is_switch                      ? "switch"
+                     : parameter.type == Value::Type::boolean ? "bool"
+                     : parameter.type == Value::Type::text    ? "text"
+                     : parameter.whole                        ? "int"
+                                                              : "float";
   std::string line =
-      fmt::format("{} {} {}", parameter.name, parameter.whole ? "int" : "float",
+      fmt::format("{} {} {}", parameter.name, type,
                   parameter.default_value ? text_of(*parameter.default_value) : "without default");
+  for (const Value& value : parameter.choices) {
+    line +=
+        fmt::format("{} {}", &value == parameter.choices.data() ? ", one of" : ",", text_of(value));
+  }
   if (parameter.has_range) {
     line += fmt::format(", {} to {}{}", text_of(parameter.low), text_of(parameter.high),
                         parameter.log_uniform ? " log_uniform" : "");

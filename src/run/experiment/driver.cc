@@ -71,22 +71,23 @@ void start_recording(energy::Recorder* recorder, const fs::path& folder) {
 }  // namespace
 
 size_t reopen_failed(Journal& journal) {
-  std::map<int64_t, Reopened> failed;
+  std::map<int64_t, Reopened> reopened;
   for (const JournalEntry& entry : journal.entries()) {
-    if (entry.result.empty() || result_of(entry.result).success) continue;
-    failed[entry.number].experiment = entry.number;
+    if (entry.result.empty() || !failed(result_of(entry.result))) continue;
+    if (experiment_of(entry.plan).warmup) continue;
+    reopened[entry.number].experiment = entry.number;
   }
   for (JournalAttempt& known : journal.attempts()) {
-    const auto found = failed.find(known.experiment);
-    if (found == failed.end()) continue;
+    const auto found = reopened.find(known.experiment);
+    if (found == reopened.end()) continue;
     AttemptResult attempt = attempt_of(known.result.empty() ? known.plan : known.result);
     attempt.counts = false;
     known.result = to_text(attempt);
     found->second.attempts.push_back(std::move(known));
   }
   std::vector<Reopened> all;
-  all.reserve(failed.size());
-  for (auto& [number, again] : failed) all.push_back(std::move(again));
+  all.reserve(reopened.size());
+  for (auto& [number, again] : reopened) all.push_back(std::move(again));
   if (!all.empty()) journal.reopen(all);
   return all.size();
 }
@@ -98,7 +99,10 @@ Driver::Driver(const DriverOptions& options, const BatchTexts& source, const Exp
       batch_(batch),
       journal_(journal),
       summary_(batch.queue, batch.catalog),
-      expected_(options.earlier) {}
+      expected_(options.earlier),
+      total_(static_cast<size_t>(
+          std::count_if(batch.queue.begin(), batch.queue.end(),
+                        [](const Experiment& experiment) { return !experiment.warmup; }))) {}
 
 DriverEnd Driver::run() {
   recall();
@@ -106,12 +110,13 @@ DriverEnd Driver::run() {
   for (const Experiment& experiment : batch_.queue) {
     if (standing_[experiment.number].finished) continue;
     take_signals(nullptr);
+    const bool counts = !experiment.warmup;
     if (end_.signal != 0 || !end_.paused.empty()) {
-      ++end_.left;
+      if (counts) ++end_.left;
       continue;
     }
     run_experiment(experiment);
-    if (!standing_[experiment.number].finished) ++end_.left;
+    if (!standing_[experiment.number].finished && counts) ++end_.left;
   }
   if (end_.left == 0) end_.paused.clear();  // nothing is left to run
   journal_.set_paused(end_.paused);
@@ -187,7 +192,7 @@ Retry Driver::next_move(const Experiment& experiment) const {
   std::map<Cause, unsigned> times;
   for (const AttemptResult& attempt : standing.attempts) {
     if (!attempt.counts) continue;
-    if (attempt.cause == Cause::success) return {};
+    if (attempt.cause == Cause::success || experiment.warmup) return {};
     move = decide({.cause = attempt.cause,
                    .number = ++counted,
                    .times_with_that_cause = ++times[attempt.cause]},
@@ -347,10 +352,11 @@ void Driver::finish(const Experiment& experiment) {
   count(experiment, result);
   io::write_whole(options_.folder / "summary.csv", summary_.text());
   give_to_caller(folder);
-  options_.say(fmt::format("[{}/{}] {} {}{}", end_.succeeded + end_.failed, batch_.queue.size(),
-                           experiment.folder, describe_end(result),
+  const std::string place =
+      experiment.warmup ? "warm-up" : fmt::format("{}/{}", end_.succeeded + end_.failed, total_);
+  options_.say(fmt::format("[{}] {} {}{}", place, experiment.folder, describe_end(result),
                            result.success ? "" : describe_log(folder / kTrainingLog)));
-  count_failure(result);
+  if (!experiment.warmup) count_failure(result);
 }
 
 // Adds a finished experiment to the table, the counts and the expected times.
@@ -358,6 +364,7 @@ void Driver::count(const Experiment& experiment, const ExperimentResult& result)
   Standing& standing = standing_[experiment.number];
   standing.finished = true;
   standing.attempts = {};
+  if (experiment.warmup) return;
   summary_.set(experiment, result);
   ++(result.success ? end_.succeeded : end_.failed);
   if (!result.success) return;
@@ -372,7 +379,7 @@ void Driver::flag_short_ones() {
     if (entry.result.empty()) continue;
     ExperimentResult result = result_of(entry.result);
     const Experiment& experiment = batch_.queue.at(static_cast<size_t>(entry.number) - 1);
-    if (!result.success || !result.suspicious.empty()) continue;
+    if (!result.success || !result.suspicious.empty() || experiment.warmup) continue;
     std::vector<double> others = seconds_[experiment.entry];
     const auto own = std::find(others.begin(), others.end(), result.last.seconds);
     if (own != others.end()) others.erase(own);
@@ -413,7 +420,7 @@ BatchProgress Driver::progress(const Experiment& running, double seconds) const 
                             .expected_seconds = expected_.of(running)},
       .succeeded = end_.succeeded,
       .failed = end_.failed,
-      .left = batch_.queue.size() - end_.succeeded - end_.failed};
+      .left = total_ - end_.succeeded - end_.failed};
   std::vector<const Experiment*> waiting;
   for (const Experiment& experiment : batch_.queue) {
     const auto found = standing_.find(experiment.number);

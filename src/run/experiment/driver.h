@@ -94,6 +94,7 @@ class Driver {
   std::map<size_t, Standing> standing_;            // by experiment number
   std::map<size_t, std::vector<double>> seconds_;  // of successful experiments, by entry
   ExpectedTimes expected_;
+  size_t total_;  // experiments that count
   DriverEnd end_;
   Clock::time_point shown_;
   Values running_values_;  // of the current attempt

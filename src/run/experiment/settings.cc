@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "base/nearest.h"
+#include "experiment/design_reader.h"
 #include "experiment/json_reader.h"
 #include "experiment/training_reader.h"
 
@@ -22,8 +23,64 @@ constexpr std::array<std::string_view, 5> kGovernors = {"performance", "powersav
 struct Defaults {
   Mode mode = Mode::mutation;
   uint64_t runs = 1;
+  std::optional<uint64_t> settings;
+  std::optional<uint64_t> repeats;
   Terms terms;
+
+  bool other_seeds() const { return settings || repeats; }
 };
+
+// How often an entry runs, as written. `runs` is the old key, which means settings in one mode and
+// repeats in the other.
+struct Counts {
+  std::optional<uint64_t> runs;
+  std::optional<uint64_t> settings;
+  std::optional<uint64_t> repeats;
+
+  static Counts read(ObjectReader& object) {
+    return {.runs = read_runs(object),
+            .settings = object.count("settings", 1),
+            .repeats = object.count("repeats", 1)};
+  }
+  // What this object does not say, `under` says.
+  Counts over(const Counts& under) const {
+    return {.runs = runs ? runs : under.runs,
+            .settings = settings ? settings : under.settings,
+            .repeats = repeats ? repeats : under.repeats};
+  }
+};
+
+bool uses_new_counts(const ObjectReader& object) {
+  return object.has("settings") || object.has("repeats") || lists_settings(object);
+}
+
+void apply(const Counts& counts, const Defaults& defaults, ObjectReader& object,
+           SettingsEntry& entry) {
+  const auto refuse = [&](const std::string& text) {
+    object.error(object.line_of("runs_per_config"), text);
+  };
+  const Training& training = entry.foreground;
+  const Design::Kind kind = training.design.kind;
+  const bool enumerated = kind == Design::Kind::grid || kind == Design::Kind::list;
+  entry.repeats = counts.repeats.value_or(defaults.repeats.value_or(1));
+  if (!training.mutation) {
+    if (counts.settings) refuse("settings needs something to vary: mutate, choices, grid or list");
+    if (counts.runs && counts.repeats) refuse("give runs_per_config or repeats, not both");
+    entry.runs = counts.runs.value_or(entry.other_seeds ? 1 : defaults.runs);
+  } else if (enumerated) {
+    if (counts.runs) {
+      refuse(
+          fmt::format("runs_per_config is ambiguous for a {}; write repeats, or settings to draw "
+                      "some of its settings",
+                      name(kind)));
+    }
+    entry.runs = counts.settings;
+  } else {
+    if (counts.runs && counts.settings) refuse("give runs_per_config or settings, not both");
+    const auto asked = counts.settings ? counts.settings : counts.runs;
+    entry.runs = asked ? asked : defaults.settings ? defaults.settings : defaults.runs;
+  }
+}
 
 // Keys that say what an entry trains. `counts` also occur in headings.
 const std::vector<std::string> kTrainingKeys = {"repo",       "repository",    "model",
@@ -34,11 +91,12 @@ const std::vector<std::string> kCountKeys = {"runs_per_config", "num_mutations",
 // Keys of the top level that an entry cannot set.
 const ObjectReader::Elsewhere kTopKeys = {
     .keys = {"experiment_name", "governor", "max_retries", "use_deduplication", "historical_csvs",
-             "experiments"},
+             "experiments", "order", "warmup", "cooldown"},
     .home = "the top level"};
 const ObjectReader::Elsewhere kEntryKeys = {
     .keys = {"repo", "repository", "model", "mutate", "mutate_params", "hyperparameters",
-             "fixed_hyperparams", "foreground", "background"},
+             "fixed_hyperparams", "foreground", "background", "choices", "grid", "list", "design",
+             "exclude", "only_if"},
     .home = "an entry of `experiments`"};
 
 bool contains(const std::vector<std::string>& words, const std::string& word) {
@@ -104,10 +162,16 @@ JsonNode foreground_of(ObjectReader& object, const JsonNode& foreground) {
     const char* name;
     const char* former;
   };
-  constexpr std::array<Key, 4> kRepeated = {{{"repo", "repository"},
-                                             {"model", nullptr},
-                                             {"mutate", "mutate_params"},
-                                             {"hyperparameters", "fixed_hyperparams"}}};
+  constexpr std::array<Key, 10> kRepeated = {{{"repo", "repository"},
+                                              {"model", nullptr},
+                                              {"mutate", "mutate_params"},
+                                              {"hyperparameters", "fixed_hyperparams"},
+                                              {"choices", nullptr},
+                                              {"grid", nullptr},
+                                              {"list", nullptr},
+                                              {"design", nullptr},
+                                              {"exclude", nullptr},
+                                              {"only_if", nullptr}}};
   JsonNode whole = foreground;
   for (const Key& key : kRepeated) {
     for (const char* spelling : {key.former, key.name}) {
@@ -146,8 +210,10 @@ std::optional<SettingsEntry> read_parallel(ObjectReader& object, SettingsEntry e
   const JsonNode whole = foreground_of(object, *foreground);
   ObjectReader front(whole, object.file(), object.problems());
   const auto mode = read_mode(front, Mode::mutation);
-  const auto front_runs = read_runs(front);
-  const auto front_training = read_training(front, mode.value_or(Mode::mutation), catalog);
+  const Counts front_counts = Counts::read(front);
+  entry.other_seeds = uses_new_counts(object) || uses_new_counts(front) || defaults.other_seeds();
+  const auto front_training =
+      read_training(front, mode.value_or(Mode::mutation), catalog, entry.other_seeds);
   const Terms front_terms = read_terms(front);
   reject_formulas(front);
   front.finish("foreground");
@@ -156,8 +222,7 @@ std::optional<SettingsEntry> read_parallel(ObjectReader& object, SettingsEntry e
   const auto back_training = read_training(back, Mode::standard, catalog);
   entry.background_terms = read_background_terms(back);
   back.finish("background");
-  const auto runs = read_runs(object);
-  entry.runs = runs ? *runs : front_runs.value_or(defaults.runs);
+  const Counts counts = Counts::read(object).over(front_counts);
   entry.terms = merged(merged(defaults.terms, front_terms), read_terms(object));
   if (!entry.background_terms.background_runs) {
     entry.background_terms.background_runs = entry.terms.background_runs;
@@ -165,6 +230,7 @@ std::optional<SettingsEntry> read_parallel(ObjectReader& object, SettingsEntry e
   if (!mode || !front_training || !back_training) return std::nullopt;
   entry.foreground = *front_training;
   entry.background = back_training;
+  apply(counts, defaults, object, entry);
   return entry;
 }
 
@@ -181,19 +247,22 @@ std::optional<SettingsEntry> read_entry(const JsonNode& node, const Defaults& de
   if (mode == Mode::parallel) {
     made = read_parallel(object, entry, defaults, catalog);
   } else {
-    const auto training = read_training(object, mode.value_or(Mode::mutation), catalog);
-    const bool given = object.has("runs_per_config") || object.has("num_mutations");
-    entry.runs = read_runs(object).value_or(defaults.runs);
-    // The entry asks only for baselines: no other runs with the defaults.
-    if (mode == Mode::standard && entry.baseline_runs > 0 && !given) entry.runs = 0;
+    entry.other_seeds = uses_new_counts(object) || defaults.other_seeds();
+    const auto training =
+        read_training(object, mode.value_or(Mode::mutation), catalog, entry.other_seeds);
+    const Counts counts = Counts::read(object);
     entry.terms = merged(defaults.terms, read_terms(object));
     if (mode && training) {
       entry.foreground = *training;
+      apply(counts, defaults, object, entry);
+      // The entry asks only for baselines: no other runs with the defaults.
+      const bool given = counts.runs || counts.repeats;
+      if (!training->mutation && entry.baseline_runs > 0 && !given) entry.runs = 0;
       made = entry;
     }
   }
   object.finish("this entry", kTopKeys);
-  if (made && made->experiments() == 0) {
+  if (made && made->runs == 0 && made->baseline_runs == 0) {
     problems.error(file, node.line, "this entry produces no experiment: runs_per_config is 0");
   }
   return made;
@@ -203,8 +272,14 @@ std::optional<SettingsEntry> read_entry(const JsonNode& node, const Defaults& de
 void check_expectation(const SettingsEntry& entry, const std::string& file, const Catalog& catalog,
                        Problems& problems) {
   const Repository* repository = catalog.find(entry.foreground.repository);
-  if (!entry.terms.expect || repository == nullptr) return;
-  for (const auto& text : metrics_without_pattern(*entry.terms.expect, repository->metrics)) {
+  if (repository == nullptr) return;
+  std::vector<std::string> texts;
+  if (entry.terms.expect) texts = metrics_without_pattern(*entry.terms.expect, repository->metrics);
+  const Terms terms = merged(repository->terms, entry.terms);
+  if (auto text = obstacle_of_stopping(terms, repository->metrics)) {
+    texts.push_back(std::move(*text));
+  }
+  for (const std::string& text : texts) {
     problems.error(file, entry.line, fmt::format("{}: {}", repository->name, text));
   }
 }
@@ -214,6 +289,27 @@ Mode read_top_mode(ObjectReader& object, Mode otherwise) {
   const JsonNode* mode = object.any("mode");
   if (mode != nullptr && (mode->text == "batch" || mode->text == "mixed")) return otherwise;
   return read_mode(object, otherwise).value_or(otherwise);
+}
+
+void read_order(ObjectReader& object, Settings& settings) {
+  if (const auto order = object.text("order")) {
+    constexpr std::array kOrders = {Order::as_listed, Order::random, Order::blocked};
+    const auto* found = std::find_if(kOrders.begin(), kOrders.end(),
+                                     [&](Order one) { return name(one) == *order; });
+    if (found == kOrders.end()) {
+      object.error(object.line_of("order"),
+                   fmt::format("order is '{}'; it must be as_listed, random or blocked", *order));
+    } else {
+      settings.order = *found;
+    }
+  }
+  settings.warmup = object.count("warmup", 0).value_or(settings.warmup);
+  const JsonNode* cooldown = object.any("cooldown");
+  if (cooldown != nullptr && cooldown->is(Kind::text) && cooldown->text == "auto") {
+    settings.cooldown.automatic = true;
+  } else if (cooldown != nullptr) {
+    settings.cooldown.seconds = object.seconds("cooldown").value_or(0);
+  }
 }
 
 // Reads the top level, and `global_settings`, which has the same keys.
@@ -259,13 +355,29 @@ void read_top(ObjectReader& object, Settings& settings, Defaults& defaults) {
                                 "says how often that training runs with its defaults");
   }
   defaults.mode = read_top_mode(object, defaults.mode);
-  defaults.runs = read_runs(object).value_or(defaults.runs);
+  const Counts counts = Counts::read(object);
+  defaults.runs = counts.runs.value_or(defaults.runs);
+  if (counts.settings) defaults.settings = counts.settings;
+  if (counts.repeats) defaults.repeats = counts.repeats;
+  read_order(object, settings);
   defaults.terms = merged(defaults.terms, read_terms(object));
   reject_formulas(object);
   accept_cleanup(object);
 }
 
 }  // namespace
+
+std::string_view name(Order order) {
+  switch (order) {
+    case Order::as_listed:
+      return "as_listed";
+    case Order::random:
+      return "random";
+    case Order::blocked:
+      return "blocked";
+  }
+  return "";
+}
 
 Settings read_settings(std::string_view text, const std::string& file, const Catalog& catalog,
                        Problems& problems) {
@@ -307,7 +419,7 @@ Settings settings_of(const CommandLine& words, const Catalog& catalog, Problems&
   for (std::string name; std::getline(names, name, ',');) {
     if (!name.empty()) entry.foreground.mutate.push_back(name);
   }
-  if (check_training(entry.foreground, catalog, settings.file, 0, problems)) {
+  if (check_training(entry.foreground, catalog, {.file = settings.file}, problems)) {
     settings.entries.push_back(std::move(entry));
   }
   return settings;

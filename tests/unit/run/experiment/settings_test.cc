@@ -41,9 +41,9 @@ TEST(Settings, ReadsTheFormatInUse) {
   EXPECT_EQ(made.problems, "");
   EXPECT_EQ(made.notes, 1);
   EXPECT_TRUE(made.settings.deduplicate);
-  EXPECT_EQ(made.settings.entries.at(0).experiments(), 5);
+  EXPECT_EQ(made.settings.entries.at(0).runs, 5);
   EXPECT_THAT(made.settings.entries.at(0).foreground.mutate, ElementsAre("epochs", "seed"));
-  EXPECT_EQ(made.settings.entries.at(1).experiments(), 3);
+  EXPECT_EQ(made.settings.entries.at(1).runs, 3);
   EXPECT_EQ(made.settings.entries.at(1).foreground.fixed.find("epochs")->number, 60);
 }
 
@@ -105,7 +105,7 @@ TEST(Settings, TakesRunsOfAParallelEntryFromTheEntryThenTheForegroundThenTheTop)
                 R"("mutate": ["epochs"]},
                    "background": {"repo": "plain", "model": "default"}}]})")
         .settings.entries.at(0)
-        .runs;
+        .runs.value();
   };
   EXPECT_EQ(runs(R"("runs_per_config": 5, )", R"("runs_per_config": 4, )"), 5);
   EXPECT_EQ(runs("", R"("runs_per_config": 4, )"), 4);
@@ -124,7 +124,7 @@ TEST(Settings, UnderstandsKeysThatWereNeverReadAndNamesThePresentOnes) {
   EXPECT_TRUE(entry.foreground.mutation);
   EXPECT_THAT(entry.foreground.mutate, ElementsAre("epochs"));
   EXPECT_EQ(entry.runs, 4);
-  EXPECT_EQ(entry.experiments(), 6);
+  EXPECT_EQ(entry.baseline_runs, 2);
   EXPECT_EQ(entry.terms.timeout_seconds, 600);
   EXPECT_EQ(entry.foreground.fixed.find("seed")->number, 1);
   EXPECT_THAT(made.problems, HasSubstr("s.json:3: warning: mutate_params is taken as mutate"));

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/host.h"
 #include "base/json.h"
 #include "base/text_file.h"
 #include "base/units.h"
@@ -27,6 +28,8 @@
 #include "experiment/progress.h"
 #include "experiment/run_folder.h"
 #include "experiment/supervised_child.h"
+#include "gate/policy.h"
+#include "meter/gpu.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -62,6 +65,7 @@ struct Options {
   bool wait = false;
   bool keep_going = false;
   bool retry_failed = false;
+  experiment::JobOptions jobs;
 };
 
 LiveLines& screen() {
@@ -109,7 +113,8 @@ BatchTexts read_source(const Options& options) {
                     .working_folder = fs::current_path().string(),
                     .max_retries = options.max_retries,
                     .governor = options.governor,
-                    .gpus = options.gpus};
+                    .gpus = options.gpus,
+                    .jobs = options.jobs};
   source.catalog_text = read_whole(source.catalog_file, kModelConfig);
   if (!options.settings.empty())
     source.settings_text = read_whole(options.settings, "the settings");
@@ -151,8 +156,9 @@ void list_catalog(const Options& options) {
 using experiment::RunLock;
 
 [[noreturn]] void end_with(const experiment::DriverEnd& end, const fs::path& folder) {
-  say(fmt::format("{} succeeded, {} failed, {} left: {}", end.succeeded, end.failed, end.left,
-                  (folder / "summary.csv").string()));
+  const std::string stopped = end.stopped > 0 ? fmt::format("{} stopped early, ", end.stopped) : "";
+  say(fmt::format("{} succeeded, {}{} failed, {} left: {}", end.succeeded, stopped, end.failed,
+                  end.left, (folder / "summary.csv").string()));
   const std::string resume = experiment::resume_command(folder);
   if (end.signal != 0) {
     if (end.left > 0) say("stopped; resume with: " + resume);
@@ -173,7 +179,37 @@ using experiment::RunLock;
 struct Claimed {
   fs::path folder;
   experiment::GpuClaim gpus;
+  experiment::JobOptions jobs;
 };
+
+using Recorders = std::vector<std::unique_ptr<energy::Recorder>>;
+
+// One for each experiment that runs at once. The idle power is measured once, on all GPUs.
+Recorders open_recorders(const Options& options, const Claimed& claimed,
+                         const std::vector<std::string>& gpus) {
+  energy::EnergyUse use{.gpus = claimed.gpus.gpus,
+                        .idle_baseline_seconds = options.idle_baseline_seconds,
+                        .folder = claimed.folder,
+                        .say = say};
+  Recorders recorders;
+  recorders.push_back(energy::open_recorder(use));
+  if (gpus.size() == 1 && gpus.front() == use.gpus) return recorders;
+  recorders.clear();
+  use.idle_baseline_seconds = 0;  // now it is in the folder
+  use.say = [](const std::string&) {};
+  for (const std::string& handed : gpus) {
+    use.gpus = handed;
+    recorders.push_back(energy::open_recorder(use));
+  }
+  return recorders;
+}
+
+std::vector<meter::GpuReading> read_gpus(const std::string& gpus) {
+  const meter::GpuAccess access = meter::open_gpus();
+  if (!access.gpus) return {};
+  return gate::choose_gpus(gpus, access.gpus->read_counters(),
+                           Host::real().variable("CUDA_VISIBLE_DEVICES"));
+}
 
 void drive(const Options& options, const Claimed& claimed, const BatchTexts& source,
            const ExperimentBatch& batch, experiment::Journal& journal) {
@@ -181,20 +217,20 @@ void drive(const Options& options, const Claimed& claimed, const BatchTexts& sou
   const std::string& gpus = claimed.gpus.gpus;
   const experiment::Governor governor(batch.settings.governor);
   if (!governor.obstacle().empty()) say("warning: " + governor.obstacle());
-  const auto recorder =
-      energy::open_recorder({.gpus = gpus,
-                             .idle_baseline_seconds = options.idle_baseline_seconds,
-                             .folder = folder,
-                             .say = say});
+  const std::vector<std::string> handed = experiment::hand_out_gpus(claimed.gpus, claimed.jobs);
+  const Recorders recorders = open_recorders(options, claimed, handed);
   experiment::DriverOptions driving{
       .folder = folder,
       .keep_going = options.keep_going,
-      .gpus = gpus,
       .gpu_wait_seconds = options.gpu_wait_seconds,
+      .memory_bytes = claimed.jobs.memory_bytes,
       .earlier = experiment::earlier_durations(folder.parent_path(), history_tables(batch, source),
                                                folder),
-      .energy = recorder.get(),
       .say = say};
+  for (size_t i = 0; i < handed.size(); ++i) {
+    driving.places.push_back({.gpus = handed[i], .energy = recorders[i].get()});
+  }
+  if (!claimed.gpus.uuids.empty()) driving.read_gpus = read_gpus;
   experiment::MachineWatch machine(gpus.empty() ? "none" : gpus);
   driving.uses_gpu = [&machine](const std::vector<pid_t>& processes) {
     return machine.compute_for(processes);
@@ -223,6 +259,7 @@ void start(const Options& options) {
   // Before the folder is made, so that a refused run leaves nothing behind.
   experiment::GpuClaim gpus =
       experiment::claim_gpus(source.gpus, {.wait = options.wait, .say = say});
+  experiment::hand_out_gpus(gpus, source.jobs);  // throws if there are too few
   const fs::path folder = experiment::make_run_folder(results_folder(options, batch));
   const RunLock own =
       experiment::take_lock(experiment::lock_file(folder), "this run", {.wait = false, .say = say});
@@ -239,7 +276,8 @@ void start(const Options& options) {
   auto journal = experiment::Journal::create(folder, experiment::to_text(source), entries);
   experiment::give_to_caller(folder);  // already now, so that the user can resume it after a crash
   say("run folder: " + folder.string());
-  drive(options, {.folder = folder, .gpus = std::move(gpus)}, source, batch, journal);
+  drive(options, {.folder = folder, .gpus = std::move(gpus), .jobs = source.jobs}, source, batch,
+        journal);
 }
 
 // All experiments have finished: only repairs the files, and does not wait for a GPU.
@@ -281,11 +319,15 @@ void resume(const Options& options) {
   experiment::check_queue(batch);
   experiment::complete_queue(batch.queue, batch.catalog);
   if (finished) finish_up(folder, source, batch, journal);
-  drive(
-      options,
-      {.folder = folder,
-       .gpus = experiment::claim_gpus(options.gpus.empty() ? source.gpus : options.gpus, waiting)},
-      source, batch, journal);
+  experiment::JobOptions jobs = source.jobs;
+  if (options.jobs.at_once) jobs.at_once = options.jobs.at_once;
+  if (options.jobs.gpus_per_job) jobs.gpus_per_job = options.jobs.gpus_per_job;
+  if (options.jobs.memory_bytes) jobs.memory_bytes = options.jobs.memory_bytes;
+  drive(options,
+        {.folder = folder,
+         .gpus = experiment::claim_gpus(options.gpus.empty() ? source.gpus : options.gpus, waiting),
+         .jobs = jobs},
+        source, batch, journal);
 }
 
 // Refuses options that would have no effect.
@@ -305,9 +347,11 @@ void check_words(const Options& options) {
                        !options.results.empty() || options.lenient || options.strict ||
                        options.dry_run || options.list;
   if (!options.resume.empty() && decides) {
-    fail(ErrorKind::usage,
-         "--resume uses the settings that the run was started with; only --gpu, --gpu-wait, "
-         "--idle-baseline, --wait, --retry-failed and --keep-going can be given with it");
+    fail(
+        ErrorKind::usage,
+        "--resume uses the settings that the run was started with; only --gpu, --gpu-wait, --jobs, "
+        "--gpus-per-job, --memory, --idle-baseline, --wait, --retry-failed and --keep-going can be "
+        "given with it");
   }
   if (options.retry_failed && options.resume.empty()) {
     fail(ErrorKind::usage, "--retry-failed needs --resume FOLDER, which names the run");
@@ -376,6 +420,26 @@ void add_batch_options(CLI::App& command, Options& options) {
       ->group(kResources);
 }
 
+void add_job_options(CLI::App& command, Options& options) {
+  command
+      .add_option("-j,--jobs", options.jobs.at_once,
+                  "run this many experiments at once; results do not depend on it")
+      ->check(whole_number(1, 1000))
+      ->type_name("N")
+      ->default_str("1")
+      ->group(kResources);
+  command
+      .add_option("--gpus-per-job", options.jobs.gpus_per_job,
+                  "GPUs of each experiment; default: 1 with --jobs, otherwise all")
+      ->check(whole_number(1, 1000))
+      ->type_name("N")
+      ->group(kResources);
+  add_bytes(command, "--memory", options.jobs.memory_bytes,
+            "memory of all experiments that run at once; one without `memory` in its settings gets "
+            "an equal share")
+      ->group(kResources);
+}
+
 }  // namespace
 
 void add_run(CLI::App& app) {
@@ -416,6 +480,7 @@ void add_run(CLI::App& app) {
   command->add_option("--gpu", options->gpus, "the GPUs to use: 0,1 or all or none; default: all")
       ->type_name("LIST")
       ->group(kResources);
+  add_job_options(*command, *options);
   command
       ->add_option_function<std::string>(
           "--gpu-wait",

@@ -74,6 +74,9 @@ std::string to_text(const BatchTexts& source) {
                {"governor", source.governor},
                {"gpus", source.gpus}};
   if (source.max_retries) json["max_retries"] = *source.max_retries;
+  if (source.jobs.at_once) json["jobs"] = *source.jobs.at_once;
+  if (source.jobs.gpus_per_job) json["gpus_per_job"] = *source.jobs.gpus_per_job;
+  if (source.jobs.memory_bytes) json["memory_bytes"] = *source.jobs.memory_bytes;
   return json.dump();
 }
 
@@ -96,6 +99,13 @@ BatchTexts source_of(const std::string& text) {
                       .governor = json.at("governor"),
                       .gpus = json.at("gpus")};
     if (json.contains("max_retries")) source.max_retries = whole_in<unsigned>(json, "max_retries");
+    if (json.contains("jobs")) source.jobs.at_once = whole_in<unsigned>(json, "jobs");
+    if (json.contains("gpus_per_job")) {
+      source.jobs.gpus_per_job = whole_in<unsigned>(json, "gpus_per_job");
+    }
+    if (json.contains("memory_bytes")) {
+      source.jobs.memory_bytes = whole_in<uint64_t>(json, "memory_bytes");
+    }
     return source;
   };
   return from_json<Json>(text, "the journal's settings", take, limits);

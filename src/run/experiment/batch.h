@@ -15,6 +15,13 @@
 
 namespace plimsoll::experiment {
 
+// How many experiments run at once. Does not change what they are.
+struct JobOptions {
+  std::optional<unsigned> at_once;       // --jobs; 1 without it
+  std::optional<unsigned> gpus_per_job;  // of one at a time all, else 1 without it
+  std::optional<uint64_t> memory_bytes;  // of all together
+};
+
 // Everything that defines a batch, as texts. The journal keeps it.
 struct BatchTexts {
   std::string catalog_file;
@@ -28,6 +35,7 @@ struct BatchTexts {
   std::optional<unsigned> max_retries;
   std::string governor;
   std::string gpus;  // like exec's --gpu; empty: all GPUs
+  JobOptions jobs;
 };
 std::string to_text(const BatchTexts& source);
 BatchTexts source_of(const std::string& text);

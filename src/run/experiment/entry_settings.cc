@@ -167,8 +167,8 @@ std::vector<Values> EntrySettings::past(const SettingsEntry& entry) const {
   return all;
 }
 
-Value Seeds::of_repeat(const std::string& repository, const Hyperparameter& parameter,
-                       uint64_t repeat) {
+Value RepeatSeeds::of_repeat(const std::string& repository, const Hyperparameter& parameter,
+                             uint64_t repeat) {
   if (!parameter.varies()) {
     const Value first = parameter.default_value.value_or(value_of(1));
     return value_of(whole_of(first).value_or(1) + repeat - 1);
@@ -178,7 +178,7 @@ Value Seeds::of_repeat(const std::string& repository, const Hyperparameter& para
   return list.values[repeat - 1];
 }
 
-void Seeds::extend(List& list, const Hyperparameter& parameter) const {
+void RepeatSeeds::extend(List& list, const Hyperparameter& parameter) const {
   const RandomStream random(seed_, kSeedStream);
   if (const auto most = distinct_values(parameter); most && list.used.size() >= *most) {
     list.used.clear();

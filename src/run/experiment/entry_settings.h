@@ -48,9 +48,9 @@ class EntrySettings {
 
 // The seeds of repeats. They are the same for every setting, so that settings are compared under
 // the same seeds.
-class Seeds {
+class RepeatSeeds {
  public:
-  explicit Seeds(uint64_t seed) : seed_(seed) {}
+  explicit RepeatSeeds(uint64_t seed) : seed_(seed) {}
 
   // From the range of the parameter if there is one, otherwise its default and the numbers after
   // it. No value comes twice before all values came once.

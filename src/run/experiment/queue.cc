@@ -187,7 +187,7 @@ class QueueMaker {
   const uint64_t seed_;
   Problems& problems_;
   EntrySettings entry_settings_;
-  Seeds seeds_;
+  RepeatSeeds seeds_;
   std::map<std::string, size_t> repeats_;  // of each configuration so far
   std::vector<Experiment> queue_;
 };

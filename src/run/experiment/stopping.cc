@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 namespace plimsoll::experiment {
 namespace {
@@ -64,6 +65,24 @@ bool StopRule::decides_at(uint64_t step) const {
 
 std::string_view name(StopRule::Policy policy) {
   return policy == StopRule::Policy::asha ? "asha" : "median";
+}
+
+std::string to_text(const Report& report) {
+  return fmt::format("{} {} {} {}", report.step, report.value, report.best, report.mean);
+}
+
+std::optional<Report> report_of(const std::string& text) {
+  Report report;
+  const char* at = text.c_str();
+  char* end = nullptr;
+  report.step = std::strtoull(at, &end, 10);
+  for (double* number : {&report.value, &report.best, &report.mean}) {
+    if (end == at) return std::nullopt;
+    at = end;
+    *number = std::strtod(at, &end);
+  }
+  if (end == at || report.step == 0) return std::nullopt;
+  return report;
 }
 
 Report Curve::add(double value) {

@@ -43,6 +43,10 @@ struct Report {
   double mean = 0;   // of all steps so far
 };
 
+// As one line, for the journal. The function that parses it returns nothing for other text.
+std::string to_text(const Report& report);
+std::optional<Report> report_of(const std::string& text);
+
 // The values of the objective in the order of the log. Keeps only what the decisions need.
 class Curve {
  public:

@@ -48,3 +48,11 @@ write_settings '{"repo": "toy", "mode": "default"}' '"warmup": 1'
 sleep 1.1
 run plimsoll run -ec settings.json
 expect 11 "[warm-up] warmup_toy_default_001 failed" "0 succeeded, 1 failed, 0 left"
+
+# The search of examples/ runs.
+cp -r "$TESTS/../examples" examples
+cd examples
+code=0
+"$PLIMSOLL" run -ec search.json -s 1 --jobs 2 >../output 2>&1 || code=$?
+cd ..
+expect 0 "18  experiments in all after 1 warm-up; order random" "stopped early, 0 failed, 0 left"

@@ -3,13 +3,13 @@
 # Runs 64 settings of `plimsoll train` on a small `synth arxiv` to their end. Then takes them in SEEDS (20) random orders: how
 # many epochs asha needs of all, and how far the best setting that it keeps is behind the best of all 64. Then runs the batch
 # with asha, and compares its decisions with those computed from the complete curves.
-# BENCH_WRAP: words before each training, such as `nice`.
+# BENCH_WRAP: words before each training, such as `nice`. BENCH_SCALE: the size of the graph, 0.1 of arxiv without it.
 set -eu
 PLIMSOLL=$(realpath "$1")
 mkdir -p "$2"
 cd "$2"
 SEEDS=${3:-20}
-[ -d small.plim ] || "$PLIMSOLL" synth arxiv --scale 0.02 --out small.plim -q
+[ -d small.plim ] || "$PLIMSOLL" synth arxiv --scale "${BENCH_SCALE:-0.1}" --out small.plim -q
 cat >train.sh <<END
 #!/bin/sh
 exec ${BENCH_WRAP:-} "$PLIMSOLL" train small.plim --device cpu --epochs 27 --fanout 5,5 --batch-size 256 --threads 1 --workers 1 --save-dir models --force "\$@"
@@ -34,7 +34,7 @@ run() { # run NAME: once; its folder is in NAME.folder.
 run full
 run stop
 python3 - "$(cat full.folder)" "$(cat stop.folder)" "$SEEDS" <<'END'
-import csv, glob, json, random, re, statistics, sys
+import csv, random, re, statistics, sys
 
 def rows(folder):
     return list(csv.DictReader(open(folder + "/summary.csv")))
@@ -61,16 +61,19 @@ full, stopped = rows(sys.argv[1]), rows(sys.argv[2])
 curves = [curve(sys.argv[1], row) for row in full]
 finals = [one[-1] for one in curves]
 print(f"{len(curves)} settings, {sum(map(len, curves))} epochs, final accuracy {min(finals):.3f} to {max(finals):.3f}, median {statistics.median(finals):.3f}")
-shares, gaps = [], []
-for seed in range(int(sys.argv[3])):
-    order = list(range(len(curves)))
-    random.Random(seed).shuffle(order)
-    epochs = asha([curves[i] for i in order])
-    shares.append(sum(epochs) / sum(map(len, curves)))
-    kept = [finals[i] for i, end in zip(order, epochs) if end == len(curves[i])]
-    gaps.append(max(finals) - max(kept))
-print(f"epochs of all: mean {statistics.mean(shares):.3f}, at most {max(shares):.3f} over {len(shares)} orders")
-print(f"behind the best of all: mean {statistics.mean(gaps):.4f}, at most {max(gaps):.4f}, none in {sum(gap == 0 for gap in gaps)}")
+print("min_steps reduction | epochs of all: mean, most | behind the best of all: mean, most, none in")
+for least in (1, 2, 3):
+    for reduction in (2, 3, 4):
+        shares, gaps = [], []
+        for seed in range(int(sys.argv[3])):
+            order = list(range(len(curves)))
+            random.Random(seed).shuffle(order)
+            epochs = asha([curves[i] for i in order], least, reduction)
+            shares.append(sum(epochs) / sum(map(len, curves)))
+            kept = [finals[i] for i, end in zip(order, epochs) if end == len(curves[i])]
+            gaps.append(max(finals) - max(kept))
+        print(f"{least:9} {reduction:9} | {statistics.mean(shares):.3f} {max(shares):.3f} | "
+              f"{statistics.mean(gaps):.4f} {max(gaps):.4f} {sum(gap == 0 for gap in gaps)} of {len(gaps)}")
 expected = asha(curves)
 made = [int(row["stopped_at_step"] or row["steps"]) for row in stopped]
 print("the batch decided", "as computed" if made == expected else f"differently: {made} instead of {expected}")

@@ -66,6 +66,7 @@ struct Options {
   bool keep_going = false;
   bool retry_failed = false;
   experiment::JobOptions jobs;
+  bool no_steps = false;
 };
 
 LiveLines& screen() {
@@ -180,6 +181,7 @@ struct Claimed {
   fs::path folder;
   experiment::GpuClaim gpus;
   experiment::JobOptions jobs;
+  std::optional<experiment::SlurmSteps> steps;
 };
 
 using Recorders = std::vector<std::unique_ptr<energy::Recorder>>;
@@ -204,6 +206,30 @@ Recorders open_recorders(const Options& options, const Claimed& claimed,
   return recorders;
 }
 
+// In a Slurm allocation, several experiments at once are steps of the job.
+std::optional<experiment::SlurmSteps> find_steps(const Options& options,
+                                                 const experiment::JobOptions& jobs,
+                                                 const ExperimentBatch& batch) {
+  const unsigned at_once = jobs.at_once.value_or(1);
+  if (at_once == 1 || options.no_steps) return std::nullopt;
+  auto steps = experiment::slurm_steps(at_once, jobs.gpus_per_job);
+  if (!steps) return std::nullopt;
+  for (const Experiment& experiment : batch.queue) {
+    if (!experiment.background) continue;
+    fail(ErrorKind::usage,
+         "{} has a background load, which cannot be a Slurm step beside it; give --no-steps, or "
+         "--jobs 1",
+         experiment.folder);
+  }
+  return steps;
+}
+
+// Slurm hands out the GPUs of a job; plimsoll leaves them alone then.
+experiment::GpuClaim claim_for(const std::optional<experiment::SlurmSteps>& steps,
+                               const std::string& gpus, const experiment::Waiting& waiting) {
+  return steps ? experiment::GpuClaim() : experiment::claim_gpus(gpus, waiting);
+}
+
 std::vector<meter::GpuReading> read_gpus(const std::string& gpus) {
   const meter::GpuAccess access = meter::open_gpus();
   if (!access.gpus) return {};
@@ -218,12 +244,21 @@ void drive(const Options& options, const Claimed& claimed, const BatchTexts& sou
   const experiment::Governor governor(batch.settings.governor);
   if (!governor.obstacle().empty()) say("warning: " + governor.obstacle());
   const std::vector<std::string> handed = experiment::hand_out_gpus(claimed.gpus, claimed.jobs);
-  const Recorders recorders = open_recorders(options, claimed, handed);
+  const bool elsewhere = claimed.steps && claimed.steps->nodes > 1;
+  Recorders recorders(handed.size());
+  if (!elsewhere) recorders = open_recorders(options, claimed, handed);
+  if (claimed.steps) {
+    say(fmt::format(
+        "each experiment is a step of Slurm job {}: {}{}", claimed.steps->job,
+        counted(claimed.steps->cpus, "CPU"),
+        elsewhere ? "; energy is not measured, because it may run on another node" : ""));
+  }
   experiment::DriverOptions driving{
       .folder = folder,
       .keep_going = options.keep_going,
       .gpu_wait_seconds = options.gpu_wait_seconds,
       .memory_bytes = claimed.jobs.memory_bytes,
+      .steps = claimed.steps,
       .earlier = experiment::earlier_durations(folder.parent_path(), history_tables(batch, source),
                                                folder),
       .say = say};
@@ -257,8 +292,8 @@ void start(const Options& options) {
   }
   ExperimentBatch batch = planned(source);
   // Before the folder is made, so that a refused run leaves nothing behind.
-  experiment::GpuClaim gpus =
-      experiment::claim_gpus(source.gpus, {.wait = options.wait, .say = say});
+  const auto steps = find_steps(options, source.jobs, batch);
+  experiment::GpuClaim gpus = claim_for(steps, source.gpus, {.wait = options.wait, .say = say});
   experiment::hand_out_gpus(gpus, source.jobs);  // throws if there are too few
   const fs::path folder = experiment::make_run_folder(results_folder(options, batch));
   const RunLock own =
@@ -276,8 +311,8 @@ void start(const Options& options) {
   auto journal = experiment::Journal::create(folder, experiment::to_text(source), entries);
   experiment::give_to_caller(folder);  // already now, so that the user can resume it after a crash
   say("run folder: " + folder.string());
-  drive(options, {.folder = folder, .gpus = std::move(gpus), .jobs = source.jobs}, source, batch,
-        journal);
+  drive(options, {.folder = folder, .gpus = std::move(gpus), .jobs = source.jobs, .steps = steps},
+        source, batch, journal);
 }
 
 // All experiments have finished: only repairs the files, and does not wait for a GPU.
@@ -323,10 +358,10 @@ void resume(const Options& options) {
   if (options.jobs.at_once) jobs.at_once = options.jobs.at_once;
   if (options.jobs.gpus_per_job) jobs.gpus_per_job = options.jobs.gpus_per_job;
   if (options.jobs.memory_bytes) jobs.memory_bytes = options.jobs.memory_bytes;
+  const auto steps = find_steps(options, jobs, batch);
+  const std::string gpus = options.gpus.empty() ? source.gpus : options.gpus;
   drive(options,
-        {.folder = folder,
-         .gpus = experiment::claim_gpus(options.gpus.empty() ? source.gpus : options.gpus, waiting),
-         .jobs = jobs},
+        {.folder = folder, .gpus = claim_for(steps, gpus, waiting), .jobs = jobs, .steps = steps},
         source, batch, journal);
 }
 
@@ -433,6 +468,10 @@ void add_job_options(CLI::App& command, Options& options) {
                   "GPUs of each experiment; default: 1 with --jobs, otherwise all")
       ->check(whole_number(1, 1000))
       ->type_name("N")
+      ->group(kResources);
+  command
+      .add_flag("--no-steps", options.no_steps,
+                "in a Slurm job, run several at once here instead of as steps of the job")
       ->group(kResources);
   add_bytes(command, "--memory", options.jobs.memory_bytes,
             "memory of all experiments that run at once; one without `memory` in its settings gets "

@@ -65,7 +65,7 @@ struct Merged {
 
 void add_run(const fs::path& folder, Merged& merged) {
   const experiment::KnownRun run = experiment::read_run(folder);
-  experiment::Problems ignored(true);
+  experiment::Problems ignored(experiment::KeyPolicy::lenient);
   const auto source = experiment::source_of(run.settings);
   experiment::Catalog catalog = experiment::read_batch(source, ignored).catalog;
   experiment::look_after_files(run, catalog);

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/host.h"
 #include "base/json.h"
 #include "base/text_file.h"
 #include "base/units.h"
@@ -27,6 +28,8 @@
 #include "experiment/progress.h"
 #include "experiment/run_folder.h"
 #include "experiment/supervised_child.h"
+#include "gate/policy.h"
+#include "meter/gpu.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -35,6 +38,7 @@ namespace fs = std::filesystem;
 using experiment::BatchTexts;
 using experiment::Experiment;
 using experiment::ExperimentBatch;
+using experiment::KeyPolicy;
 using experiment::Problems;
 
 constexpr int kSomeFailed = 11;
@@ -58,9 +62,12 @@ struct Options {
   bool list = false;
   bool dry_run = false;
   bool lenient = false;
+  bool strict = false;
   bool wait = false;
   bool keep_going = false;
   bool retry_failed = false;
+  experiment::JobOptions jobs;
+  bool no_steps = false;
 };
 
 LiveLines& screen() {
@@ -102,11 +109,14 @@ BatchTexts read_source(const Options& options) {
                     .settings_text = {},
                     .words = options.words,
                     .seed = options.seed ? *options.seed : new_seed(),
-                    .lenient = options.lenient,
+                    .keys = options.strict    ? KeyPolicy::strict
+                            : options.lenient ? KeyPolicy::lenient
+                                              : KeyPolicy::usual,
                     .working_folder = fs::current_path().string(),
                     .max_retries = options.max_retries,
                     .governor = options.governor,
-                    .gpus = options.gpus};
+                    .gpus = options.gpus,
+                    .jobs = options.jobs};
   source.catalog_text = read_whole(source.catalog_file, kModelConfig);
   if (!options.settings.empty())
     source.settings_text = read_whole(options.settings, "the settings");
@@ -114,14 +124,14 @@ BatchTexts read_source(const Options& options) {
 }
 
 void report(const Problems& problems) {
-  for (const auto& problem : problems.in_order()) say(experiment::describe(problem));
+  for (const auto& group : problems.grouped()) say(experiment::describe(group));
   if (problems.notes() > 0)
     say(fmt::format("notes in the files (they have no effect): {}", problems.notes()));
 }
 
 // Plans the batch. Reports all problems together; throws Error{input} if one is an error.
 ExperimentBatch planned(const BatchTexts& source) {
-  Problems problems(source.lenient);
+  Problems problems(source.keys);
   ExperimentBatch batch = experiment::read_batch(source, problems);
   experiment::check_paths(batch, source, problems);
   experiment::plan_batch(batch, source, problems);
@@ -148,8 +158,9 @@ void list_catalog(const Options& options) {
 using experiment::RunLock;
 
 [[noreturn]] void end_with(const experiment::DriverEnd& end, const fs::path& folder) {
-  say(fmt::format("{} succeeded, {} failed, {} left: {}", end.succeeded, end.failed, end.left,
-                  (folder / "summary.csv").string()));
+  const std::string stopped = end.stopped > 0 ? fmt::format("{} stopped early, ", end.stopped) : "";
+  say(fmt::format("{} succeeded, {}{} failed, {} left: {}", end.succeeded, stopped, end.failed,
+                  end.left, (folder / "summary.csv").string()));
   const std::string resume = experiment::resume_command(folder);
   if (end.signal != 0) {
     if (end.left > 0) say("stopped; resume with: " + resume);
@@ -170,7 +181,62 @@ using experiment::RunLock;
 struct Claimed {
   fs::path folder;
   experiment::GpuClaim gpus;
+  experiment::JobOptions jobs;
+  std::optional<experiment::SlurmSteps> steps;
 };
+
+using Recorders = std::vector<std::unique_ptr<energy::Recorder>>;
+
+// One for each experiment that runs at once. The idle power is measured once, on all GPUs.
+Recorders open_recorders(const Options& options, const Claimed& claimed,
+                         const std::vector<std::string>& gpus) {
+  energy::EnergyUse use{.gpus = claimed.gpus.gpus,
+                        .idle_baseline_seconds = options.idle_baseline_seconds,
+                        .folder = claimed.folder,
+                        .say = say};
+  Recorders recorders;
+  recorders.push_back(energy::open_recorder(use));
+  if (gpus.size() == 1 && gpus.front() == use.gpus) return recorders;
+  recorders.clear();
+  use.idle_baseline_seconds = 0;  // now it is in the folder
+  use.say = [](const std::string&) {};
+  for (const std::string& handed : gpus) {
+    use.gpus = handed;
+    recorders.push_back(energy::open_recorder(use));
+  }
+  return recorders;
+}
+
+// In a Slurm allocation, several experiments at once are steps of the job.
+std::optional<experiment::SlurmSteps> find_steps(const Options& options,
+                                                 const experiment::JobOptions& jobs,
+                                                 const ExperimentBatch& batch) {
+  const unsigned at_once = jobs.at_once.value_or(1);
+  if (at_once == 1 || options.no_steps) return std::nullopt;
+  auto steps = experiment::slurm_steps(at_once, jobs.gpus_per_job);
+  if (!steps) return std::nullopt;
+  for (const Experiment& experiment : batch.queue) {
+    if (!experiment.background) continue;
+    fail(ErrorKind::usage,
+         "{} has a background load, which cannot be a Slurm step beside it; give --no-steps, or "
+         "--jobs 1",
+         experiment.folder);
+  }
+  return steps;
+}
+
+// Slurm hands out the GPUs of a job; plimsoll leaves them alone then.
+experiment::GpuClaim claim_for(const std::optional<experiment::SlurmSteps>& steps,
+                               const std::string& gpus, const experiment::Waiting& waiting) {
+  return steps ? experiment::GpuClaim() : experiment::claim_gpus(gpus, waiting);
+}
+
+std::vector<meter::GpuReading> read_gpus(const std::string& gpus) {
+  const meter::GpuAccess access = meter::open_gpus();
+  if (!access.gpus) return {};
+  return gate::choose_gpus(gpus, access.gpus->read_counters(),
+                           Host::real().variable("CUDA_VISIBLE_DEVICES"));
+}
 
 void drive(const Options& options, const Claimed& claimed, const BatchTexts& source,
            const ExperimentBatch& batch, experiment::Journal& journal) {
@@ -178,20 +244,29 @@ void drive(const Options& options, const Claimed& claimed, const BatchTexts& sou
   const std::string& gpus = claimed.gpus.gpus;
   const experiment::Governor governor(batch.settings.governor);
   if (!governor.obstacle().empty()) say("warning: " + governor.obstacle());
-  const auto recorder =
-      energy::open_recorder({.gpus = gpus,
-                             .idle_baseline_seconds = options.idle_baseline_seconds,
-                             .folder = folder,
-                             .say = say});
+  const std::vector<std::string> handed = experiment::hand_out_gpus(claimed.gpus, claimed.jobs);
+  const bool elsewhere = claimed.steps && claimed.steps->nodes > 1;
+  Recorders recorders(handed.size());
+  if (!elsewhere) recorders = open_recorders(options, claimed, handed);
+  if (claimed.steps) {
+    say(fmt::format(
+        "each experiment is a step of Slurm job {}: {}{}", claimed.steps->job,
+        counted(claimed.steps->cpus, "CPU"),
+        elsewhere ? "; energy is not measured, because it may run on another node" : ""));
+  }
   experiment::DriverOptions driving{
       .folder = folder,
       .keep_going = options.keep_going,
-      .gpus = gpus,
       .gpu_wait_seconds = options.gpu_wait_seconds,
+      .memory_bytes = claimed.jobs.memory_bytes,
+      .steps = claimed.steps,
       .earlier = experiment::earlier_durations(folder.parent_path(), history_tables(batch, source),
                                                folder),
-      .energy = recorder.get(),
       .say = say};
+  for (size_t i = 0; i < handed.size(); ++i) {
+    driving.places.push_back({.gpus = handed[i], .energy = recorders[i].get()});
+  }
+  if (!claimed.gpus.uuids.empty()) driving.read_gpus = read_gpus;
   experiment::MachineWatch machine(gpus.empty() ? "none" : gpus);
   driving.uses_gpu = [&machine](const std::vector<pid_t>& processes) {
     return machine.compute_for(processes);
@@ -218,8 +293,9 @@ void start(const Options& options) {
   }
   ExperimentBatch batch = planned(source);
   // Before the folder is made, so that a refused run leaves nothing behind.
-  experiment::GpuClaim gpus =
-      experiment::claim_gpus(source.gpus, {.wait = options.wait, .say = say});
+  const auto steps = find_steps(options, source.jobs, batch);
+  experiment::GpuClaim gpus = claim_for(steps, source.gpus, {.wait = options.wait, .say = say});
+  experiment::hand_out_gpus(gpus, source.jobs);  // throws if there are too few
   const fs::path folder = experiment::make_run_folder(results_folder(options, batch));
   const RunLock own =
       experiment::take_lock(experiment::lock_file(folder), "this run", {.wait = false, .say = say});
@@ -236,7 +312,8 @@ void start(const Options& options) {
   auto journal = experiment::Journal::create(folder, experiment::to_text(source), entries);
   experiment::give_to_caller(folder);  // already now, so that the user can resume it after a crash
   say("run folder: " + folder.string());
-  drive(options, {.folder = folder, .gpus = std::move(gpus)}, source, batch, journal);
+  drive(options, {.folder = folder, .gpus = std::move(gpus), .jobs = source.jobs, .steps = steps},
+        source, batch, journal);
 }
 
 // All experiments have finished: only repairs the files, and does not wait for a GPU.
@@ -263,7 +340,7 @@ void resume(const Options& options) {
                    : fmt::format("failed experiments that will run again: {}", again));
   }
   const BatchTexts source = experiment::source_of(journal.settings());
-  Problems known(source.lenient);
+  Problems known(source.keys);
   ExperimentBatch batch = experiment::read_batch(source, known);
   if (known.errors() > 0) {
     report(known);
@@ -276,12 +353,17 @@ void resume(const Options& options) {
     finished = finished && !entry.result.empty();
   }
   experiment::check_queue(batch);
+  experiment::complete_queue(batch.queue, batch.catalog);
   if (finished) finish_up(folder, source, batch, journal);
-  drive(
-      options,
-      {.folder = folder,
-       .gpus = experiment::claim_gpus(options.gpus.empty() ? source.gpus : options.gpus, waiting)},
-      source, batch, journal);
+  experiment::JobOptions jobs = source.jobs;
+  if (options.jobs.at_once) jobs.at_once = options.jobs.at_once;
+  if (options.jobs.gpus_per_job) jobs.gpus_per_job = options.jobs.gpus_per_job;
+  if (options.jobs.memory_bytes) jobs.memory_bytes = options.jobs.memory_bytes;
+  const auto steps = find_steps(options, jobs, batch);
+  const std::string gpus = options.gpus.empty() ? source.gpus : options.gpus;
+  drive(options,
+        {.folder = folder, .gpus = claim_for(steps, gpus, waiting), .jobs = jobs, .steps = steps},
+        source, batch, journal);
 }
 
 // For --resume auto: the newest run with these files and words; empty if there is none.
@@ -315,12 +397,14 @@ void check_words(const Options& options) {
   }
   const bool decides = names_a_batch || !options.catalog.empty() || options.seed ||
                        options.max_retries || !options.governor.empty() ||
-                       !options.results.empty() || options.lenient || options.dry_run ||
-                       options.list;
+                       !options.results.empty() || options.lenient || options.strict ||
+                       options.dry_run || options.list;
   if (!options.resume.empty() && options.resume != kAutoResume && decides) {
-    fail(ErrorKind::usage,
-         "--resume uses the settings that the run was started with; only --gpu, --gpu-wait, "
-         "--idle-baseline, --wait, --retry-failed and --keep-going can be given with it");
+    fail(
+        ErrorKind::usage,
+        "--resume uses the settings that the run was started with; only --gpu, --gpu-wait, --jobs, "
+        "--gpus-per-job, --memory, --idle-baseline, --wait, --retry-failed and --keep-going can be "
+        "given with it");
   }
   if (options.retry_failed && options.resume.empty()) {
     fail(ErrorKind::usage, "--retry-failed needs --resume FOLDER, which names the run");
@@ -390,6 +474,30 @@ void add_batch_options(CLI::App& command, Options& options) {
       ->group(kResources);
 }
 
+void add_job_options(CLI::App& command, Options& options) {
+  command
+      .add_option("-j,--jobs", options.jobs.at_once,
+                  "run this many experiments at once; results do not depend on it")
+      ->check(whole_number(1, 1000))
+      ->type_name("N")
+      ->default_str("1")
+      ->group(kResources);
+  command
+      .add_option("--gpus-per-job", options.jobs.gpus_per_job,
+                  "GPUs of each experiment; default: 1 with --jobs, otherwise all")
+      ->check(whole_number(1, 1000))
+      ->type_name("N")
+      ->group(kResources);
+  command
+      .add_flag("--no-steps", options.no_steps,
+                "in a Slurm job, run several at once here instead of as steps of the job")
+      ->group(kResources);
+  add_bytes(command, "--memory", options.jobs.memory_bytes,
+            "memory of all experiments that run at once; one without `memory` in its settings gets "
+            "an equal share")
+      ->group(kResources);
+}
+
 }  // namespace
 
 void add_run(CLI::App& app) {
@@ -401,7 +509,11 @@ void add_run(CLI::App& app) {
       ->group(kBatch);
   command->add_flag("--dry-run", options->dry_run, "show every draw and command, start nothing")
       ->group(kBatch);
-  command->add_flag("--lenient", options->lenient, "treat errors about keys as warnings")
+  auto* lenient =
+      command->add_flag("--lenient", options->lenient, "treat errors about keys as warnings")
+          ->group(kBatch);
+  command->add_flag("--strict", options->strict, "treat every unknown key as an error")
+      ->excludes(lenient)
       ->group(kBatch);
   command
       ->add_option("--resume", options->resume,
@@ -429,6 +541,7 @@ void add_run(CLI::App& app) {
   command->add_option("--gpu", options->gpus, "the GPUs to use: 0,1 or all or none; default: all")
       ->type_name("LIST")
       ->group(kResources);
+  add_job_options(*command, *options);
   command
       ->add_option_function<std::string>(
           "--gpu-wait",

@@ -74,7 +74,7 @@ void print_status(const Options& options) {
   }
   const experiment::KnownRun run =
       experiment::read_run(options.folder.empty() ? experiment::newest_run() : options.folder);
-  experiment::Problems ignored(true);
+  experiment::Problems ignored(experiment::KeyPolicy::lenient);
   const auto source = experiment::source_of(run.settings);
   const experiment::Catalog catalog = experiment::read_batch(source, ignored).catalog;
   experiment::look_after_files(run, catalog);

@@ -14,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   only_errors([&] {
     Problems problems;
     const Catalog catalog = read_catalog(text, "models.json", problems);
-    for (const Problem& problem : problems.in_order()) describe(problem);
+    for (const ProblemGroup& group : problems.grouped()) describe(group);
     for (const Repository& repository : catalog.repositories) {
       LogReader reader(repository.metrics, {});
       read_lines(text, reader);

@@ -4,8 +4,10 @@
 
 #include "energy/baseline.h"
 #include "experiment/batch.h"
+#include "experiment/cooldown.h"
 #include "experiment/outputs.h"
 #include "experiment/record.h"
+#include "experiment/stopping.h"
 #include "only_errors.h"
 #include "process/registry.h"
 
@@ -36,6 +38,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     summary.text();
     experiment_json({}, result, {result.last});
   });
+  if (const auto report = report_of(text)) {
+    const std::string written = to_text(*report);
+    if (to_text(report_of(written).value()) != written) __builtin_trap();
+  }
+  const std::string calm = to_text(calm_from(text));
+  if (to_text(calm_from(calm)) != calm) __builtin_trap();
   only_errors([&] { describe(energy::baseline_from(text, "idle_baseline.json")); });
   only_errors([&] { process::record_from(text, "run.json", {}); });
   return 0;

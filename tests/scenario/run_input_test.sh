@@ -89,15 +89,17 @@ run plimsoll run -ec settings.json -c broken.json
 expect 3 "broken.json:2: error: gone: there is no folder $WORK/repos/gone" \
   "broken.json:3: error: bare: $WORK/repos/bare/train.sh is not executable; chmod +x $WORK/repos/bare/train.sh" \
   "broken.json:6: error: epochs: range [500, 1] is empty: the first is larger" \
-  "broken.json:7: error: rate: type is 'double'; it must be int or float" \
+  "broken.json:7: error: rate: type is 'double'; it must be int, float, text, bool or switch" \
   "broken.json:7: error: rate: a log_uniform range must begin above 0, not at 0" \
   "broken.json:8: error: seed has no flag" "broken.json:8: error: unknown key rnge in seed; did you mean range?" \
   "broken.json:9: error: the pattern of loss is not a valid regular expression" \
   "broken.json:9: error: the pattern of accuracy has no group that says where the number is"
 [ ! -d results ] || fail "a refused batch has left a folder"
 
-# --lenient: what a key says is left out with a warning; what is wrong stays wrong.
+# An unknown key that is near none is said to have no effect; --strict refuses it.
 write_settings '{"repo": "toy", "model": "good", "mode": "default", "colour": "blue"}'
-refused 3 "unknown key colour in this entry"
-run plimsoll run -ec settings.json --lenient
-expect 0 "warning: unknown key colour in this entry" "1 succeeded"
+run plimsoll run -ec settings.json --strict
+expect 3 "error: unknown key colour in this entry"
+[ ! -d results ] || fail "a refused batch has left a folder"
+run plimsoll run -ec settings.json
+expect 0 "warning: unknown key colour in this entry: it has no effect" "1 succeeded"

@@ -10,7 +10,7 @@
 namespace plimsoll::diagnosis {
 namespace {
 
-constexpr std::array<std::string_view, 25> kNames = {
+constexpr std::array<std::string_view, 26> kNames = {
     "success",
     "failed",
     "own_memory_limit",
@@ -36,8 +36,9 @@ constexpr std::array<std::string_view, 25> kNames = {
     "no_result",
     "background_invalid",
     "driver_ended",
+    "stopped_early",
 };
-static_assert(kNames.size() == static_cast<size_t>(Cause::driver_ended) + 1);
+static_assert(kNames.size() == static_cast<size_t>(Cause::stopped_early) + 1);
 
 }  // namespace
 

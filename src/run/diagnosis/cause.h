@@ -34,6 +34,7 @@ enum class Cause {
   no_result,           // it ended, but its result could not be written
   background_invalid,  // its background load was not valid
   driver_ended,        // the driver ended first, so the attempt's end is unknown
+  stopped_early,       // the batch's `stop` rule ended it, because others were better
 };
 
 std::string_view name(Cause cause);  // "own_memory_limit"

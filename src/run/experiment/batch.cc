@@ -50,6 +50,12 @@ void check_repository(const Repository& repository, const std::string& file,
   }
 }
 
+// Journals of version 0.1 do not have "strict".
+KeyPolicy keys_from(const Json& json) {
+  if (json.at("lenient").get<bool>()) return KeyPolicy::lenient;
+  return json.value("strict", false) ? KeyPolicy::strict : KeyPolicy::usual;
+}
+
 }  // namespace
 
 std::string to_text(const BatchTexts& source) {
@@ -62,11 +68,15 @@ std::string to_text(const BatchTexts& source) {
                {"mutate", source.words.mutate},
                {"runs", source.words.runs},
                {"seed", source.seed},
-               {"lenient", source.lenient},
+               {"lenient", source.keys == KeyPolicy::lenient},
+               {"strict", source.keys == KeyPolicy::strict},
                {"working_folder", source.working_folder},
                {"governor", source.governor},
                {"gpus", source.gpus}};
   if (source.max_retries) json["max_retries"] = *source.max_retries;
+  if (source.jobs.at_once) json["jobs"] = *source.jobs.at_once;
+  if (source.jobs.gpus_per_job) json["gpus_per_job"] = *source.jobs.gpus_per_job;
+  if (source.jobs.memory_bytes) json["memory_bytes"] = *source.jobs.memory_bytes;
   return json.dump();
 }
 
@@ -83,12 +93,19 @@ BatchTexts source_of(const std::string& text) {
                                 .mutate = json.at("mutate"),
                                 .runs = whole_in<uint64_t>(json, "runs")},
                       .seed = whole_in<uint64_t>(json, "seed"),
-                      .lenient = json.at("lenient"),
+                      .keys = keys_from(json),
                       .working_folder = json.at("working_folder"),
                       .max_retries = {},
                       .governor = json.at("governor"),
                       .gpus = json.at("gpus")};
     if (json.contains("max_retries")) source.max_retries = whole_in<unsigned>(json, "max_retries");
+    if (json.contains("jobs")) source.jobs.at_once = whole_in<unsigned>(json, "jobs");
+    if (json.contains("gpus_per_job")) {
+      source.jobs.gpus_per_job = whole_in<unsigned>(json, "gpus_per_job");
+    }
+    if (json.contains("memory_bytes")) {
+      source.jobs.memory_bytes = whole_in<uint64_t>(json, "memory_bytes");
+    }
     return source;
   };
   return from_json<Json>(text, "the journal's settings", take, limits);
@@ -110,6 +127,13 @@ void plan_batch(ExperimentBatch& batch, const BatchTexts& source, Problems& prob
   std::vector<PastRun> history;
   if (batch.settings.deduplicate) {
     for (const fs::path& file : history_tables(batch, source)) {
+      std::error_code unknown;
+      if (!fs::exists(file, unknown) && !unknown) {
+        problems.warning(batch.settings.file, 0,
+                         fmt::format("historical_csvs: there is no {}: no history yet",
+                                     file.lexically_normal().string()));
+        continue;
+      }
       try {
         const auto runs =
             read_history(read_small_file(file, kMostTableBytes), file.string(), problems);
@@ -179,9 +203,18 @@ std::string command_line(const ExperimentBatch& batch, const BatchTexts& source,
 
 // "epochs int 10, 5 to 15": type, default and range.
 std::string describe(const Hyperparameter& parameter) {
+  const char* type = parameter.is_switch                      ? "switch"
+                     : parameter.type == Value::Type::boolean ? "bool"
+                     : parameter.type == Value::Type::text    ? "text"
+                     : parameter.whole                        ? "int"
+                                                              : "float";
   std::string line =
-      fmt::format("{} {} {}", parameter.name, parameter.whole ? "int" : "float",
+      fmt::format("{} {} {}", parameter.name, type,
                   parameter.default_value ? text_of(*parameter.default_value) : "without default");
+  for (const Value& value : parameter.choices) {
+    line +=
+        fmt::format("{} {}", &value == parameter.choices.data() ? ", one of" : ",", text_of(value));
+  }
   if (parameter.has_range) {
     line += fmt::format(", {} to {}{}", text_of(parameter.low), text_of(parameter.high),
                         parameter.log_uniform ? " log_uniform" : "");
@@ -195,7 +228,7 @@ std::string describe(const Hyperparameter& parameter) {
 }  // namespace
 
 void print_plan(const ExperimentBatch& batch, const BatchTexts& source) {
-  print("{}  seed {}\n", experiment::describe_plan(batch.settings), source.seed);
+  print("{}  seed {}\n", experiment::describe_plan(batch.settings, batch.queue), source.seed);
 }
 
 void print_dry_run(const ExperimentBatch& batch, const BatchTexts& source,

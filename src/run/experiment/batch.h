@@ -15,6 +15,13 @@
 
 namespace plimsoll::experiment {
 
+// How many experiments run at once. Does not change what they are.
+struct JobOptions {
+  std::optional<unsigned> at_once;       // --jobs; 1 without it
+  std::optional<unsigned> gpus_per_job;  // of one at a time all, else 1 without it
+  std::optional<uint64_t> memory_bytes;  // of all together
+};
+
 // Everything that defines a batch, as texts. The journal keeps it.
 struct BatchTexts {
   std::string catalog_file;
@@ -23,11 +30,12 @@ struct BatchTexts {
   std::string settings_text;
   CommandLine words;
   uint64_t seed = 0;
-  bool lenient = false;
+  KeyPolicy keys = KeyPolicy::usual;
   std::string working_folder;  // relative paths in the files start here
   std::optional<unsigned> max_retries;
   std::string governor;
   std::string gpus;  // like exec's --gpu; empty: all GPUs
+  JobOptions jobs;
 };
 std::string to_text(const BatchTexts& source);
 BatchTexts source_of(const std::string& text);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "experiment/design_reader.h"
 #include "experiment/json_reader.h"
 
 namespace plimsoll::experiment {
@@ -12,9 +13,20 @@ namespace {
 
 using Kind = JsonNode::Kind;
 
+// Names under which trainings take a seed.
+bool is_seed(std::string_view name) {
+  return name == "seed" || name == "random_seed" || name == "manual_seed" || name == "random_state";
+}
+
 void read_range(ObjectReader& object, Hyperparameter& parameter) {
   const JsonNode* range = object.list("range");
   if (range == nullptr) return;
+  if (parameter.type != Value::Type::number) {
+    object.error(range->line, fmt::format("{}: only an int or a float has a range; list its values "
+                                          "as `choices`",
+                                          parameter.name));
+    return;
+  }
   const auto& items = range->items;
   if (items.size() != 2 || !items[0].is(Kind::number) || !items[1].is(Kind::number)) {
     object.error(range->line, fmt::format("{}: range must be two numbers", parameter.name));
@@ -40,15 +52,46 @@ void read_range(ObjectReader& object, Hyperparameter& parameter) {
 void read_default(ObjectReader& object, Hyperparameter& parameter) {
   const JsonNode* value = object.any("default");
   if (value == nullptr || value->is(Kind::null)) return;
-  if (!value->is(Kind::number)) {
-    object.error(value->line, fmt::format("{}: default is {}; it must be a number or null",
-                                          parameter.name, name(value->kind)));
-  } else if (parameter.whole && !whole_of(value->number)) {
-    object.error(value->line, fmt::format("{}: default {} is not a 64-bit int", parameter.name,
-                                          text_of(value->number)));
-  } else {
-    parameter.default_value = value->number;
-    parameter.default_value->whole = parameter.whole;
+  parameter.default_value = value_for(parameter, *value);
+  if (parameter.default_value) return;
+  object.error(value->line,
+               value->is(Kind::number)
+                   ? fmt::format("{}: default {} is not {}", parameter.name, text_of(value->number),
+                                 type_name(parameter))
+                   : fmt::format("{}: default is {}; it must be {} or null", parameter.name,
+                                 name(value->kind), type_name(parameter)));
+}
+
+void read_type(ObjectReader& object, Hyperparameter& parameter) {
+  const std::string type = object.text("type").value_or("float");
+  parameter.whole = type == "int";
+  parameter.is_switch = type == "switch";
+  if (parameter.is_switch || type == "bool") {
+    parameter.type = Value::Type::boolean;
+  } else if (type == "text") {
+    parameter.type = Value::Type::text;
+  } else if (type != "int" && type != "float") {
+    object.error(object.line_of("type"),
+                 fmt::format("{}: type is '{}'; it must be int, float, text, bool or switch",
+                             parameter.name, type));
+  }
+}
+
+void read_choices(ObjectReader& object, Hyperparameter& parameter) {
+  const JsonNode* choices = object.list("choices");
+  if (choices == nullptr) return;
+  if (object.has("range")) {
+    object.error(choices->line,
+                 fmt::format("{} has choices and a range; give one of them", parameter.name));
+  }
+  for (const JsonNode& item : choices->items) {
+    const auto value = value_for(parameter, item);
+    if (value) {
+      parameter.choices.push_back(*value);
+    } else {
+      object.error(item.line, fmt::format("{}: choices contains {}; it must contain {}",
+                                          parameter.name, name(item.kind), type_name(parameter)));
+    }
   }
 }
 
@@ -63,12 +106,7 @@ Hyperparameter read_hyperparameter(const JsonMember& member, ObjectReader& paren
   const auto flag = object.text("flag");
   if (!flag) object.error(member.line, fmt::format("{} has no flag", member.key));
   parameter.flag = flag.value_or("");
-  const std::string type = object.text("type").value_or("float");
-  parameter.whole = type == "int";
-  if (type != "int" && type != "float") {
-    object.error(object.line_of("type"),
-                 fmt::format("{}: type is '{}'; it must be int or float", member.key, type));
-  }
+  read_type(object, parameter);
   const std::string distribution = object.text("distribution").value_or("uniform");
   parameter.log_uniform = distribution == "log_uniform";
   if (distribution != "uniform" && distribution != "log_uniform") {
@@ -78,13 +116,27 @@ Hyperparameter read_hyperparameter(const JsonMember& member, ObjectReader& paren
   }
   read_default(object, parameter);
   read_range(object, parameter);
+  read_choices(object, parameter);
+  parameter.nuisance = object.boolean("nuisance").value_or(is_seed(parameter.name));
   parameter.zero_probability = object.number("zero_probability").value_or(0);
   if (parameter.zero_probability < 0 || parameter.zero_probability > 1) {
     object.error(object.line_of("zero_probability"),
                  fmt::format("{}: zero_probability must be between 0 and 1", member.key));
   }
+  object.object("only_if");  // read when all parameters are known
   object.finish(member.key);
   return parameter;
+}
+
+// A condition may name a parameter that comes later in the file.
+void read_all_conditions(const JsonNode& parameters, ObjectReader& object, Repository& made) {
+  for (Hyperparameter& parameter : made.hyperparameters) {
+    const JsonNode* own = parameters.find(parameter.name);
+    const JsonNode* conditions = own == nullptr ? nullptr : own->find("only_if");
+    if (conditions == nullptr || !conditions->is(Kind::object)) continue;
+    ObjectReader reader(*conditions, object.file(), object.problems());
+    parameter.only_if = read_conditions(reader, made);
+  }
 }
 
 void read_metrics(ObjectReader& repository, Repository& made) {
@@ -147,6 +199,7 @@ Repository read_repository(const JsonMember& member, const std::string& file, Pr
         made.hyperparameters.push_back(read_hyperparameter(parameter, object));
       }
     }
+    read_all_conditions(*parameters, object, made);
   }
   read_metrics(object, made);
   made.terms = read_terms(object);
@@ -169,11 +222,63 @@ const Hyperparameter* Repository::find(std::string_view parameter) const {
 }
 
 Values Repository::defaults() const {
+  return DesignRules{.exclude = {}, .only_if = conditions()}.settled(all_defaults());
+}
+
+Values Repository::all_defaults() const {
   Values values;
   for (const Hyperparameter& parameter : hyperparameters) {
     if (parameter.default_value) values.set(parameter.name, *parameter.default_value);
   }
   return values;
+}
+
+std::map<std::string, Conditions> Repository::conditions() const {
+  std::map<std::string, Conditions> all;
+  for (const Hyperparameter& parameter : hyperparameters) {
+    if (!parameter.only_if.empty()) all[parameter.name] = parameter.only_if;
+  }
+  return all;
+}
+
+std::optional<Value> value_for(const Hyperparameter& parameter, Value value) {
+  if (parameter.type == Value::Type::text) {
+    // A number is a text, too: `"depth": 18` of a parameter that also has "18b".
+    return value.type == Value::Type::boolean ? std::nullopt
+                                              : std::optional(text_value(text_of(value)));
+  }
+  if (value.type != parameter.type) return std::nullopt;
+  if (parameter.whole && !whole_of(value)) return std::nullopt;
+  value.whole = parameter.whole;
+  return value;
+}
+
+std::optional<Value> value_for(const Hyperparameter& parameter, const JsonNode& node) {
+  switch (node.kind) {
+    case Kind::number: {
+      Value value = node.number;
+      value.whole = whole_of(value).has_value();
+      return value_for(parameter, std::move(value));
+    }
+    case Kind::text:
+      return value_for(parameter, text_value(node.text));
+    case Kind::boolean:
+      return value_for(parameter, truth_value(node.boolean));
+    default:
+      return std::nullopt;
+  }
+}
+
+std::string_view type_name(const Hyperparameter& parameter) {
+  switch (parameter.type) {
+    case Value::Type::number:
+      return parameter.whole ? "a 64-bit int" : "a number";
+    case Value::Type::text:
+      return "a string";
+    case Value::Type::boolean:
+      return "true or false";
+  }
+  return "";
 }
 
 const Repository* Catalog::find(std::string_view name) const {
@@ -251,9 +356,9 @@ std::vector<std::string> training_command(const Repository& repository, const st
   words.insert(words.end(), repository.required_words.begin(), repository.required_words.end());
   for (const Hyperparameter& parameter : repository.hyperparameters) {
     const Value* value = values.find(parameter.name);
-    if (value == nullptr) continue;
+    if (value == nullptr || (parameter.is_switch && value->number == 0)) continue;
     words.push_back(parameter.flag);
-    words.push_back(text_of(*value));
+    if (!parameter.is_switch) words.push_back(text_of(*value));
   }
   return words;
 }

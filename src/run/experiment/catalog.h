@@ -2,11 +2,13 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "experiment/design.h"
 #include "experiment/json_reader.h"
 #include "experiment/metrics.h"
 #include "experiment/terms.h"
@@ -18,13 +20,25 @@ struct Hyperparameter {
   std::string name;
   std::string flag;
   bool whole = false;
+  Value::Type type = Value::Type::number;
+  bool is_switch = false;  // the flag alone if it is true, nothing if it is false
   std::optional<Value> default_value;
+  std::vector<Value> choices;  // to draw from, instead of a range
+  Conditions only_if;          // it has a value only if these hold
+  bool nuisance = false;       // like a seed: it makes repeats differ, but is no setting
   bool has_range = false;
   Value low;
   Value high;
   bool log_uniform = false;
   double zero_probability = 0;
+
+  bool varies() const { return has_range || !choices.empty(); }
 };
+
+// The value as the parameter's type requires it; nothing if the JSON value is none.
+std::optional<Value> value_for(const Hyperparameter& parameter, const JsonNode& node);
+std::optional<Value> value_for(const Hyperparameter& parameter, Value value);
+std::string_view type_name(const Hyperparameter& parameter);  // "a 64-bit int"
 
 struct Repository {
   std::string name;
@@ -39,8 +53,11 @@ struct Repository {
   size_t line = 0;
 
   const Hyperparameter* find(std::string_view parameter) const;
-  // The hyperparameters that have a default.
+  // The hyperparameters that have a default; of defaults() only those whose conditions hold.
+  Values all_defaults() const;
   Values defaults() const;
+  // The conditions of all hyperparameters that have some.
+  std::map<std::string, Conditions> conditions() const;
 };
 
 struct Catalog {

@@ -26,28 +26,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kTrainingLog = "training.log";
-constexpr std::chrono::seconds kShowAgain{1};
-constexpr unsigned kPauseAfter = 5;  // failures in a row with the same cause
 constexpr int kLookMilliseconds = 200;
 constexpr double kBackgroundGrace = 3;
+constexpr const char* kCalmFact = "gpus_at_begin";
 
 double now_since_epoch() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
-std::string describe_end(const ExperimentResult& result) {
-  const std::string seconds = format_seconds(result.last.seconds);
-  const std::string& headline = result.last.headline;
-  std::string text = "succeeded";
-  if (!result.success) text = headline.starts_with("failed") ? headline : "failed: " + headline;
-  // A headline like "timed out after 3.1 s" already contains the duration.
-  if (text.find(seconds) == std::string::npos) text += " in " + seconds;
-  if (result.success && !result.last.missing_metrics.empty()) {
-    text += fmt::format("; not in its log: {}", fmt::join(result.last.missing_metrics, ", "));
-  }
-  if (!result.suspicious.empty()) text += "; suspicious: " + result.suspicious;
-  return text;
 }
 
 fs::path attempt_folder(const fs::path& experiment, size_t number) {
@@ -70,27 +54,6 @@ void start_recording(energy::Recorder* recorder, const fs::path& folder) {
 
 }  // namespace
 
-size_t reopen_failed(Journal& journal) {
-  std::map<int64_t, Reopened> failed;
-  for (const JournalEntry& entry : journal.entries()) {
-    if (entry.result.empty() || result_of(entry.result).success) continue;
-    failed[entry.number].experiment = entry.number;
-  }
-  for (JournalAttempt& known : journal.attempts()) {
-    const auto found = failed.find(known.experiment);
-    if (found == failed.end()) continue;
-    AttemptResult attempt = attempt_of(known.result.empty() ? known.plan : known.result);
-    attempt.counts = false;
-    known.result = to_text(attempt);
-    found->second.attempts.push_back(std::move(known));
-  }
-  std::vector<Reopened> all;
-  all.reserve(failed.size());
-  for (auto& [number, again] : failed) all.push_back(std::move(again));
-  if (!all.empty()) journal.reopen(all);
-  return all.size();
-}
-
 Driver::Driver(const DriverOptions& options, const BatchTexts& source, const ExperimentBatch& batch,
                Journal& journal)
     : options_(options),
@@ -98,22 +61,35 @@ Driver::Driver(const DriverOptions& options, const BatchTexts& source, const Exp
       batch_(batch),
       journal_(journal),
       summary_(batch.queue, batch.catalog),
+      stopping_(batch, journal),
       expected_(options.earlier),
-      best_(batch.catalog) {}
+      best_(batch.catalog),
+      total_(static_cast<size_t>(
+          std::count_if(batch.queue.begin(), batch.queue.end(),
+                        [](const Experiment& experiment) { return !experiment.warmup; }))) {
+  for (const JobPlace& place : options.places) places_.push_back({.with = place});
+}
 
 DriverEnd Driver::run() {
   recall();
   journal_.set_paused("");
-  for (const Experiment& experiment : batch_.queue) {
-    if (standing_[experiment.number].finished) continue;
-    take_signals(nullptr);
-    if (end_.signal != 0 || !end_.paused.empty()) {
-      ++end_.left;
-      continue;
+  for (;;) {
+    take_signals();
+    start_what_fits();
+    const bool more = end_.signal == 0 && end_.paused.empty() && upcoming() != nullptr;
+    if (running_count() == 0 && !more) break;
+    wait();
+    for (Place& place : places_) {
+      if (place.running) look(*place.running);
     }
-    run_experiment(experiment);
-    if (!standing_[experiment.number].finished) ++end_.left;
+    stopping_.decide();
+    for (Place& place : places_) {
+      if (place.running && place.running->child->ended()) conclude(place);
+    }
+    settle_pending();
+    show_progress();
   }
+  end_.left = total_ - end_.finished();
   if (end_.left == 0) end_.paused.clear();  // nothing is left to run
   journal_.set_paused(end_.paused);
   flag_short_ones();
@@ -125,6 +101,7 @@ DriverEnd Driver::run() {
 // Restores the state from the journal: results, and attempts that a killed driver left without a
 // result.
 void Driver::recall() {
+  stopping_.recall();
   for (const JournalAttempt& known : journal_.attempts()) {
     Standing& standing = standing_[static_cast<size_t>(known.experiment)];
     standing.last_number = static_cast<size_t>(known.number);
@@ -142,42 +119,76 @@ void Driver::recall() {
     if (entry.result.empty()) continue;
     const ExperimentResult result = result_of(entry.result);
     const Experiment& experiment = batch_.queue.at(static_cast<size_t>(entry.number) - 1);
+    stopping_.ended(experiment);
     count(experiment, result);
   }
   mend_outputs();
 }
 
-// Repairs the files after a power loss, or after a driver was killed between writing the journal
-// and the files. At the end of a batch it also writes what flag_short_ones() found.
-void Driver::mend_outputs() const {
-  const auto entries = journal_.entries();
-  const auto attempts = journal_.attempts();
-  wrong_outputs({.folder = options_.folder,
-                 .catalog = batch_.catalog,
-                 .queue = batch_.queue,
-                 .entries = entries,
-                 .attempts = attempts},
-                Mend::yes);
+// The next experiment that this driver has not begun; null if there is none.
+const Experiment* Driver::upcoming() {
+  while (next_ < batch_.queue.size() && standing_[batch_.queue[next_].number].finished) ++next_;
+  return next_ == batch_.queue.size() ? nullptr : &batch_.queue[next_];
 }
 
-void Driver::run_experiment(const Experiment& experiment) {
-  Standing& standing = standing_[experiment.number];
+void Driver::start_what_fits() {
+  for (Place& place : places_) {
+    while (!place.running && end_.signal == 0 && end_.paused.empty()) {
+      const Experiment* experiment = upcoming();
+      // Nobody overtakes: if the next one has to wait, all do.
+      if (experiment == nullptr || !may_start(*experiment)) return;
+      if (!is_cool(place)) break;
+      ++next_;
+      begin(place, *experiment);
+      settle_pending();
+    }
+  }
+}
+
+bool Driver::may_start(const Experiment& experiment) const {
+  uint64_t used = terms_of(experiment).memory_bytes.value_or(0);
+  bool alone = true;
+  for (const Place& place : places_) {
+    if (!place.running) continue;
+    alone = false;
+    used += place.running->memory_bytes;
+    if (place.running->experiment.warmup && !experiment.warmup) return false;
+  }
+  return alone || !options_.memory_bytes || used <= *options_.memory_bytes;
+}
+
+// Whether the pause after the attempt before is over.
+bool Driver::is_cool(Place& place) {
+  const Cooldown& cooldown = batch_.settings.cooldown;
+  if (cooldown.automatic && calm_.empty() && options_.read_gpus) {
+    calm_ = calm_from(journal_.fact(kCalmFact));
+    if (calm_.empty()) {
+      calm_ = calm_of(options_.read_gpus("all"));
+      journal_.set_fact(kCalmFact, to_text(calm_));
+    }
+  }
+  if (!place.free_since) return true;
+  const double waited = std::chrono::duration<double>(Clock::now() - *place.free_since).count();
+  if (waited < cooldown.seconds) return false;
+  if (!cooldown.automatic || calm_.empty() || place.with.gpus.empty()) return true;
+  const std::string hot = unrest(calm_, calm_of(options_.read_gpus(place.with.gpus)));
+  if (hot.empty()) return true;
+  if (waited < kLongestCooldown) return false;
+  options_.say(
+      fmt::format("cooldown: going on after {}, although {}", format_seconds(waited), hot));
+  return true;
+}
+
+void Driver::begin(Place& place, const Experiment& experiment) {
   fs::create_directories(options_.folder / experiment.folder);
   // The file of a failed experiment that now runs again is out of date.
   fs::remove(options_.folder / experiment.folder / "experiment.json");
-  for (;;) {
-    const Retry move = next_move(experiment);
-    if (move.move == Retry::Move::stop) break;
-    const AttemptResult result = attempt(experiment, move.values, ++standing.last_number);
-    standing.attempts.push_back(result);
-    if (result.counts && !result.after.empty()) {
-      options_.say(fmt::format("{}: {}; {}", experiment.folder, result.headline, result.after));
-    }
-    if (end_.signal == 0) continue;
-    // We were asked to stop. If this attempt decides the experiment, still finish it.
-    if (!result.counts || next_move(experiment).move != Retry::Move::stop) return;
+  const Retry move = next_move(experiment);
+  if (move.move == Retry::Move::stop) {  // a killed driver did not get to finish it
+    after_last_attempt(experiment);
+  } else {
+    begin_attempt(place, experiment, move.values);
   }
-  finish(experiment);
 }
 
 // Decides from the attempts so far: start the first attempt, repeat, or stop.
@@ -188,7 +199,7 @@ Retry Driver::next_move(const Experiment& experiment) const {
   std::map<Cause, unsigned> times;
   for (const AttemptResult& attempt : standing.attempts) {
     if (!attempt.counts) continue;
-    if (attempt.cause == Cause::success) return {};
+    if (attempt.cause == Cause::success || attempt.stop || experiment.warmup) return {};
     move = decide({.cause = attempt.cause,
                    .number = ++counted,
                    .times_with_that_cause = ++times[attempt.cause]},
@@ -197,205 +208,190 @@ Retry Driver::next_move(const Experiment& experiment) const {
   return move;
 }
 
-AttemptResult Driver::attempt(const Experiment& experiment, const Values& values, size_t number) {
+void Driver::begin_attempt(Place& place, const Experiment& experiment, const Values& values) {
+  const size_t number = ++standing_[experiment.number].last_number;
   const fs::path folder = attempt_folder(options_.folder / experiment.folder, number);
   fs::remove_all(folder);
   fs::create_directories(folder);
   give_to_caller(options_.folder / experiment.folder);
-  Terms terms = terms_of(experiment);
-  ask_for_room(experiment, terms);
-  const auto options = child_options(experiment.training, terms, values, folder);
+  ChildOptions child = child_options(experiment.training, place.with, values, folder);
+  child.terms = terms_of(experiment);
+  ask_for_room(experiment, child.terms);
+  if (options_.steps) child.launcher = step_words(*options_.steps, child.terms.memory_bytes);
+  auto running =
+      std::make_unique<Running>(Running{.experiment = experiment,
+                                        .number = number,
+                                        .folder = folder,
+                                        .result = {.started = now_since_epoch(), .values = values},
+                                        .memory_bytes = child.terms.memory_bytes.value_or(0),
+                                        .began = Clock::now()});
+  running->result.shared = running_count();
   const auto key = static_cast<int64_t>(experiment.number);
   const auto attempt_key = static_cast<int64_t>(number);
-  AttemptResult result{.started = now_since_epoch(), .values = values};
-  running_values_ = values;
-  journal_.begin_attempt(key, attempt_key, to_text(result));
-  background_failed_.clear();
-  ChildEnd end;
-  {
-    const auto beside = start_load(experiment, folder / "background");
-    SupervisedChild child(options);
-    start_recording(options_.energy, folder);
-    journal_.attempt_started(key, attempt_key, process_text(child.pid()));
-    link_last(experiment, number);
-    watch(experiment, child, beside.get());
-    if (options_.energy != nullptr) options_.energy->stop();
-    end = child.end();
-    if (beside) result.background_runs = beside->runs();
+  journal_.begin_attempt(key, attempt_key, to_text(running->result));
+  running->beside = start_load(experiment, place.with, folder / "background");
+  running->child = std::make_unique<SupervisedChild>(child);
+  start_recording(place.with.energy, folder);
+  journal_.attempt_started(key, attempt_key, process_text(running->child->pid()));
+  link_last(experiment, number);
+  running->log = stopping_.follow(experiment, folder / kTrainingLog);
+  place.running = std::move(running);
+  const size_t others = running_count() - 1;
+  for (Place& other : places_) {
+    if (other.running)
+      other.running->result.shared = std::max(other.running->result.shared, others);
   }
-  if (options_.energy != nullptr) {
-    const auto seconds = end.ran ? std::optional(end.seconds) : std::nullopt;
-    result.energy = std::make_shared<energy::EnergyReport>(options_.energy->report(seconds));
-  }
-  judge(experiment, end, folder, result);
-  standing_[experiment.number].attempts.push_back(result);  // only for next_move()
-  if (result.counts && result.cause != Cause::success) result.after = next_move(experiment).reason;
-  standing_[experiment.number].attempts.pop_back();
-  journal_.end_attempt(key, attempt_key, to_text(result));
-  return result;
 }
 
 // Null if the experiment runs alone. The load gets its repository's terms, its own terms, and the
 // experiment's environment.
 std::unique_ptr<BackgroundLoad> Driver::start_load(const Experiment& experiment,
+                                                   const JobPlace& place,
                                                    const fs::path& folder) const {
   if (!experiment.background) return nullptr;
   const Load& load = *experiment.background;
   const SettingsEntry& entry = batch_.settings.entries.at(experiment.entry);
   Terms terms = merged(batch_.catalog.find(load.repository)->terms, entry.background_terms);
   terms.environment.insert(entry.terms.environment.begin(), entry.terms.environment.end());
-  BackgroundOptions options{.child = child_options(load, terms, load.values, folder),
+  BackgroundOptions options{.child = child_options(load, place, load.values, folder),
                             .most_runs = terms.background_runs,
                             .uses_gpu = options_.uses_gpu};
   // BackgroundLoad itself detects and reports an idle load; exec would end it as hung.
   options.idle_seconds = terms.idle_seconds.value_or(options.idle_seconds);
+  options.child.terms = terms;
   options.child.terms.idle_seconds.reset();
   options.child.grace_seconds = kBackgroundGrace;
   return std::make_unique<BackgroundLoad>(options);
 }
 
-void Driver::watch(const Experiment& experiment, SupervisedChild& child, BackgroundLoad* beside) {
-  const auto began = Clock::now();
-  while (!child.ended()) {
-    std::array<pollfd, 2> events = {
-        {{.fd = child.fd(), .events = POLLIN}, {.fd = signals_.fd(), .events = POLLIN}}};
-    poll(events.data(), events.size(), kLookMilliseconds);
-    if (events[1].revents != 0) take_signals(&child);
-    if (beside != nullptr) {
-      if (const auto wrong = beside->look()) {
-        options_.say(fmt::format("{}: {}", experiment.folder, *wrong));
-      }
-      if (beside->invalid() && background_failed_.empty()) {
-        background_failed_ = beside->reason();
-        child.ask_to_end();
-      }
-    }
-    const auto now = Clock::now();
-    if (!options_.show || now - shown_ < kShowAgain) continue;
-    shown_ = now;
-    options_.show(progress(experiment, std::chrono::duration<double>(now - began).count()));
-  }
-  take_signals(&child);
+size_t Driver::running_count() const {
+  return static_cast<size_t>(std::count_if(
+      places_.begin(), places_.end(), [](const Place& place) { return place.running != nullptr; }));
 }
 
-// `child` is the running attempt; null between attempts.
-void Driver::take_signals(const SupervisedChild* child) {
+// Until a training ends, a signal arrives, or it is time to look again.
+void Driver::wait() {
+  std::vector<pollfd> events = {{.fd = signals_.fd(), .events = POLLIN, .revents = 0}};
+  for (const Place& place : places_) {
+    if (place.running) {
+      events.push_back({.fd = place.running->child->fd(), .events = POLLIN, .revents = 0});
+    }
+  }
+  poll(events.data(), events.size(), kLookMilliseconds);
+  take_signals();
+}
+
+void Driver::look(Running& running) {
+  const Experiment& experiment = running.experiment;
+  if (running.beside) {
+    if (const auto wrong = running.beside->look()) {
+      options_.say(fmt::format("{}: {}", experiment.folder, *wrong));
+    }
+    if (running.beside->invalid() && running.background_failed.empty()) {
+      running.background_failed = running.beside->reason();
+      running.child->ask_to_end();
+    }
+  }
+  if (!running.log) return;
+  stopping_.report(experiment, running.log->read());
+  stopping_.decide();
+  const StopRecord* stop = stopping_.stop_of(experiment);
+  if (stop == nullptr || running.stopping || running.log->steps() < stop->step) return;
+  running.stopping = true;
+  running.child->ask_to_end();
+}
+
+void Driver::take_signals() {
   while (const auto signal = signals_.next()) {
     const bool warns = signal->number == SIGUSR1;  // of Slurm, before its time limit
     if (!warns && signal->number != SIGINT && signal->number != SIGTERM && signal->number != SIGHUP)
       continue;
     const bool again = end_.signal != 0;
     end_.signal = signal->number;
-    if (child == nullptr) continue;
+    const size_t running = running_count();
+    if (running == 0) continue;
     if (warns || (signal->number == SIGINT && !again)) {
-      options_.say(warns ? "SIGUSR1: stopping when this attempt has ended; SIGTERM stops it now"
-                         : "stopping when this attempt has ended; Ctrl-C again stops it now");
+      options_.say(fmt::format("{}stopping when {} ended; {} stops {} now",
+                               warns ? "SIGUSR1: " : "",
+                               running == 1 ? "this attempt has" : "these attempts have",
+                               warns ? "SIGTERM" : "Ctrl-C again", running == 1 ? "it" : "them"));
       continue;
     }
     stop_now_ = true;
-    child->ask_to_end();
+    for (const Place& place : places_) {
+      if (place.running) place.running->child->ask_to_end();
+    }
   }
 }
 
-void Driver::judge(const Experiment& experiment, const ChildEnd& end, const fs::path& folder,
-                   AttemptResult& result) const {
-  const Repository& repository = *batch_.catalog.find(experiment.training.repository);
-  const Terms terms = terms_of(experiment);
-  LogReader log(repository.metrics, patterns_of(terms));
-  for_each_line(folder / kTrainingLog, [&](std::string_view line) { log.line(line); });
-  const Success judged =
-      judge_success({.cause = end.cause, .seconds = end.seconds}, repository.metrics, terms, log);
-  result.cause = judged.cause;
-  result.headline = judged.reason.empty() ? end.headline : judged.reason;
-  result.evidence = end.evidence;
-  result.next_step = end.next_step;
-  result.exit_code = end.exit_code;
-  result.seconds = end.seconds;
-  result.cpu_seconds = end.cpu_seconds;
-  result.peak_bytes = end.peak_bytes;
-  result.metrics = log.metrics();
-  result.missing_metrics = judged.missing_metrics;
-  if (!background_failed_.empty()) {
-    result.cause = Cause::background_invalid;
-    result.headline =
-        "its background load was not valid, three times in a row: " + background_failed_;
-    result.evidence = "plimsoll ended it because of that; it did not fail itself";
-    result.next_step = fmt::format("see {} for the output of the load",
-                                   shell_word((folder / "background").string()));
+void Driver::conclude(Place& place) {
+  const auto running = std::move(place.running);
+  const Experiment& experiment = running->experiment;
+  place.free_since = Clock::now();
+  AttemptResult& result = running->result;
+  if (place.with.energy != nullptr) place.with.energy->stop();
+  const ChildEnd end = running->child->end();
+  if (running->beside) result.background_runs = running->beside->runs();
+  running->child.reset();
+  running->beside.reset();
+  measure(place, end, result);
+  judge(*running, end, result);
+  if (running->log) {
+    stopping_.report(experiment, running->log->finish());
+    stopping_.decide();
+    result.steps = running->log->steps();
   }
-  if (stop_now_ && result.cause != Cause::success) {
-    result.cause = Cause::interrupted;
-    result.counts = false;
+  const StopRecord* stop = stopping_.stop_of(experiment);
+  if (stop != nullptr && result.steps >= stop->step) {
+    stop_early(experiment, *stop, running->folder, result);
   }
-}
-
-void Driver::finish(const Experiment& experiment) {
-  Standing& standing = standing_[experiment.number];
-  ExperimentResult result;
-  unsigned counted = 0;
-  for (const AttemptResult& attempt : standing.attempts) {
-    if (!attempt.counts) continue;
-    ++counted;
-    result.last = attempt;
+  auto& attempts = standing_[experiment.number].attempts;
+  attempts.push_back(result);
+  const Retry move = next_move(experiment);
+  if (result.counts && result.cause != Cause::success && !result.stop) {
+    attempts.back().after = move.reason;
   }
-  result.retries = counted - 1;
-  result.success = result.last.cause == Cause::success;
-  if (result.success) {
-    result.suspicious =
-        suspiciously_short(result.last.seconds, seconds_[experiment.entry]).value_or("");
+  journal_.end_attempt(static_cast<int64_t>(experiment.number),
+                       static_cast<int64_t>(running->number), to_text(attempts.back()));
+  if (result.counts && !attempts.back().after.empty()) {
+    options_.say(
+        fmt::format("{}: {}; {}", experiment.folder, result.headline, attempts.back().after));
   }
-  journal_.finish(static_cast<int64_t>(experiment.number), to_text(result));
-  const fs::path folder = options_.folder / experiment.folder;
-  io::write_whole(folder / "experiment.json",
-                  experiment_json(experiment, result, standing.attempts));
-  count(experiment, result);
-  io::write_whole(options_.folder / "summary.csv", summary_.text());
-  give_to_caller(folder);
-  options_.say(
-      fmt::format("[{}/{}] {} {}{}", end_.succeeded + end_.failed, batch_.queue.size(),
-                  experiment.folder, describe_end(result),
-                  result.success ? "" : describe_log(folder / kTrainingLog, result.last.headline)));
-  count_failure(result);
-}
-
-// Adds a finished experiment to the table, the counts and the expected times.
-void Driver::count(const Experiment& experiment, const ExperimentResult& result) {
-  Standing& standing = standing_[experiment.number];
-  standing.finished = true;
-  standing.attempts = {};
-  summary_.set(experiment, result);
-  ++(result.success ? end_.succeeded : end_.failed);
-  if (!result.success) return;
-  seconds_[experiment.entry].push_back(result.last.seconds);
-  expected_.add(experiment, result.last.seconds);
-  best_.add(experiment, result);
-}
-
-// When an experiment ends, longer ones may still follow. So at the end of the batch all durations
-// are compared again.
-void Driver::flag_short_ones() {
-  for (const JournalEntry& entry : journal_.entries()) {
-    if (entry.result.empty()) continue;
-    ExperimentResult result = result_of(entry.result);
-    const Experiment& experiment = batch_.queue.at(static_cast<size_t>(entry.number) - 1);
-    if (!result.success || !result.suspicious.empty()) continue;
-    std::vector<double> others = seconds_[experiment.entry];
-    const auto own = std::find(others.begin(), others.end(), result.last.seconds);
-    if (own != others.end()) others.erase(own);
-    const auto suspicious = suspiciously_short(result.last.seconds, std::move(others));
-    if (!suspicious) continue;
-    result.suspicious = *suspicious;
-    journal_.finish(entry.number, to_text(result));
-    options_.say(fmt::format("{} is suspicious: {}", experiment.folder, result.suspicious));
+  if (move.move == Retry::Move::stop) {
+    // Even if we were asked to stop: this attempt has decided the experiment.
+    after_last_attempt(experiment);
+  } else if (end_.signal == 0) {
+    begin_attempt(place, experiment, move.values);
   }
 }
 
-void Driver::count_failure(const ExperimentResult& result) {
-  const Cause cause = result.last.cause;
-  same_cause_ = cause == last_cause_ ? same_cause_ + 1 : 1;
-  last_cause_ = cause;
-  if (result.success || options_.keep_going || same_cause_ < kPauseAfter) return;
-  end_.paused = fmt::format("{} ({})", name(cause), result.last.headline);
+// The experiment has ended. It is finished as soon as early stopping has decided about all that it
+// reported.
+void Driver::after_last_attempt(const Experiment& experiment) {
+  stopping_.ended(experiment);
+  pending_.insert(experiment.number);
+}
+
+void Driver::settle_pending() {
+  stopping_.decide();
+  for (auto at = pending_.begin(); at != pending_.end();) {
+    const Experiment& experiment = batch_.queue.at(*at - 1);
+    if (!stopping_.settled(experiment)) {
+      ++at;
+      continue;
+    }
+    at = pending_.erase(at);
+    Standing& standing = standing_[experiment.number];
+    AttemptResult& last = standing.attempts.back();
+    const StopRecord* stop = stopping_.stop_of(experiment);
+    if (stop != nullptr && !last.stop && last.steps >= stop->step) {
+      const fs::path folder = options_.folder / experiment.folder;
+      stop_early(experiment, *stop, attempt_folder(folder, standing.last_number), last);
+      journal_.end_attempt(static_cast<int64_t>(experiment.number),
+                           static_cast<int64_t>(standing.last_number), to_text(last));
+    }
+    finish(experiment);
+  }
 }
 
 // Links training.log and energy/ in the experiment's folder to the last attempt: users' scripts
@@ -409,33 +405,13 @@ void Driver::link_last(const Experiment& experiment, size_t number) const {
   }
 }
 
-BatchProgress Driver::progress(const Experiment& running, double seconds) const {
-  BatchProgress now{
-      .running = RunningNow{.experiment = running.folder,
-                            .attempt = standing_.at(running.number).last_number,
-                            .values = describe(running_values_),
-                            .last_line = last_line(options_.folder / running.folder / kTrainingLog),
-                            .seconds = seconds,
-                            .expected_seconds = expected_.of(running),
-                            .expected_rest = expected_.rest_of(running, seconds)},
-      .succeeded = end_.succeeded,
-      .failed = end_.failed,
-      .left = batch_.queue.size() - end_.succeeded - end_.failed,
-      .time_left = {},
-      .best = best_.describe()};
-  std::vector<const Experiment*> waiting;
-  for (const Experiment& experiment : batch_.queue) {
-    const auto found = standing_.find(experiment.number);
-    const bool finished = found != standing_.end() && found->second.finished;
-    if (!finished && experiment.number != running.number) waiting.push_back(&experiment);
-  }
-  now.time_left = time_left(waiting, now.running, expected_);
-  return now;
-}
-
+// An attempt without a memory limit of its own gets its share of the limit for all.
 Terms Driver::terms_of(const Experiment& experiment) const {
-  const Repository& repository = *batch_.catalog.find(experiment.training.repository);
-  return merged(repository.terms, batch_.settings.entries.at(experiment.entry).terms);
+  Terms terms = experiment::terms_of(experiment, batch_);
+  if (!terms.memory_bytes && options_.memory_bytes) {
+    terms.memory_bytes = *options_.memory_bytes / std::max<size_t>(1, places_.size());
+  }
+  return terms;
 }
 
 // If an earlier attempt failed because other processes held the GPU, its result says how much
@@ -449,16 +425,17 @@ void Driver::ask_for_room(const Experiment& experiment, Terms& terms) const {
   }
 }
 
-ChildOptions Driver::child_options(const Load& load, const Terms& terms, const Values& values,
+// Without terms.
+ChildOptions Driver::child_options(const Load& load, const JobPlace& place, const Values& values,
                                    const fs::path& output) const {
   const Repository& repository = *batch_.catalog.find(load.repository);
   return {.command = training_command(repository, load.model, values),
           .working_folder = folder_of(repository, source_),
           .output_folder = output,
           .run_folder = options_.folder,
-          .gpus = options_.gpus,
+          .gpus = place.gpus,
           .gpu_wait_seconds = options_.gpu_wait_seconds,
-          .terms = terms};
+          .terms = {}};
 }
 
 }  // namespace plimsoll::experiment

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 #include <utility>
 
@@ -27,6 +28,15 @@ std::string cell(const Row& row, std::optional<size_t> at) {
 std::optional<double> number(const std::string& text) {
   const auto value = parse_value(text);
   return value ? std::optional(value->number) : std::nullopt;
+}
+
+// Other text than a number is the value of a text or a truth value, as in `True`.
+Value value_in(const std::string& cell) {
+  char* end = nullptr;
+  std::strtod(cell.c_str(), &end);
+  if (end == cell.c_str() + cell.size()) return *parse_value(cell);
+  if (cell == "True" || cell == "False") return truth_value(cell == "True");
+  return text_value(cell);
 }
 
 // As written by pandas, a spreadsheet or a shell.
@@ -56,7 +66,7 @@ PastRun run_of(const Columns& columns, const Row& row) {
   for (size_t i = 0; i < row.size(); ++i) {
     const std::string& name = columns.header[i];
     if (!name.starts_with(kPrefix) || row[i].empty()) continue;
-    if (const auto value = parse_value(row[i])) run.values[name.substr(kPrefix.size())] = *value;
+    run.values[name.substr(kPrefix.size())] = value_in(row[i]);
   }
   run.success = is_true(cell(row, columns.success));
   run.seconds = number(cell(row, columns.seconds));

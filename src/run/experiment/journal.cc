@@ -43,6 +43,12 @@ constexpr const char* kTables = R"(
     number INTEGER NOT NULL, plan TEXT NOT NULL, process TEXT NOT NULL DEFAULT '',
     result TEXT NOT NULL DEFAULT '', PRIMARY KEY (experiment, number));
 )";
+// Not in journals of version 0.1.
+constexpr const char* kReports = R"(
+  CREATE TABLE IF NOT EXISTS reports (experiment INTEGER NOT NULL REFERENCES experiments(number),
+    step INTEGER NOT NULL, report TEXT NOT NULL, decision TEXT NOT NULL DEFAULT '',
+    reason TEXT NOT NULL DEFAULT '', PRIMARY KEY (experiment, step));
+)";
 
 fs::path file_in(const fs::path& folder) { return folder / "journal.sqlite"; }
 
@@ -136,6 +142,7 @@ Journal Journal::create(const fs::path& folder, const std::string& settings,
   // One transaction: if the driver is killed here, the journal has no plan at all.
   execute(database, "BEGIN IMMEDIATE", journal.file_);
   execute(database, kTables, journal.file_);
+  execute(database, kReports, journal.file_);
   journal.run("INSERT INTO facts VALUES ('version', ?)", {kVersion}, {});
   journal.run("INSERT INTO facts VALUES ('settings', ?)", {settings}, {});
   for (const JournalEntry& entry : queue) {
@@ -155,6 +162,7 @@ Journal Journal::open(const fs::path& folder) {
   }
   journal.check(folder);
   execute(journal.database_.get(), kSettle, journal.file_);
+  execute(journal.database_.get(), kReports, journal.file_);
   return journal;
 }
 
@@ -254,6 +262,43 @@ void Journal::end_attempt(int64_t experiment, int64_t number, const std::string&
                {experiment, number});
 }
 
+void Journal::report(const JournalReport& report) {
+  if (report.decision.empty()) {
+    run_unsynced("INSERT OR IGNORE INTO reports (experiment, step, report) VALUES (?, ?, ?)",
+                 {report.report}, {report.experiment, report.step});
+    return;
+  }
+  run_unsynced(
+      "INSERT OR REPLACE INTO reports (experiment, step, report, decision, reason) "
+      "VALUES (?, ?, ?, ?, ?)",
+      {report.report, report.decision, report.reason}, {report.experiment, report.step});
+}
+
+std::vector<JournalReport> Journal::reports() const {
+  std::vector<JournalReport> all;
+  if (rows("SELECT name FROM sqlite_master WHERE name = 'reports'").empty()) return all;
+  for (auto& row : rows("SELECT experiment, step, report, decision, reason FROM reports "
+                        "ORDER BY experiment, step")) {
+    all.push_back({.experiment = number_in(row[0]),
+                   .step = number_in(row[1]),
+                   .report = std::move(row[2]),
+                   .decision = std::move(row[3]),
+                   .reason = std::move(row[4])});
+  }
+  return all;
+}
+
+std::string Journal::fact(const std::string& name) const {
+  Statement statement(database_.get(), "SELECT value FROM facts WHERE name = ?", file_);
+  statement.bind({}, {name});
+  return statement.step() ? statement.row().at(0) : "";
+}
+
+void Journal::set_fact(const std::string& name, const std::string& value) {
+  if (value == fact(name)) return;
+  run("INSERT OR REPLACE INTO facts VALUES (?, ?)", {name, value}, {});
+}
+
 void Journal::finish(int64_t experiment, const std::string& result) {
   run("UPDATE experiments SET result = ?2 WHERE number = ?1", {result}, {experiment});
 }
@@ -275,15 +320,9 @@ void Journal::reopen(const std::vector<Reopened>& experiments) {
   }
 }
 
-std::string Journal::paused() const {
-  const auto found = rows("SELECT value FROM facts WHERE name = 'paused'");
-  return found.empty() ? "" : found[0][0];
-}
+std::string Journal::paused() const { return fact("paused"); }
 
-void Journal::set_paused(const std::string& why) {
-  if (why == paused()) return;
-  run("INSERT OR REPLACE INTO facts VALUES ('paused', ?)", {why}, {});
-}
+void Journal::set_paused(const std::string& why) { set_fact("paused", why); }
 
 std::optional<RunLock> RunLock::take(const fs::path& file, bool wait) {
   Fd lock(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));

@@ -33,6 +33,15 @@ struct JournalAttempt {
   std::string result;   // empty while it runs; stays empty if the driver is killed
 };
 
+// What an experiment reported at a step at which early stopping decides, and the decision.
+struct JournalReport {
+  int64_t experiment = 0;
+  int64_t step = 0;
+  std::string report;    // as text
+  std::string decision;  // "continue", "stop", or empty: not decided yet
+  std::string reason;    // of a stop
+};
+
 // An experiment that will run again, with the new content of its attempts.
 struct Reopened {
   int64_t experiment = 0;
@@ -60,6 +69,15 @@ class Journal {
   void attempt_started(int64_t experiment, int64_t number, const std::string& process);
   void end_attempt(int64_t experiment, int64_t number, const std::string& result);
   void finish(int64_t experiment, const std::string& result);
+
+  // Before the decision, and again with it. Keeps the first report of a step.
+  void report(const JournalReport& report);
+  // By experiment and step.
+  std::vector<JournalReport> reports() const;
+
+  // A fact about the batch by its name; empty if it is not known.
+  std::string fact(const std::string& name) const;
+  void set_fact(const std::string& name, const std::string& value);
 
   // Removes the results of these experiments: all of them, or none if it fails.
   void reopen(const std::vector<Reopened>& experiments);

@@ -1,10 +1,12 @@
 #include "experiment/json_reader.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <map>
 #include <tuple>
 #include <utility>
 
@@ -20,18 +22,47 @@ size_t Problems::errors() const {
       all_.begin(), all_.end(), [](const Problem& problem) { return problem.is_error; }));
 }
 
-std::vector<Problem> Problems::in_order() const {
+std::vector<ProblemGroup> Problems::grouped() const {
   std::vector<Problem> sorted = all_;
   std::stable_sort(sorted.begin(), sorted.end(), [](const Problem& a, const Problem& b) {
     return std::tie(a.file, a.line) < std::tie(b.file, b.line);
   });
-  return sorted;
+  std::vector<ProblemGroup> groups;
+  std::map<std::tuple<std::string, std::string, bool>, size_t> known;
+  for (Problem& problem : sorted) {
+    const auto [at, is_new] =
+        known.try_emplace({problem.file, problem.text, problem.is_error}, groups.size());
+    if (is_new) {
+      groups.push_back({.is_error = problem.is_error,
+                        .file = std::move(problem.file),
+                        .lines = {},
+                        .text = std::move(problem.text)});
+    }
+    groups[at->second].lines.push_back(problem.line);
+  }
+  return groups;
 }
 
 std::string describe(const Problem& problem) {
   const std::string place =
       problem.line == 0 ? problem.file : fmt::format("{}:{}", problem.file, problem.line);
   return fmt::format("{}: {}: {}", place, problem.is_error ? "error" : "warning", problem.text);
+}
+
+std::string describe(const ProblemGroup& group) {
+  constexpr size_t kPlacesNamed = 3;
+  std::string text = describe(Problem{.is_error = group.is_error,
+                                      .file = group.file,
+                                      .line = group.lines.front(),
+                                      .text = group.text});
+  if (group.lines.size() == 1) return text;
+  std::vector<size_t> places = group.lines;
+  places.erase(std::unique(places.begin(), places.end()), places.end());
+  const bool more = places.size() > kPlacesNamed;
+  if (more) places.resize(kPlacesNamed);
+  return fmt::format("{} ({} times: {} {}{})", text, group.lines.size(),
+                     places.size() == 1 ? "line" : "lines", fmt::join(places, ", "),
+                     more ? ", ..." : "");
 }
 
 namespace {
@@ -177,16 +208,41 @@ std::string_view name(JsonNode::Kind kind) {
   return "";
 }
 
+bool same(const JsonNode& one, const JsonNode& other) {
+  if (one.kind != other.kind) return false;
+  switch (one.kind) {
+    case JsonNode::Kind::null:
+      return true;
+    case JsonNode::Kind::boolean:
+      return one.boolean == other.boolean;
+    case JsonNode::Kind::number:
+      return one.number == other.number;
+    case JsonNode::Kind::text:
+      return one.text == other.text;
+    case JsonNode::Kind::list:
+      return std::equal(one.items.begin(), one.items.end(), other.items.begin(), other.items.end(),
+                        same);
+    case JsonNode::Kind::object:
+      return one.members.size() == other.members.size() &&
+             std::all_of(one.members.begin(), one.members.end(), [&](const JsonMember& member) {
+               const JsonNode* value = other.find(member.key);
+               return value != nullptr && same(member.value, *value);
+             });
+  }
+  return false;
+}
+
 namespace {
 
 using Kind = JsonNode::Kind;
 
-constexpr std::array<std::string_view, 11> kNotes = {
-    "comment",       "note",  "description", "version",   "created",      "updated",
-    "creation_date", "notes", "purpose",     "rationale", "experiment_id"};
-constexpr std::array<std::string_view, 4> kNotePrefixes = {"_", "estimated_", "expected_",
-                                                           "target_"};
-constexpr std::array<std::string_view, 4> kNoteEndings = {"_note", "_status", "_info", "_summary"};
+constexpr std::array<std::string_view, 9> kNotes = {"description", "version",       "created",
+                                                    "updated",     "creation_date", "purpose",
+                                                    "rationale",   "experiment_id", "date"};
+constexpr std::array<std::string_view, 6> kNotePrefixes = {"_",          "comment",   "note",
+                                                           "estimated_", "expected_", "target_"};
+constexpr std::array<std::string_view, 7> kNoteEndings = {
+    "_note", "_notes", "_comment", "_status", "_info", "_summary", "_description"};
 constexpr uint64_t kLargestCount = 1'000'000;
 
 }  // namespace
@@ -303,7 +359,8 @@ const JsonNode* ObjectReader::former(const std::string& spelling, const std::str
   known_.insert(spelling);
   const JsonNode* value = node_.find(spelling);
   if (value == nullptr) return nullptr;
-  if (has(present)) {
+  if (const JsonNode* counts = node_.find(present)) {
+    if (same(*value, *counts)) return nullptr;
     problems_.key_error(
         file_, line_of(spelling),
         fmt::format("{} and {} mean the same, but both are present; {}", spelling, present,
@@ -314,6 +371,11 @@ const JsonNode* ObjectReader::former(const std::string& spelling, const std::str
   return value;
 }
 
+const JsonNode* ObjectReader::quietly(const std::string& key) {
+  known_.insert(key);
+  return node_.find(key);
+}
+
 size_t ObjectReader::line_of(const std::string& key) const {
   for (const JsonMember& member : node_.members) {
     if (member.key == key) return member.line;
@@ -321,18 +383,31 @@ size_t ObjectReader::line_of(const std::string& key) const {
   return node_.line;
 }
 
-void ObjectReader::finish(const std::string& where) {
-  const std::vector<std::string> candidates(suggested_.begin(), suggested_.end());
+void ObjectReader::finish(const std::string& where, const Elsewhere& elsewhere) {
+  // A key is no misspelling of one that is also there: "num_experiments" beside "experiments".
+  std::vector<std::string> candidates;
+  std::copy_if(suggested_.begin(), suggested_.end(), std::back_inserter(candidates),
+               [&](const std::string& key) { return !has(key); });
   for (const JsonMember& member : node_.members) {
     if (known_.contains(member.key)) continue;
     if (is_note(member.key)) {
       problems_.count_note();
       continue;
     }
-    const auto meant = nearest(member.key, candidates);
-    problems_.key_error(file_, member.line,
-                        fmt::format("unknown key {} in {}{}", member.key, where,
-                                    meant ? fmt::format("; did you mean {}?", *meant) : ""));
+    const auto& strangers = elsewhere.keys;
+    if (std::find(strangers.begin(), strangers.end(), member.key) != strangers.end()) {
+      problems_.key_error(file_, member.line,
+                          fmt::format("{} has no meaning in {}; it belongs to {}", member.key,
+                                      where, elsewhere.home));
+    } else if (const auto meant = nearest(member.key, candidates)) {
+      problems_.key_error(
+          file_, member.line,
+          fmt::format("unknown key {} in {}; did you mean {}?", member.key, where, *meant));
+    } else {
+      problems_.key_without_effect(
+          file_, member.line,
+          fmt::format("unknown key {} in {}: it has no effect", member.key, where));
+    }
   }
 }
 

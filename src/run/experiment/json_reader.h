@@ -21,11 +21,25 @@ struct Problem {
   std::string text;
 };
 
+// How to treat keys that have no meaning. A key near a known one is a typo.
+enum class KeyPolicy {
+  usual,    // a typo is an error; another unknown key is a warning
+  lenient,  // all errors about keys become warnings
+  strict,   // every unknown key is an error
+};
+
+// Problems of one cause: the same text in the same file.
+struct ProblemGroup {
+  bool is_error = true;
+  std::string file;
+  std::vector<size_t> lines;  // ascending; never empty
+  std::string text;
+};
+
 // Collects all errors and warnings about a user's files, so that they can be printed together.
 class Problems {
  public:
-  // `lenient`: errors about keys become warnings.
-  explicit Problems(bool lenient = false) : lenient_(lenient) {}
+  explicit Problems(KeyPolicy keys = KeyPolicy::usual) : keys_(keys) {}
 
   void error(const std::string& file, size_t line, std::string text) {
     all_.push_back({.is_error = true, .file = file, .line = line, .text = std::move(text)});
@@ -34,25 +48,38 @@ class Problems {
     all_.push_back({.is_error = false, .file = file, .line = line, .text = std::move(text)});
   }
   void key_error(const std::string& file, size_t line, std::string text) {
-    all_.push_back({.is_error = !lenient_, .file = file, .line = line, .text = std::move(text)});
+    all_.push_back({.is_error = keys_ != KeyPolicy::lenient,
+                    .file = file,
+                    .line = line,
+                    .text = std::move(text)});
+  }
+  // For a key that has no meaning and is near none that has.
+  void key_without_effect(const std::string& file, size_t line, std::string text) {
+    all_.push_back({.is_error = keys_ == KeyPolicy::strict,
+                    .file = file,
+                    .line = line,
+                    .text = std::move(text)});
   }
   void count_note() { ++notes_; }
 
   const std::vector<Problem>& all() const { return all_; }
-  // Sorted by file and line.
-  std::vector<Problem> in_order() const;
+  // Sorted by file and first line.
+  std::vector<ProblemGroup> grouped() const;
   size_t notes() const { return notes_; }
-  bool lenient() const { return lenient_; }
+  bool lenient() const { return keys_ == KeyPolicy::lenient; }
   size_t errors() const;
 
  private:
-  bool lenient_;
+  KeyPolicy keys_;
   std::vector<Problem> all_;
   size_t notes_ = 0;
 };
 
 // "settings.json:14: error: unknown key mutat; did you mean mutate?"
 std::string describe(const Problem& problem);
+// "settings.json:14: warning: num_mutations is taken as runs_per_config (94 times: lines 14, 22,
+// 30, ...)"
+std::string describe(const ProblemGroup& group);
 
 struct JsonMember;
 
@@ -85,6 +112,9 @@ JsonNode parse_json(std::string_view text, const std::string& file);
 
 std::string_view name(JsonNode::Kind kind);  // "a number"
 
+// Whether both have the same content. Lines and the order of members do not matter.
+bool same(const JsonNode& one, const JsonNode& other);
+
 // Whether the key is a note for human readers: "comment", "estimated_hours", "_why".
 bool is_note(std::string_view key);
 
@@ -105,9 +135,12 @@ class ObjectReader {
   std::optional<uint64_t> bytes(const std::string& key);  // "8G"; at least 1 MiB
   std::optional<std::vector<std::string>> texts(const std::string& key);
 
-  // Reads a key by an old or wrong `spelling` of `present`, with a warning. If both are there, that
-  // is an error, and `present` counts.
+  // Reads a key by an old or wrong `spelling` of `present`, with a warning. If both are there,
+  // `present` counts; it is an error if they differ.
   const JsonNode* former(const std::string& spelling, const std::string& present);
+
+  // Marks the key as known, but never suggests it; nullptr if it is missing.
+  const JsonNode* quietly(const std::string& key);
 
   bool has(const std::string& key) const { return node_.find(key) != nullptr; }
   size_t line_of(const std::string& key) const;
@@ -118,7 +151,12 @@ class ObjectReader {
   Problems& problems() { return problems_; }
 
   // Reports all keys that no getter asked for. `where` names the object in the message.
-  void finish(const std::string& where);
+  // `elsewhere` are keys that have a meaning only in another object, which `home` names.
+  struct Elsewhere {
+    std::vector<std::string> keys;
+    std::string home;
+  };
+  void finish(const std::string& where, const Elsewhere& elsewhere = {});
 
  private:
   const JsonNode* typed(const std::string& key, JsonNode::Kind kind);

@@ -114,6 +114,7 @@ Hope hope_after(Cause cause) {
     case Cause::no_result:
     case Cause::background_invalid:
     case Cause::driver_ended:
+    case Cause::stopped_early:
       return Hope::none;
   }
   return Hope::none;
@@ -156,7 +157,8 @@ std::vector<std::string> retryable_causes() {
   std::vector<std::string> names;
   for (const std::string_view name : diagnosis::cause_names()) {
     const Cause cause = *diagnosis::cause_named(name);
-    if (cause != Cause::success && cause != Cause::driver_ended) names.emplace_back(name);
+    const bool no_failure = cause == Cause::success || cause == Cause::stopped_early;
+    if (!no_failure && cause != Cause::driver_ended) names.emplace_back(name);
   }
   return names;
 }

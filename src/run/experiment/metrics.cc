@@ -199,14 +199,24 @@ void LogReader::line(std::string_view text) {
   // RE2 works on characters: a byte that is not valid UTF-8 would match nothing, not even `.`.
   const std::string valid = valid_utf8(text);
   for (const Metric& metric : metrics_) {
+    bool found = false;
     for_each_match(*metric.expression, valid, [&](const std::vector<StringPiece>& groups) {
-      if (const auto value = first_number(groups)) found_[metric.name] = *value;
+      const auto value = first_number(groups);
+      if (!value) return;
+      found_[metric.name] = *value;
+      found = true;
     });
+    if (found) ++lines_with_[metric.name];
   }
   for (const auto& [pattern, expression] : patterns_) {
     bool& matched = matched_[pattern];
     if (!matched) matched = RE2::PartialMatch(valid, *expression);
   }
+}
+
+uint64_t LogReader::lines_with(const std::string& metric) const {
+  const auto found = lines_with_.find(metric);
+  return found == lines_with_.end() ? 0 : found->second;
 }
 
 void read_lines(std::string_view text, LogReader& reader) {

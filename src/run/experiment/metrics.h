@@ -5,6 +5,7 @@
 // not support (lookaround, backreferences) are rejected before a batch starts.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -50,6 +51,8 @@ class LogReader {
 
   const std::map<std::string, Value>& metrics() const { return found_; }
   bool matched(const std::string& pattern) const { return matched_.at(pattern); }
+  // The number of lines so far in which the metric was found.
+  uint64_t lines_with(const std::string& metric) const;
 
  private:
   struct Metric {
@@ -60,6 +63,7 @@ class LogReader {
   std::map<std::string, std::unique_ptr<re2::RE2>> patterns_;
   std::map<std::string, bool> matched_;
   std::map<std::string, Value> found_;
+  std::map<std::string, uint64_t> lines_with_;
 };
 
 // All lines of `text`.

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <system_error>
@@ -125,8 +126,32 @@ Row background_cells(const Experiment& experiment, const ExperimentResult& resul
           fmt::format("{}", result.last.background_runs)};
 }
 
+// The last columns.
+Row design_columns() {
+  return {"configuration", "repeat", "listed", "steps", "stopped_at_step", "jobs_beside"};
+}
+
+Row design_cells(const Experiment& experiment, const ExperimentResult& result) {
+  const AttemptResult& last = result.last;
+  return {experiment.configuration,
+          fmt::format("{}", experiment.repeat),
+          fmt::format("{}", experiment.listed),
+          fmt::format("{}", last.steps),
+          last.stop ? fmt::format("{}", last.stop->step) : "",
+          fmt::format("{}", last.shared)};
+}
+
+Json stop_json(const std::optional<StopRecord>& stop) {
+  if (!stop) return nullptr;
+  return {{"policy", stop->policy},
+          {"step", stop->step},
+          {"value",
+           std::isfinite(stop->value) ? Json(stop->value) : Json(fmt::format("{}", stop->value))},
+          {"reason", stop->reason}};
+}
+
 std::string error_message(const ExperimentResult& result) {
-  if (result.success) return "";
+  if (!failed(result)) return "";
   return fmt::format("{}: {}", name(result.last.cause), result.last.headline);
 }
 
@@ -180,9 +205,10 @@ Row SummaryTable::row(const Experiment& experiment, const ExperimentResult& resu
 }
 
 void SummaryTable::set(const Experiment& experiment, const ExperimentResult& result) {
-  Line line{.cells = table_cells(row(experiment, result)),
-            .gpus = {},
-            .background = table_cells(background_cells(experiment, result))};
+  if (experiment.warmup) return;
+  Row last = background_cells(experiment, result);
+  append(last, design_cells(experiment, result));
+  Line line{.cells = table_cells(row(experiment, result)), .gpus = {}, .last = table_cells(last)};
   if (result.last.energy) {
     const auto& gpus = result.last.energy->gpus;
     for (const energy::GpuFigures& gpu : gpus) {
@@ -203,6 +229,7 @@ std::string SummaryTable::text() const {
   append(header, energy_note_columns());
   for (const unsigned gpu : gpu_columns_) append(header, gpu_columns(gpu));
   append(header, {"background_repository", "background_model", "background_runs"});
+  append(header, design_columns());
   std::string text = table_line(header);
   const std::string no_gpu = table_cells(Row(gpu_columns(0).size()));
   for (const auto& [number, line] : lines_) {
@@ -211,7 +238,7 @@ std::string SummaryTable::text() const {
       const auto found = line.gpus.find(gpu);
       text += "," + (found == line.gpus.end() ? no_gpu : found->second);
     }
-    text += "," + line.background + "\n";
+    text += "," + line.last + "\n";
   }
   return text;
 }
@@ -232,6 +259,13 @@ std::string experiment_json(const Experiment& experiment, const ExperimentResult
                           {"hyperparameters", plain_json(experiment.background->values)},
                           {"runs", result.last.background_runs}};
   }
+  json["configuration"] = experiment.configuration;
+  json["repeat"] = experiment.repeat;
+  json["listed"] = experiment.listed;
+  json["warmup"] = experiment.warmup;
+  json["steps"] = result.last.steps;
+  json["jobs_beside"] = result.last.shared;
+  json["stop"] = stop_json(result.last.stop);
   json["cause"] = name(result.last.cause);
   json["missing_metrics"] = result.last.missing_metrics;
   json["suspicious"] = result.suspicious;

@@ -36,8 +36,9 @@ std::string table_cells(const Row& cells);
 // The same with a line end.
 std::string table_line(const Row& cells);
 
-// The content of summary.csv. All rows have the same columns. These are known before the first
-// experiment, except the columns of several GPUs: all rows get them when one experiment has them.
+// The content of summary.csv. Warm-ups are not in it. All rows have the same columns. These are
+// known before the first experiment, except the columns of several GPUs: all rows get them when one
+// experiment has them.
 class SummaryTable {
  public:
   SummaryTable(const std::vector<Experiment>& queue, const Catalog& catalog);
@@ -48,7 +49,7 @@ class SummaryTable {
   struct Line {
     std::string cells;                     // without a line end
     std::map<unsigned, std::string> gpus;  // the cells of each GPU, by index
-    std::string background;                // the cells of its background load, after all others
+    std::string last;                      // the cells of its background load and its design
   };
   Row row(const Experiment& experiment, const ExperimentResult& result) const;
 

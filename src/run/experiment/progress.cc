@@ -105,6 +105,10 @@ std::vector<std::string> lines_of(const BatchProgress& progress, const MachineNo
                                 now.values.empty() ? "no hyperparameters" : now.values));
     lines.push_back("  > " + now.last_line);
   }
+  for (const RunningNow& other : progress.beside) {
+    lines.push_back(fmt::format("{} | {} | {}", other.experiment, format_seconds(other.seconds),
+                                other.last_line));
+  }
   lines.push_back("  " + describe_machine(machine));
   if (!progress.best.empty()) lines.push_back("  best so far: " + progress.best);
   lines.push_back("  " + describe_counts(progress));

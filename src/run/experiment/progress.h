@@ -28,7 +28,8 @@ struct RunningNow {
 };
 
 struct BatchProgress {
-  std::optional<RunningNow> running;
+  std::optional<RunningNow> running;  // of several, the one that began first
+  std::vector<RunningNow> beside;     // the others
   size_t succeeded = 0;
   size_t failed = 0;
   size_t left = 0;  // including the running one

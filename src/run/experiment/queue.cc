@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <map>
 #include <span>
-#include <tuple>
 #include <utility>
 
-#include "experiment/draw.h"
+#include "base/units.h"
+#include "experiment/design.h"
+#include "experiment/entry_settings.h"
 #include "io/checksum.h"
 
 namespace plimsoll::experiment {
@@ -37,14 +38,8 @@ std::string file_name(const std::string& text) {
   return name.substr(0, end) + ending;
 }
 
-Values fixed_values(const Training& training, const Repository& repository) {
-  Values values = repository.defaults();
-  for (const auto& [name, value] : training.fixed.all) values.set(name, value);
-  return values;
-}
-
-// The combinations drawn so far for one training, shared by all entries that vary it.
-using Drawn = std::map<std::tuple<std::string, std::string, bool>, std::vector<Values>>;
+// Of the random order; see entry_settings.cc for the other streams.
+constexpr uint64_t kOrderStream = (uint64_t{1} << 40) + 1;
 
 class QueueMaker {
  public:
@@ -52,99 +47,181 @@ class QueueMaker {
              uint64_t seed, Problems& problems)
       : settings_(settings),
         catalog_(catalog),
-        history_(history),
         seed_(seed),
-        problems_(problems) {}
+        problems_(problems),
+        entry_settings_({.settings = settings,
+                         .catalog = catalog,
+                         .history = history,
+                         .seed = seed,
+                         .problems = problems}),
+        seeds_(seed) {}
 
   std::vector<Experiment> make() {
-    uint64_t total = 0;
-    for (const SettingsEntry& entry : settings_.entries) total += entry.experiments();
-    if (total > kMostExperiments) {
+    if (const uint64_t total = asked_for(); total > kMostExperiments) {
       problems_.error(settings_.file, 0,
                       fmt::format("it asks for {} experiments; a batch has at most {}", total,
                                   kMostExperiments));
       return {};
     }
     for (size_t i = 0; i < settings_.entries.size(); ++i) add_entry(i);
+    if (queue_.empty() && problems_.errors() == 0) {
+      problems_.error(settings_.file, 0, "no combination is left: there is nothing to run");
+    }
+    put_in_order();
+    add_warmups();
+    number();
     return std::move(queue_);
   }
 
  private:
+  uint64_t asked_for() const {
+    uint64_t total = settings_.warmup;
+    for (const SettingsEntry& entry : settings_.entries) {
+      const Design& design = entry.foreground.design;
+      uint64_t settings = design.list.size();
+      if (design.kind == Design::Kind::grid) {
+        settings = grid_size(design.grid, kMostExperiments).value_or(kMostExperiments + 1);
+      }
+      // A grid is made whole, even if only some of it is drawn.
+      if (design.kind == Design::Kind::grid && settings > kMostExperiments) return settings;
+      total += entry.runs.value_or(settings) * entry.repeats + entry.baseline_runs;
+      if (total > kMostExperiments) return total;
+    }
+    return total;
+  }
+
   void add_entry(size_t index) {
     const SettingsEntry& entry = settings_.entries[index];
     const Training& training = entry.foreground;
     const Repository& repository = *catalog_.find(training.repository);
-    for (uint64_t i = 0; i < entry.baseline_runs; ++i) {
-      add(index, "default", repository.defaults());
+    for (uint64_t i = 1; i <= entry.baseline_runs; ++i) {
+      add(index, "default", with_seed(index, repository.defaults(), i)).baseline = true;
     }
-    if (training.mutation) {
-      add_draws(index, repository);
-      return;
-    }
-    for (uint64_t i = 0; i < entry.runs; ++i) {
-      add(index, "default", fixed_values(training, repository));
-    }
-  }
-
-  void add_draws(size_t index, const Repository& repository) {
-    const SettingsEntry& entry = settings_.entries[index];
-    const Training& training = entry.foreground;
-    Drawer drawer(repository, training.mutate, fixed_values(training, repository), seed_, index);
-    const bool parallel = entry.background.has_value();
-    auto& drawn = drawn_[{training.repository, training.model, parallel}];
-    for (const Values& values : drawn) drawer.forbid(values);
-    if (settings_.deduplicate) {
-      for (const PastRun& run : history_) {
-        if (run.repository == training.repository && run.model == training.model &&
-            run.parallel == parallel) {
-          drawer.forbid(values_of(run, repository.defaults()));
-        }
+    if (entry.other_seeds && entry.repeats > 1) warn_without_seed(entry, repository);
+    for (const Values& setting : entry_settings_.of(index)) {
+      for (uint64_t i = 1; i <= entry.repeats; ++i) {
+        add(index, training.mutation ? "mutation" : "default", with_seed(index, setting, i));
       }
     }
-    const auto left = drawer.left();
-    if (left && *left < entry.runs) {
-      problems_.key_error(
-          settings_.file, entry.line,
-          fmt::format("{}/{} asks for {} combinations, but its ranges have only {} left",
-                      training.repository, training.model, entry.runs, *left));
-    }
-    for (uint64_t i = 0; i < entry.runs; ++i) {
-      const auto values = drawer.next();
-      if (!values) break;
-      drawn.push_back(*values);
-      add(index, "mutation", *values);
-    }
   }
 
-  void add(size_t index, const std::string& mode, Values values) {
+  // Gives the nuisances that the entry does not fix the value of this repeat.
+  Values with_seed(size_t index, Values values, uint64_t repeat) {
     const SettingsEntry& entry = settings_.entries[index];
-    Experiment made{.number = queue_.size() + 1, .mode = mode, .entry = index};
+    if (!entry.other_seeds) return values;
+    for (const Hyperparameter& parameter :
+         catalog_.find(entry.foreground.repository)->hyperparameters) {
+      if (!parameter.nuisance || entry.foreground.fixed.find(parameter.name) != nullptr) continue;
+      if (parameter.type != Value::Type::number) continue;
+      values.set(parameter.name, seeds_.of_repeat(entry.foreground.repository, parameter, repeat));
+    }
+    return entry.foreground.design.rules.settled(std::move(values));
+  }
+
+  void warn_without_seed(const SettingsEntry& entry, const Repository& repository) {
+    const bool has_one =
+        std::any_of(repository.hyperparameters.begin(), repository.hyperparameters.end(),
+                    [](const Hyperparameter& parameter) { return parameter.nuisance; });
+    if (has_one) return;
+    problems_.warning(settings_.file, entry.line,
+                      fmt::format("{} has no hyperparameter seed, so its repeats get the same "
+                                  "command line",
+                                  repository.name));
+  }
+
+  Experiment& add(size_t index, const std::string& mode, Values values) {
+    const SettingsEntry& entry = settings_.entries[index];
+    Experiment made{.mode = mode, .entry = index, .listed = queue_.size() + 1};
     made.training = {.repository = entry.foreground.repository,
                      .model = entry.foreground.model,
                      .values = std::move(values)};
     if (entry.background) {
-      made.background = Load{
-          .repository = entry.background->repository,
-          .model = entry.background->model,
-          .values = fixed_values(*entry.background, *catalog_.find(entry.background->repository))};
+      const Repository& repository = *catalog_.find(entry.background->repository);
+      made.background = Load{.repository = entry.background->repository,
+                             .model = entry.background->model,
+                             .values = entry.background->design.rules.settled(
+                                 fixed_values(*entry.background, repository))};
     }
-    made.folder =
-        fmt::format("{}_{:03}{}",
-                    file_name(fmt::format("{}_{}", made.training.repository, made.training.model)),
-                    made.number, made.background ? "_parallel" : "");
+    made.configuration = configuration_of(made, catalog_);
+    made.repeat = ++repeats_[made.configuration];
     queue_.push_back(std::move(made));
+    return queue_.back();
+  }
+
+  void put_in_order() {
+    if (settings_.order == Order::as_listed) return;
+    std::vector<size_t> places = shuffled(queue_.size(), seed_, kOrderStream);
+    if (settings_.order == Order::blocked) {
+      std::stable_sort(places.begin(), places.end(), [&](size_t one, size_t other) {
+        return queue_[one].repeat < queue_[other].repeat;
+      });
+    }
+    std::vector<Experiment> ordered;
+    ordered.reserve(queue_.size());
+    for (const size_t place : places) ordered.push_back(std::move(queue_[place]));
+    queue_ = std::move(ordered);
+  }
+
+  // Copies of the first experiment.
+  void add_warmups() {
+    if (queue_.empty() || settings_.warmup == 0) return;
+    Experiment first = queue_.front();
+    first.warmup = true;
+    first.listed = 0;
+    queue_.insert(queue_.begin(), settings_.warmup, first);
+  }
+
+  void number() {
+    for (size_t i = 0; i < queue_.size(); ++i) {
+      Experiment& made = queue_[i];
+      made.number = i + 1;
+      made.folder = fmt::format(
+          "{}{}_{:03}{}", made.warmup ? "warmup_" : "",
+          file_name(fmt::format("{}_{}", made.training.repository, made.training.model)),
+          made.number, made.background ? "_parallel" : "");
+    }
   }
 
   const Settings& settings_;
   const Catalog& catalog_;
-  const std::vector<PastRun>& history_;
   const uint64_t seed_;
   Problems& problems_;
-  Drawn drawn_;
+  EntrySettings entry_settings_;
+  RepeatSeeds seeds_;
+  std::map<std::string, size_t> repeats_;  // of each configuration so far
   std::vector<Experiment> queue_;
 };
 
+// "toy/good", and the values that are no nuisance.
+std::string text_of_load(const Load& load, const Catalog& catalog) {
+  std::string text = fmt::format("{}/{}:", load.repository, load.model);
+  const Repository* repository = catalog.find(load.repository);
+  if (repository == nullptr) return text;
+  for (const Hyperparameter& parameter : repository->hyperparameters) {
+    const Value* value = load.values.find(parameter.name);
+    if (value == nullptr || parameter.nuisance) continue;
+    text += fmt::format(" {}={}", parameter.name, text_of(*value));
+  }
+  return text;
+}
+
 }  // namespace
+
+std::string configuration_of(const Experiment& experiment, const Catalog& catalog) {
+  std::string text = text_of_load(experiment.training, catalog);
+  if (experiment.background) text += " beside " + text_of_load(*experiment.background, catalog);
+  return text;
+}
+
+void complete_queue(std::vector<Experiment>& queue, const Catalog& catalog) {
+  std::map<std::string, size_t> repeats;
+  for (Experiment& experiment : queue) {
+    if (!experiment.configuration.empty()) continue;
+    experiment.configuration = configuration_of(experiment, catalog);
+    experiment.repeat = ++repeats[experiment.configuration];
+    experiment.listed = experiment.number;
+  }
+}
 
 void name_experiments(std::vector<Experiment>& queue, const std::string& run) {
   for (Experiment& experiment : queue) {
@@ -156,6 +233,34 @@ std::vector<Experiment> make_queue(const Settings& settings, const Catalog& cata
                                    const std::vector<PastRun>& history, uint64_t seed,
                                    Problems& problems) {
   return QueueMaker(settings, catalog, history, seed, problems).make();
+}
+
+std::string describe_plan(const Settings& settings, const std::vector<Experiment>& queue) {
+  std::vector<size_t> counts(settings.entries.size());
+  size_t warmups = 0;
+  for (const Experiment& experiment : queue) {
+    ++(experiment.warmup ? warmups : counts.at(experiment.entry));
+  }
+  std::string text;
+  for (size_t i = 0; i < counts.size(); ++i) {
+    const SettingsEntry& entry = settings.entries[i];
+    const Training& training = entry.foreground;
+    const std::string place =
+        entry.line == 0 ? settings.file : fmt::format("{}:{}", settings.file, entry.line);
+    text += fmt::format(
+        "  {:>4}  {}/{} {}{}{}{}  ({})\n", counts[i], training.repository, training.model,
+        training.mutation ? name(training.design.kind) : "default",
+        entry.background
+            ? fmt::format(" beside {}/{}", entry.background->repository, entry.background->model)
+            : "",
+        entry.repeats > 1 ? fmt::format(", {} repeats of each setting", entry.repeats) : "",
+        entry.baseline_runs > 0 ? fmt::format(", {} of them baselines", entry.baseline_runs) : "",
+        place);
+  }
+  text += fmt::format("  {:>4}  experiments in all", queue.size() - warmups);
+  if (warmups > 0) text += " after " + counted(warmups, "warm-up");
+  if (settings.order != Order::as_listed) text += fmt::format("; order {}", name(settings.order));
+  return text + "\n";
 }
 
 }  // namespace plimsoll::experiment

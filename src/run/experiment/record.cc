@@ -25,6 +25,8 @@ Json values_json(const Values& values) {
   for (const auto& [name, value] : values.all) {
     json.push_back({{"name", name}, {"number", value.number}, {"whole", value.whole}});
     if (value.rest != 0) json.back()["rest"] = value.rest;
+    if (value.type == Value::Type::text) json.back()["text"] = value.word;
+    if (value.type == Value::Type::boolean) json.back()["boolean"] = value.number != 0;
   }
   return json;
 }
@@ -34,6 +36,8 @@ Values values_from(const Json& json) {
   for (const Json& item : json) {
     Value value{.number = item.at("number"), .whole = item.at("whole")};
     if (item.contains("rest")) value.rest = whole_in<int64_t>(item, "rest");
+    if (item.contains("text")) value = text_value(item.at("text"));
+    if (item.contains("boolean")) value = truth_value(item.at("boolean"));
     values.all.push_back({.name = item.at("name"), .value = value});
   }
   return values;
@@ -74,7 +78,15 @@ Json attempt_json(const AttemptResult& result) {
                {"metrics", metrics},
                {"missing_metrics", result.missing_metrics},
                {"background_runs", result.background_runs},
-               {"counts", result.counts}};
+               {"counts", result.counts},
+               {"steps", result.steps},
+               {"shared", result.shared}};
+  if (result.stop) {
+    json["stop"] = {{"policy", result.stop->policy},
+                    {"step", result.stop->step},
+                    {"value", text_of({.number = result.stop->value})},
+                    {"reason", result.stop->reason}};
+  }
   if (result.energy) json["energy"] = energy::to_json(*result.energy);
   return json;
 }
@@ -104,6 +116,18 @@ AttemptResult attempt_from(const Json& json) {
   for (const auto& [name, value] : json.at("metrics").items()) {
     result.metrics[name] = parse_value(value.get<std::string>()).value_or(Value());
   }
+  if (json.contains("steps")) {  // not of version 0.1
+    result.steps = whole_in<uint64_t>(json, "steps");
+    result.shared = whole_in<size_t>(json, "shared");
+  }
+  if (json.contains("stop")) {
+    const Json& stop = json.at("stop");
+    result.stop = StopRecord{
+        .policy = stop.at("policy"),
+        .step = whole_in<uint64_t>(stop, "step"),
+        .value = parse_value(stop.at("value").get<std::string>()).value_or(Value()).number,
+        .reason = stop.at("reason")};
+  }
   if (json.contains("energy")) {
     result.energy = std::make_shared<energy::EnergyReport>(energy::report_from(json.at("energy")));
   }
@@ -113,9 +137,17 @@ AttemptResult attempt_from(const Json& json) {
 }  // namespace
 
 std::string to_text(const Experiment& experiment) {
-  Json json = {{"number", experiment.number}, {"id", experiment.id},
-               {"folder", experiment.folder}, {"mode", experiment.mode},
-               {"entry", experiment.entry},   {"training", load_json(experiment.training)}};
+  Json json = {{"number", experiment.number},
+               {"id", experiment.id},
+               {"folder", experiment.folder},
+               {"mode", experiment.mode},
+               {"entry", experiment.entry},
+               {"training", load_json(experiment.training)},
+               {"configuration", experiment.configuration},
+               {"repeat", experiment.repeat},
+               {"listed", experiment.listed},
+               {"warmup", experiment.warmup},
+               {"baseline", experiment.baseline}};
   if (experiment.background) json["background"] = load_json(*experiment.background);
   return dump(json);
 }
@@ -130,6 +162,12 @@ Experiment experiment_of(const std::string& text) {
                           .background = {},
                           .entry = whole_in<size_t>(json, "entry")};
     if (json.contains("background")) experiment.background = load_from(json.at("background"));
+    if (!json.contains("configuration")) return experiment;  // of version 0.1; complete_queue()
+    experiment.configuration = json.at("configuration");
+    experiment.repeat = whole_in<size_t>(json, "repeat");
+    experiment.listed = whole_in<size_t>(json, "listed");
+    experiment.warmup = json.at("warmup");
+    experiment.baseline = json.at("baseline");
     return experiment;
   });
 }
@@ -156,10 +194,20 @@ ExperimentResult result_of(const std::string& text) {
   });
 }
 
+bool failed(const ExperimentResult& result) {
+  return !result.success && result.last.cause != Cause::stopped_early;
+}
+
 Json plain_json(const Values& values) {
   Json json = Json::object();
   for (const auto& [name, value] : values.all) {
-    json[name] = value.whole ? whole_json(value) : Json(value.number);
+    if (value.type == Value::Type::text) {
+      json[name] = value.word;
+    } else if (value.type == Value::Type::boolean) {
+      json[name] = value.number != 0;
+    } else {
+      json[name] = value.whole ? whole_json(value) : Json(value.number);
+    }
   }
   return json;
 }

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,10 @@ struct AttemptResult {
   // False if the attempt says nothing about the experiment, because the driver was stopped or
   // killed meanwhile, or because the experiment was reopened.
   bool counts = true;
+  uint64_t steps = 0;  // how often the metric of the objective was reported
+  std::optional<StopRecord>
+      stop;           // if it was stopped early; then the metrics are those of the step
+  size_t shared = 0;  // the most attempts of this batch that ran beside it at a time
 };
 
 struct ExperimentResult {
@@ -42,6 +47,9 @@ struct ExperimentResult {
   std::string suspicious;  // the reason; empty if nothing is suspicious
   AttemptResult last;
 };
+
+// An experiment that was stopped early did not fail.
+bool failed(const ExperimentResult& result);
 
 // The functions that parse a text throw Error{input} if to_text() did not write it.
 std::string to_text(const Experiment& experiment);

@@ -1,6 +1,7 @@
 #include "experiment/run_folder.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 #include "base/error.h"
 #include "base/host.h"
 #include "base/shell_word.h"
+#include "base/units.h"
 #include "experiment/catalog.h"
 #include "experiment/outputs.h"
 #include "gate/policy.h"
@@ -40,15 +42,16 @@ RunLock take_lock(const std::filesystem::path& file, const std::string& what,
 }
 
 GpuClaim claim_gpus(const std::string& gpus, const Waiting& waiting) {
-  if (gpus == "none") return {.gpus = "none", .locks = {}};
+  if (gpus == "none") return {.gpus = "none", .locks = {}, .uuids = {}};
   const meter::GpuAccess access = meter::open_gpus();
   const auto visible = Host::real().variable("CUDA_VISIBLE_DEVICES");
   const bool hidden = visible && (visible->empty() || *visible == "-1");
   if (gpus.empty() && (!access.gpus || hidden)) return {};
   const auto all = gate::require_gpus(access).read();
   if (gpus.empty() && all.empty()) return {};
-  GpuClaim claim{.gpus = gpus.empty() ? "all" : gpus, .locks = {}};
+  GpuClaim claim{.gpus = gpus.empty() ? "all" : gpus, .locks = {}, .uuids = {}};
   auto chosen = gate::choose_gpus(claim.gpus, all, visible);
+  for (const auto& gpu : chosen) claim.uuids.push_back(gpu.uuid);
   // Always lock in the same order, so that two drivers never wait for each other.
   std::sort(chosen.begin(), chosen.end(),
             [](const auto& one, const auto& other) { return one.uuid < other.uuid; });
@@ -57,6 +60,27 @@ GpuClaim claim_gpus(const std::string& gpus, const Waiting& waiting) {
         take_lock(gpu_lock_file(gpu.uuid), fmt::format("GPU {}", gpu.index), waiting));
   }
   return claim;
+}
+
+std::vector<std::string> hand_out_gpus(const GpuClaim& claim, const JobOptions& jobs) {
+  const size_t places = jobs.at_once.value_or(1);
+  if (claim.uuids.empty() || (places == 1 && !jobs.gpus_per_job)) {
+    return std::vector<std::string>(places, claim.gpus);
+  }
+  const size_t each = jobs.gpus_per_job.value_or(1);
+  if (places * each > claim.uuids.size()) {
+    fail(ErrorKind::usage,
+         "{} with {} each need {} GPUs, and there are {}; lower --jobs or --gpus-per-job, or give "
+         "--gpu none if they need no GPU",
+         counted(places, "job"), counted(each, "GPU"), places * each, claim.uuids.size());
+  }
+  std::vector<std::string> handed;
+  for (size_t i = 0; i < places; ++i) {
+    const auto begin = claim.uuids.begin() + static_cast<std::ptrdiff_t>(i * each);
+    handed.push_back(
+        fmt::format("{}", fmt::join(begin, begin + static_cast<std::ptrdiff_t>(each), ",")));
+  }
+  return handed;
 }
 
 namespace fs = std::filesystem;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "experiment/batch.h"
 #include "experiment/catalog.h"
 #include "experiment/journal.h"
 #include "experiment/queue.h"
@@ -29,7 +30,12 @@ experiment::RunLock take_lock(const std::filesystem::path& file, const std::stri
 struct GpuClaim {
   std::string gpus;  // for exec's --gpu; empty if there are none
   std::vector<experiment::RunLock> locks;
+  std::vector<std::string> uuids;  // in the order in which they are handed out
 };
+
+// For each experiment that runs at once, its GPUs for exec's --gpu. A single one gets all, unless
+// it is told how many; several get different ones. Throws Error{usage} if there are not enough.
+std::vector<std::string> hand_out_gpus(const GpuClaim& claim, const JobOptions& jobs);
 
 // Locks the GPUs that `gpus` names, like exec's --gpu; empty: all GPUs.
 GpuClaim claim_gpus(const std::string& gpus, const Waiting& waiting);

@@ -6,6 +6,8 @@
 #include <array>
 #include <sstream>
 
+#include "base/nearest.h"
+#include "experiment/design_reader.h"
 #include "experiment/json_reader.h"
 #include "experiment/training_reader.h"
 
@@ -21,12 +23,100 @@ constexpr std::array<std::string_view, 5> kGovernors = {"performance", "powersav
 struct Defaults {
   Mode mode = Mode::mutation;
   uint64_t runs = 1;
+  std::optional<uint64_t> settings;
+  std::optional<uint64_t> repeats;
   Terms terms;
+
+  bool other_seeds() const { return settings || repeats; }
 };
 
-bool only_notes(const JsonNode& node) {
-  return std::all_of(node.members.begin(), node.members.end(),
-                     [](const JsonMember& member) { return is_note(member.key); });
+// How often an entry runs, as written. `runs` is the old key, which means settings in one mode and
+// repeats in the other.
+struct Counts {
+  std::optional<uint64_t> runs;
+  std::optional<uint64_t> settings;
+  std::optional<uint64_t> repeats;
+
+  static Counts read(ObjectReader& object) {
+    return {.runs = read_runs(object),
+            .settings = object.count("settings", 1),
+            .repeats = object.count("repeats", 1)};
+  }
+  // What this object does not say, `under` says.
+  Counts over(const Counts& under) const {
+    return {.runs = runs ? runs : under.runs,
+            .settings = settings ? settings : under.settings,
+            .repeats = repeats ? repeats : under.repeats};
+  }
+};
+
+bool uses_new_counts(const ObjectReader& object) {
+  return object.has("settings") || object.has("repeats") || lists_settings(object);
+}
+
+void apply(const Counts& counts, const Defaults& defaults, ObjectReader& object,
+           SettingsEntry& entry) {
+  const auto refuse = [&](const std::string& text) {
+    object.error(object.line_of("runs_per_config"), text);
+  };
+  const Training& training = entry.foreground;
+  const Design::Kind kind = training.design.kind;
+  const bool enumerated = kind == Design::Kind::grid || kind == Design::Kind::list;
+  entry.repeats = counts.repeats.value_or(defaults.repeats.value_or(1));
+  if (!training.mutation) {
+    if (counts.settings) refuse("settings needs something to vary: mutate, choices, grid or list");
+    if (counts.runs && counts.repeats) refuse("give runs_per_config or repeats, not both");
+    entry.runs = counts.runs.value_or(entry.other_seeds ? 1 : defaults.runs);
+  } else if (enumerated) {
+    if (counts.runs) {
+      refuse(
+          fmt::format("runs_per_config is ambiguous for a {}; write repeats, or settings to draw "
+                      "some of its settings",
+                      name(kind)));
+    }
+    entry.runs = counts.settings;
+  } else {
+    if (counts.runs && counts.settings) refuse("give runs_per_config or settings, not both");
+    const auto asked = counts.settings ? counts.settings : counts.runs;
+    entry.runs = asked ? asked : defaults.settings ? defaults.settings : defaults.runs;
+  }
+}
+
+// Keys that say what an entry trains. `counts` also occur in headings.
+const std::vector<std::string> kTrainingKeys = {"repo",       "repository",    "model",
+                                                "mode",       "mutation_type", "experiment_type",
+                                                "mutate",     "mutate_params", "hyperparameters",
+                                                "foreground", "background",    "fixed_hyperparams"};
+const std::vector<std::string> kCountKeys = {"runs_per_config", "num_mutations", "baseline_runs"};
+// Keys of the top level that an entry cannot set.
+const ObjectReader::Elsewhere kTopKeys = {
+    .keys = {"experiment_name", "governor", "max_retries", "use_deduplication", "historical_csvs",
+             "experiments", "order", "warmup", "cooldown"},
+    .home = "the top level"};
+const ObjectReader::Elsewhere kEntryKeys = {
+    .keys = {"repo", "repository", "model", "mutate", "mutate_params", "hyperparameters",
+             "fixed_hyperparams", "foreground", "background", "choices", "grid", "list", "design",
+             "exclude", "only_if"},
+    .home = "an entry of `experiments`"};
+
+bool contains(const std::vector<std::string>& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+// An entry of comments, counts and dates, which names no training.
+bool is_heading(const JsonNode& node) {
+  const auto says_nothing = [](const JsonMember& member) {
+    if (is_note(member.key)) return true;
+    const bool plain = !member.value.is(Kind::list) && !member.value.is(Kind::object);
+    return plain && !contains(kCountKeys, member.key) && !nearest(member.key, kTrainingKeys);
+  };
+  const auto& members = node.members;
+  const bool only_counts_besides =
+      std::all_of(members.begin(), members.end(), [&](const JsonMember& member) {
+        return says_nothing(member) || contains(kCountKeys, member.key);
+      });
+  return only_counts_besides &&
+         (members.empty() || std::any_of(members.begin(), members.end(), says_nothing));
 }
 
 void reject_formulas(ObjectReader& object) {
@@ -65,6 +155,50 @@ void read_background_mode(ObjectReader& object) {
   }
 }
 
+// Many files repeat in a parallel entry what its foreground says. That is fine if both agree. What
+// only the entry says counts for the foreground, too.
+JsonNode foreground_of(ObjectReader& object, const JsonNode& foreground) {
+  struct Key {
+    const char* name;
+    const char* former;
+  };
+  constexpr std::array<Key, 10> kRepeated = {{{"repo", "repository"},
+                                              {"model", nullptr},
+                                              {"mutate", "mutate_params"},
+                                              {"hyperparameters", "fixed_hyperparams"},
+                                              {"choices", nullptr},
+                                              {"grid", nullptr},
+                                              {"list", nullptr},
+                                              {"design", nullptr},
+                                              {"exclude", nullptr},
+                                              {"only_if", nullptr}}};
+  JsonNode whole = foreground;
+  for (const Key& key : kRepeated) {
+    for (const char* spelling : {key.former, key.name}) {
+      const JsonNode* beside = spelling == nullptr ? nullptr : object.quietly(spelling);
+      if (beside == nullptr) continue;
+      const JsonNode* own = whole.find(key.name);
+      if (own == nullptr && key.former != nullptr) own = whole.find(key.former);
+      if (own == nullptr) {
+        whole.members.push_back(
+            {.key = spelling, .line = object.line_of(spelling), .value = *beside});
+      } else if (!same(*own, *beside)) {
+        object.error(object.line_of(spelling),
+                     fmt::format("{} differs from that of the foreground (line {}); remove one of "
+                                 "them",
+                                 spelling, own->line));
+      }
+    }
+  }
+  // Beside `mode: parallel`, these say what the foreground does.
+  for (const char* type : {"mutation_type", "experiment_type"}) {
+    const JsonNode* beside = object.quietly(type);
+    if (beside == nullptr || whole.find("mode") != nullptr || whole.find(type) != nullptr) continue;
+    whole.members.push_back({.key = type, .line = object.line_of(type), .value = *beside});
+  }
+  return whole;
+}
+
 std::optional<SettingsEntry> read_parallel(ObjectReader& object, SettingsEntry entry,
                                            const Defaults& defaults, const Catalog& catalog) {
   const JsonNode* foreground = object.object("foreground");
@@ -73,10 +207,13 @@ std::optional<SettingsEntry> read_parallel(ObjectReader& object, SettingsEntry e
     object.error(object.node().line, "a parallel entry needs a foreground and a background");
     return std::nullopt;
   }
-  ObjectReader front(*foreground, object.file(), object.problems());
+  const JsonNode whole = foreground_of(object, *foreground);
+  ObjectReader front(whole, object.file(), object.problems());
   const auto mode = read_mode(front, Mode::mutation);
-  const auto front_runs = read_runs(front);
-  const auto front_training = read_training(front, mode.value_or(Mode::mutation), catalog);
+  const Counts front_counts = Counts::read(front);
+  entry.other_seeds = uses_new_counts(object) || uses_new_counts(front) || defaults.other_seeds();
+  const auto front_training =
+      read_training(front, mode.value_or(Mode::mutation), catalog, entry.other_seeds);
   const Terms front_terms = read_terms(front);
   reject_formulas(front);
   front.finish("foreground");
@@ -85,8 +222,7 @@ std::optional<SettingsEntry> read_parallel(ObjectReader& object, SettingsEntry e
   const auto back_training = read_training(back, Mode::standard, catalog);
   entry.background_terms = read_background_terms(back);
   back.finish("background");
-  const auto runs = read_runs(object);
-  entry.runs = runs ? *runs : front_runs.value_or(defaults.runs);
+  const Counts counts = Counts::read(object).over(front_counts);
   entry.terms = merged(merged(defaults.terms, front_terms), read_terms(object));
   if (!entry.background_terms.background_runs) {
     entry.background_terms.background_runs = entry.terms.background_runs;
@@ -94,6 +230,7 @@ std::optional<SettingsEntry> read_parallel(ObjectReader& object, SettingsEntry e
   if (!mode || !front_training || !back_training) return std::nullopt;
   entry.foreground = *front_training;
   entry.background = back_training;
+  apply(counts, defaults, object, entry);
   return entry;
 }
 
@@ -110,19 +247,22 @@ std::optional<SettingsEntry> read_entry(const JsonNode& node, const Defaults& de
   if (mode == Mode::parallel) {
     made = read_parallel(object, entry, defaults, catalog);
   } else {
-    const auto training = read_training(object, mode.value_or(Mode::mutation), catalog);
-    const bool given = object.has("runs_per_config") || object.has("num_mutations");
-    entry.runs = read_runs(object).value_or(defaults.runs);
-    // The entry asks only for baselines: no other runs with the defaults.
-    if (mode == Mode::standard && entry.baseline_runs > 0 && !given) entry.runs = 0;
+    entry.other_seeds = uses_new_counts(object) || defaults.other_seeds();
+    const auto training =
+        read_training(object, mode.value_or(Mode::mutation), catalog, entry.other_seeds);
+    const Counts counts = Counts::read(object);
     entry.terms = merged(defaults.terms, read_terms(object));
     if (mode && training) {
       entry.foreground = *training;
+      apply(counts, defaults, object, entry);
+      // The entry asks only for baselines: no other runs with the defaults.
+      const bool given = counts.runs || counts.repeats;
+      if (!training->mutation && entry.baseline_runs > 0 && !given) entry.runs = 0;
       made = entry;
     }
   }
-  object.finish("this entry");
-  if (made && made->experiments() == 0) {
+  object.finish("this entry", kTopKeys);
+  if (made && made->runs == 0 && made->baseline_runs == 0) {
     problems.error(file, node.line, "this entry produces no experiment: runs_per_config is 0");
   }
   return made;
@@ -132,9 +272,43 @@ std::optional<SettingsEntry> read_entry(const JsonNode& node, const Defaults& de
 void check_expectation(const SettingsEntry& entry, const std::string& file, const Catalog& catalog,
                        Problems& problems) {
   const Repository* repository = catalog.find(entry.foreground.repository);
-  if (!entry.terms.expect || repository == nullptr) return;
-  for (const auto& text : metrics_without_pattern(*entry.terms.expect, repository->metrics)) {
+  if (repository == nullptr) return;
+  std::vector<std::string> texts;
+  if (entry.terms.expect) texts = metrics_without_pattern(*entry.terms.expect, repository->metrics);
+  const Terms terms = merged(repository->terms, entry.terms);
+  if (auto text = obstacle_of_stopping(terms, repository->metrics)) {
+    texts.push_back(std::move(*text));
+  }
+  for (const std::string& text : texts) {
     problems.error(file, entry.line, fmt::format("{}: {}", repository->name, text));
+  }
+}
+
+// "batch" and "mixed" say that each entry has a mode of its own.
+Mode read_top_mode(ObjectReader& object, Mode otherwise) {
+  const JsonNode* mode = object.any("mode");
+  if (mode != nullptr && (mode->text == "batch" || mode->text == "mixed")) return otherwise;
+  return read_mode(object, otherwise).value_or(otherwise);
+}
+
+void read_order(ObjectReader& object, Settings& settings) {
+  if (const auto order = object.text("order")) {
+    constexpr std::array kOrders = {Order::as_listed, Order::random, Order::blocked};
+    const auto* found = std::find_if(kOrders.begin(), kOrders.end(),
+                                     [&](Order one) { return name(one) == *order; });
+    if (found == kOrders.end()) {
+      object.error(object.line_of("order"),
+                   fmt::format("order is '{}'; it must be as_listed, random or blocked", *order));
+    } else {
+      settings.order = *found;
+    }
+  }
+  settings.warmup = object.count("warmup", 0).value_or(settings.warmup);
+  const JsonNode* cooldown = object.any("cooldown");
+  if (cooldown != nullptr && cooldown->is(Kind::text) && cooldown->text == "auto") {
+    settings.cooldown.automatic = true;
+  } else if (cooldown != nullptr) {
+    settings.cooldown.seconds = object.seconds("cooldown").value_or(0);
   }
 }
 
@@ -144,7 +318,7 @@ void read_top(ObjectReader& object, Settings& settings, Defaults& defaults) {
       inner != nullptr && inner->is(Kind::object)) {
     ObjectReader nested(*inner, object.file(), object.problems());
     read_top(nested, settings, defaults);
-    nested.finish("global_settings");
+    nested.finish("global_settings", kEntryKeys);
   }
   settings.name = object.text("experiment_name").value_or(settings.name);
   if (const JsonNode* session = object.former("session_name", "experiment_name");
@@ -160,9 +334,10 @@ void read_top(ObjectReader& object, Settings& settings, Defaults& defaults) {
     settings.governor = governor->text;
     if (std::find(kGovernors.begin(), kGovernors.end(), settings.governor) == kGovernors.end()) {
       object.error(governor->line,
-                   fmt::format("governor is '{}'; it must be performance, powersave, "
+                   fmt::format("governor is {}; it must be performance, powersave, "
                                "ondemand, conservative or schedutil",
-                               settings.governor));
+                               governor->is(Kind::text) ? fmt::format("'{}'", governor->text)
+                                                        : std::string(name(governor->kind))));
     }
   }
   settings.max_retries =
@@ -179,14 +354,30 @@ void read_top(ObjectReader& object, Settings& settings, Defaults& defaults) {
                                 "baseline_runs is not allowed here: put it into an entry, where it "
                                 "says how often that training runs with its defaults");
   }
-  defaults.mode = read_mode(object, defaults.mode).value_or(defaults.mode);
-  defaults.runs = read_runs(object).value_or(defaults.runs);
+  defaults.mode = read_top_mode(object, defaults.mode);
+  const Counts counts = Counts::read(object);
+  defaults.runs = counts.runs.value_or(defaults.runs);
+  if (counts.settings) defaults.settings = counts.settings;
+  if (counts.repeats) defaults.repeats = counts.repeats;
+  read_order(object, settings);
   defaults.terms = merged(defaults.terms, read_terms(object));
   reject_formulas(object);
   accept_cleanup(object);
 }
 
 }  // namespace
+
+std::string_view name(Order order) {
+  switch (order) {
+    case Order::as_listed:
+      return "as_listed";
+    case Order::random:
+      return "random";
+    case Order::blocked:
+      return "blocked";
+  }
+  return "";
+}
 
 Settings read_settings(std::string_view text, const std::string& file, const Catalog& catalog,
                        Problems& problems) {
@@ -196,7 +387,7 @@ Settings read_settings(std::string_view text, const std::string& file, const Cat
   Defaults defaults;
   read_top(object, settings, defaults);
   const JsonNode* experiments = object.list("experiments");
-  object.finish("the settings");
+  object.finish("the settings", kEntryKeys);
   if (experiments == nullptr) {
     if (!object.has("experiments")) {
       problems.error(file, root.line, "it has no list `experiments`, so it is not a settings file");
@@ -207,8 +398,8 @@ Settings read_settings(std::string_view text, const std::string& file, const Cat
     if (!node.is(Kind::object)) {
       problems.error(file, node.line,
                      fmt::format("an entry is {}; it must be an object", name(node.kind)));
-    } else if (only_notes(node)) {
-      problems.count_note();  // an entry that is only a heading
+    } else if (is_heading(node)) {
+      problems.count_note();
     } else if (auto entry = read_entry(node, defaults, file, catalog, problems)) {
       check_expectation(*entry, file, catalog, problems);
       settings.entries.push_back(std::move(*entry));
@@ -228,30 +419,10 @@ Settings settings_of(const CommandLine& words, const Catalog& catalog, Problems&
   for (std::string name; std::getline(names, name, ',');) {
     if (!name.empty()) entry.foreground.mutate.push_back(name);
   }
-  if (check_training(entry.foreground, catalog, settings.file, 0, problems)) {
+  if (check_training(entry.foreground, catalog, {.file = settings.file}, problems)) {
     settings.entries.push_back(std::move(entry));
   }
   return settings;
-}
-
-std::string describe_plan(const Settings& settings) {
-  std::string text;
-  uint64_t total = 0;
-  for (const SettingsEntry& entry : settings.entries) {
-    const Training& training = entry.foreground;
-    const std::string place =
-        entry.line == 0 ? settings.file : fmt::format("{}:{}", settings.file, entry.line);
-    text += fmt::format(
-        "  {:>4}  {}/{} {}{}{}  ({})\n", entry.experiments(), training.repository, training.model,
-        training.mutation ? "mutation" : "default",
-        entry.background
-            ? fmt::format(" beside {}/{}", entry.background->repository, entry.background->model)
-            : "",
-        entry.baseline_runs > 0 ? fmt::format(", {} of them baselines", entry.baseline_runs) : "",
-        place);
-    total += entry.experiments();
-  }
-  return text + fmt::format("  {:>4}  experiments in all\n", total);
 }
 
 }  // namespace plimsoll::experiment

@@ -42,6 +42,7 @@ constexpr milliseconds kLook{50};
 // Everything that the child needs, made before the fork. After the fork nothing may allocate:
 // another thread may have held the allocator's lock at that moment.
 struct Launch {
+  std::string program;
   std::vector<std::string> words;
   std::vector<std::string> environment;
   std::string words_file;  // for exec's own messages
@@ -50,7 +51,8 @@ struct Launch {
   std::vector<char*> variable_pointers;
 
   explicit Launch(const ChildOptions& options)
-      : words(exec_words(options)),
+      : program(options.launcher.empty() ? kSelf : options.launcher.front()),
+        words(launched(options)),
         environment(process::environment_with(changes(options))),
         words_file((options.output_folder / "exec.log").string()),
         working_folder(options.working_folder.string()),
@@ -58,6 +60,13 @@ struct Launch {
         variable_pointers(pointers(environment)) {}
 
  private:
+  static std::vector<std::string> launched(const ChildOptions& options) {
+    std::vector<std::string> all = exec_words(options);
+    if (options.launcher.empty()) return all;
+    all.front() = fs::read_symlink(kSelf).string();
+    all.insert(all.begin(), options.launcher.begin(), options.launcher.end());
+    return all;
+  }
   static std::vector<std::string> changes(const ChildOptions& options) {
     std::vector<std::string> all;
     for (const auto& [name, value] : options.terms.environment)
@@ -99,7 +108,7 @@ struct Launch {
   if (chdir(launch.working_folder.c_str()) != 0) {
     give_up("cannot enter ", launch.working_folder.c_str());
   }
-  execve(kSelf, launch.word_pointers.data(), launch.variable_pointers.data());
+  execve(launch.program.c_str(), launch.word_pointers.data(), launch.variable_pointers.data());
   give_up("cannot start ", "plimsoll exec");
 }
 

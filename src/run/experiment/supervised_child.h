@@ -26,6 +26,7 @@ constexpr std::string_view kCommandVariable = "PLIMSOLL_SET_";
 
 struct ChildOptions {
   std::vector<std::string> command;
+  std::vector<std::string> launcher;  // a program and words that start exec elsewhere; may be empty
   std::filesystem::path working_folder;
   std::filesystem::path output_folder;  // absolute, empty; gets log, result and exec's messages
   std::filesystem::path run_folder;

@@ -81,6 +81,47 @@ void read_environment(const JsonNode& node, ObjectReader& parent, Terms& terms) 
   }
 }
 
+std::optional<Objective> read_objective(const JsonNode& node, ObjectReader& parent) {
+  ObjectReader object(node, parent.file(), parent.problems());
+  const auto metric = object.text("metric");
+  const auto goal = object.text("goal");
+  object.finish("objective");
+  if (metric && (goal == "max" || goal == "min")) {
+    return Objective{.metric = *metric, .maximize = goal == "max"};
+  }
+  parent.error(node.line,
+               "objective needs a metric and a goal, as in {\"metric\": \"accuracy\", \"goal\": "
+               "\"max\"}; the goal is max or min");
+  return std::nullopt;
+}
+
+// "asha", or {"policy": "asha", "min_steps": 1, "reduction": 3}.
+std::optional<StopRule> read_stop(ObjectReader& parent) {
+  const JsonNode* node = parent.any("stop");
+  if (node == nullptr || node->is(Kind::null)) return std::nullopt;
+  StopRule rule;
+  std::string policy = node->text;
+  if (node->is(Kind::object)) {
+    ObjectReader object(*node, parent.file(), parent.problems());
+    policy = object.text("policy").value_or("");
+    rule.min_steps = object.count("min_steps", 1).value_or(rule.min_steps);
+    rule.reduction = object.count("reduction", 2).value_or(rule.reduction);
+    if (policy == "median" && object.has("reduction")) {
+      object.error(object.line_of("reduction"), "stop: reduction has no meaning for median");
+    }
+    object.finish("stop");
+  }
+  if (policy == "median") {
+    rule.policy = StopRule::Policy::median;
+  } else if (policy != "asha") {
+    parent.error(node->line,
+                 "stop must be \"asha\", \"median\", or an object such as {\"policy\": \"asha\", "
+                 "\"min_steps\": 1, \"reduction\": 3}");
+    return std::nullopt;
+  }
+  return rule;
+}
+
 std::vector<Cause> read_causes(ObjectReader& object, const std::vector<std::string>& names) {
   const std::vector<std::string> known = retryable_causes();
   std::vector<Cause> causes;
@@ -113,6 +154,10 @@ Terms read_terms(ObjectReader& object) {
   if (const JsonNode* expect = object.object("expect")) {
     terms.expect = read_expectation(*expect, object);
   }
+  if (const JsonNode* objective = object.object("objective")) {
+    terms.objective = read_objective(*objective, object);
+  }
+  terms.stop = read_stop(object);
   return terms;
 }
 
@@ -134,6 +179,20 @@ std::vector<std::string> metrics_without_pattern(const Expectation& expect,
   return texts;
 }
 
+std::optional<std::string> obstacle_of_stopping(const Terms& terms,
+                                                const std::vector<MetricPattern>& patterns) {
+  if (terms.stop && !terms.objective) {
+    return "stop needs an objective, as in \"objective\": {\"metric\": \"accuracy\", \"goal\": "
+           "\"max\"}";
+  }
+  if (!terms.objective) return std::nullopt;
+  const auto& metric = terms.objective->metric;
+  const bool found = std::any_of(patterns.begin(), patterns.end(),
+                                 [&](const MetricPattern& one) { return one.name == metric; });
+  if (found) return std::nullopt;
+  return fmt::format("objective: log_patterns has no pattern for the metric {}", metric);
+}
+
 Terms merged(const Terms& under, const Terms& over) {
   Terms terms = over;
   if (!terms.timeout_seconds) terms.timeout_seconds = under.timeout_seconds;
@@ -144,6 +203,8 @@ Terms merged(const Terms& under, const Terms& over) {
   if (!terms.shrink) terms.shrink = under.shrink;
   if (!terms.background_runs) terms.background_runs = under.background_runs;
   if (!terms.expect) terms.expect = under.expect;
+  if (!terms.objective) terms.objective = under.objective;
+  if (!terms.stop) terms.stop = under.stop;
   terms.environment.insert(under.environment.begin(), under.environment.end());
   return terms;
 }

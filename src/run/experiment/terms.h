@@ -12,6 +12,7 @@
 #include "diagnosis/cause.h"
 #include "experiment/json_reader.h"
 #include "experiment/metrics.h"
+#include "experiment/stopping.h"
 
 namespace plimsoll::experiment {
 
@@ -43,6 +44,8 @@ struct Terms {
   std::optional<uint64_t> background_runs;  // a background load is started at most this often
   std::map<std::string, std::string> environment;
   std::optional<Expectation> expect;
+  std::optional<Objective> objective;
+  std::optional<StopRule> stop;  // of experiments that are no baseline
 };
 
 Terms read_terms(ObjectReader& object);
@@ -51,6 +54,11 @@ Terms read_terms(ObjectReader& object);
 // for the metric acc; did you mean accuracy?".
 std::vector<std::string> metrics_without_pattern(const Expectation& expect,
                                                  const std::vector<MetricPattern>& patterns);
+
+// Why the objective or the early stopping cannot work, with the terms of all levels: there is no
+// pattern, or no objective. Nothing if they can.
+std::optional<std::string> obstacle_of_stopping(const Terms& terms,
+                                                const std::vector<MetricPattern>& patterns);
 
 // Combines two: where `over` sets a term, it wins.
 Terms merged(const Terms& under, const Terms& over);

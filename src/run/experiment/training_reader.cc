@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/nearest.h"
+#include "experiment/design_reader.h"
 
 namespace plimsoll::experiment {
 namespace {
@@ -44,9 +46,15 @@ void add_fixed(const JsonNode* values, ObjectReader& object, Training& training)
       Value value = member.value.number;
       value.whole = whole_of(value).has_value();
       training.fixed.set(member.key, value);
+    } else if (member.value.is(Kind::text)) {
+      training.fixed.set(member.key, text_value(member.value.text));
+    } else if (member.value.is(Kind::boolean)) {
+      training.fixed.set(member.key, truth_value(member.value.boolean));
     } else if (!member.value.is(Kind::null)) {  // null: the training uses its own default
-      object.error(member.line, fmt::format("the hyperparameter {} is {}; it must be a number",
-                                            member.key, name(member.value.kind)));
+      object.error(member.line,
+                   fmt::format("the hyperparameter {} is {}; it must be one value; a grid, a list "
+                               "or choices take several",
+                               member.key, name(member.value.kind)));
     }
   }
 }
@@ -61,67 +69,116 @@ std::vector<std::string> read_mutate(ObjectReader& object) {
   return names;
 }
 
-bool check_fixed(Training& training, const Repository& repository, const std::string& file,
-                 size_t line, Problems& problems) {
-  bool good = true;
-  std::vector<std::string> known;
-  for (const auto& parameter : repository.hyperparameters) known.push_back(parameter.name);
-  for (auto& [name, value] : training.fixed.all) {
-    const Hyperparameter* parameter = repository.find(name);
-    if (parameter == nullptr) {
-      problems.error(
-          file, line,
-          fmt::format("{} has no hyperparameter {}{}", repository.name, name, one_of(name, known)));
-      good = false;
-    } else if (parameter->whole && !value.whole) {
-      problems.error(file, line,
-                     fmt::format("{} is {}; it must be a 64-bit int", name, text_of(value)));
-      good = false;
-    } else {
-      value.whole = parameter->whole;
-    }
-  }
-  return good;
-}
+// Reports errors about one training at one place.
+class TrainingCheck {
+ public:
+  TrainingCheck(Training& training, const Repository& repository, const TrainingPlace& place,
+                Problems& problems)
+      : training_(training), repository_(repository), place_(place), problems_(problems) {}
 
-bool check_mutate(Training& training, const Repository& repository, const std::string& file,
-                  size_t line, Problems& problems) {
-  if (!training.mutation) return true;
-  std::vector<std::string> known;
-  for (const auto& parameter : repository.hyperparameters) {
-    if (parameter.has_range) known.push_back(parameter.name);
-  }
-  auto& names = training.mutate;
-  if (names.empty() || std::find(names.begin(), names.end(), "all") != names.end()) {
-    names.clear();
-    for (const std::string& name : known) {
-      if (training.fixed.find(name) == nullptr) names.push_back(name);
+  bool fixed() {
+    bool good = true;
+    std::vector<std::string> known;
+    for (const auto& parameter : repository_.hyperparameters) known.push_back(parameter.name);
+    for (auto& [name, value] : training_.fixed.all) {
+      const Hyperparameter* parameter = repository_.find(name);
+      if (parameter == nullptr) {
+        good = error("{} has no hyperparameter {}{}", repository_.name, name, one_of(name, known));
+      } else if (auto fitting = value_for(*parameter, value)) {
+        value = std::move(*fitting);
+      } else {
+        good = error("{} is {}; it must be {}", name, text_of(value), type_name(*parameter));
+      }
     }
+    return good;
   }
-  bool good = true;
-  for (const std::string& name : names) {
-    if (std::find(known.begin(), known.end(), name) != known.end()) {
-      if (training.fixed.find(name) == nullptr) continue;
-      problems.error(file, line, fmt::format("{} is both fixed and in mutate", name));
-    } else {
-      problems.error(file, line,
-                     fmt::format("{} has no hyperparameter {} with a range{}", repository.name,
-                                 name, one_of(name, known)));
+
+  bool design() {
+    const Design& design = training_.design;
+    bool good = true;
+    for (const auto* axes : {&design.choices, &design.grid}) {
+      for (const ParameterChoices& axis : *axes) {
+        if (training_.fixed.find(axis.parameter) == nullptr) continue;
+        good = error("{} is both fixed and varied", axis.parameter);
+      }
     }
-    good = false;
+    return good;
   }
-  if (names.empty()) {
-    problems.error(file, line, fmt::format("{} has nothing to mutate", repository.name));
-    good = false;
+
+  bool mutate(bool other_seeds) {
+    const Design::Kind kind = training_.design.kind;
+    if (!training_.mutation || kind == Design::Kind::grid || kind == Design::Kind::list) {
+      return true;
+    }
+    auto& names = training_.mutate;
+    const auto& choices = training_.design.choices;
+    std::vector<std::string> known;
+    for (const auto& parameter : repository_.hyperparameters) {
+      const bool chosen = std::any_of(choices.begin(), choices.end(), [&](const auto& axis) {
+        return axis.parameter == parameter.name;
+      });
+      if (parameter.varies() || chosen) known.push_back(parameter.name);
+    }
+    const bool all = std::find(names.begin(), names.end(), "all") != names.end();
+    if (!all) {
+      for (const ParameterChoices& axis : choices) {
+        if (std::find(names.begin(), names.end(), axis.parameter) == names.end()) {
+          names.push_back(axis.parameter);
+        }
+      }
+    }
+    if (all || names.empty()) {
+      names.clear();
+      for (const std::string& name : known) {
+        if (training_.fixed.find(name) == nullptr) names.push_back(name);
+      }
+    }
+    const auto is_nuisance = [&](const std::string& name) {
+      const Hyperparameter* parameter = repository_.find(name);
+      return parameter != nullptr && parameter->nuisance;
+    };
+    const size_t listed = names.size();
+    if (other_seeds) std::erase_if(names, is_nuisance);
+    if (names.empty() && listed > 0) {
+      return error("{} varies only with the repeats; mode default with `repeats` runs that",
+                   repository_.name);
+    }
+    return names_exist(known);
   }
-  return good;
-}
+
+ private:
+  template <typename... Args>
+  bool error(fmt::format_string<Args...> text, Args&&... args) {
+    problems_.error(place_.file, place_.line, fmt::format(text, std::forward<Args>(args)...));
+    return false;
+  }
+
+  bool names_exist(const std::vector<std::string>& known) {
+    bool good = true;
+    for (const std::string& name : training_.mutate) {
+      if (std::find(known.begin(), known.end(), name) == known.end()) {
+        good = error("{} has no hyperparameter {} with a range{}", repository_.name, name,
+                     one_of(name, known));
+      } else if (training_.fixed.find(name) != nullptr) {
+        good = error("{} is both fixed and in mutate", name);
+      }
+    }
+    if (training_.mutate.empty()) good = error("{} has nothing to mutate", repository_.name);
+    return good;
+  }
+
+  Training& training_;
+  const Repository& repository_;
+  const TrainingPlace& place_;
+  Problems& problems_;
+};
 
 }  // namespace
 
 std::optional<Mode> read_mode(ObjectReader& object, Mode otherwise) {
   constexpr std::array kTypes = {"mutation_type", "experiment_type"};
   std::string said = object.text("mode").value_or("");
+  if (said == "parallel") return Mode::parallel;  // the other keys are the foreground's
   if (said != "nonparallel") {
     said = text_or_former(object, "mode", {kTypes.begin(), kTypes.end()}).value_or("");
   } else {
@@ -134,6 +191,7 @@ std::optional<Mode> read_mode(ObjectReader& object, Mode otherwise) {
       if (type != nullptr && type->is(Kind::text)) said = type->text;
     }
     if (said.empty()) {
+      if (lists_settings(object)) return Mode::mutation;
       const bool sets = object.has("hyperparameters") || object.has("fixed_hyperparams");
       if (says_what_to_vary(object)) return Mode::mutation;
       return sets || object.has("baseline_runs") ? Mode::standard : otherwise;
@@ -142,7 +200,7 @@ std::optional<Mode> read_mode(ObjectReader& object, Mode otherwise) {
   if (said.empty()) return otherwise;
   if (said == "mutation") return Mode::mutation;
   if (said == "default" || said == "baseline") return Mode::standard;
-  if (said == "parallel") return Mode::parallel;
+  if (said == "parallel") return Mode::parallel;  // by an old key
   object.error(object.line_of("mode"),
                fmt::format("mode is '{}'; it must be mutation, default or parallel", said));
   return std::nullopt;
@@ -154,31 +212,40 @@ std::optional<uint64_t> read_runs(ObjectReader& object) {
   return former == nullptr || runs ? runs : object.count("num_mutations", 0);
 }
 
-std::optional<Training> read_training(ObjectReader& object, Mode mode, const Catalog& catalog) {
-  Training training{.mutation = mode == Mode::mutation};
+std::optional<Training> read_training(ObjectReader& object, Mode mode, const Catalog& catalog,
+                                      bool other_seeds) {
+  Training training{.mutation = mode == Mode::mutation || lists_settings(object)};
   const auto repository = text_or_former(object, "repo", {"repository"});
   const auto model = object.text("model");
   training.mutate = read_mutate(object);
   add_fixed(object.object("hyperparameters"), object, training);
   add_fixed(object.former("fixed_hyperparams", "hyperparameters"), object, training);
+  const size_t errors_before = object.problems().errors();
+  training.design = read_design(object, repository ? catalog.find(*repository) : nullptr);
+  if (lists_settings(object) && mode == Mode::standard && object.has("mode")) {
+    object.error(
+        object.line_of("mode"),
+        "mode default has one setting; remove the mode, or choices, grid, list and design");
+  }
   if (!repository) {
     object.error(object.node().line, "this entry has no repo");
     return std::nullopt;
   }
   training.repository = *repository;
   training.model = model.value_or("default");
-  const size_t line = object.has("repo") ? object.line_of("repo") : object.node().line;
-  if (!check_training(training, catalog, object.file(), line, object.problems())) {
-    return std::nullopt;
-  }
+  const TrainingPlace place{
+      .file = object.file(),
+      .line = object.has("repo") ? object.line_of("repo") : object.node().line};
+  const bool good = check_training(training, catalog, place, object.problems(), other_seeds);
+  if (!good || object.problems().errors() > errors_before) return std::nullopt;
   return training;
 }
 
-bool check_training(Training& training, const Catalog& catalog, const std::string& file,
-                    size_t line, Problems& problems) {
+bool check_training(Training& training, const Catalog& catalog, const TrainingPlace& place,
+                    Problems& problems, bool other_seeds) {
   const Repository* repository = catalog.find(training.repository);
   if (repository == nullptr) {
-    problems.error(file, line,
+    problems.error(place.file, place.line,
                    fmt::format("there is no repo {} in {}{}", training.repository, catalog.file,
                                one_of(training.repository, catalog.names())));
     return false;
@@ -186,13 +253,15 @@ bool check_training(Training& training, const Catalog& catalog, const std::strin
   bool good = true;
   const auto& models = repository->models;
   if (std::find(models.begin(), models.end(), training.model) == models.end()) {
-    problems.error(file, line,
+    problems.error(place.file, place.line,
                    fmt::format("{} has no model {}{}", repository->name, training.model,
                                one_of(training.model, models)));
     good = false;
   }
-  good = check_fixed(training, *repository, file, line, problems) && good;
-  return check_mutate(training, *repository, file, line, problems) && good;
+  TrainingCheck check(training, *repository, place, problems);
+  good = check.fixed() && good;
+  good = check.design() && good;
+  return check.mutate(other_seeds) && good;
 }
 
 }  // namespace plimsoll::experiment

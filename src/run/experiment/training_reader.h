@@ -20,12 +20,18 @@ std::optional<Mode> read_mode(ObjectReader& object, Mode otherwise);
 // Reads `runs_per_config`, also by its old name.
 std::optional<uint64_t> read_runs(ObjectReader& object);
 
-// Returns nothing if something is wrong, and reports it.
-std::optional<Training> read_training(ObjectReader& object, Mode mode, const Catalog& catalog);
+// Returns nothing if something is wrong, and reports it. `other_seeds`: nuisances such as a seed
+// are not drawn, because each repeat gets its own.
+std::optional<Training> read_training(ObjectReader& object, Mode mode, const Catalog& catalog,
+                                      bool other_seeds = false);
 
 // Checks that repository, model and parameters exist and that the parameters can be varied. Reports
 // errors at `line`.
-bool check_training(Training& training, const Catalog& catalog, const std::string& file,
-                    size_t line, Problems& problems);
+struct TrainingPlace {
+  std::string file;
+  size_t line = 0;
+};
+bool check_training(Training& training, const Catalog& catalog, const TrainingPlace& place,
+                    Problems& problems, bool other_seeds = false);
 
 }  // namespace plimsoll::experiment

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <utility>
 
 namespace plimsoll::experiment {
 namespace {
@@ -26,6 +27,17 @@ std::optional<Whole> parse_whole(std::string_view text) {
 
 }  // namespace
 
+bool Value::operator==(const Value& other) const {
+  if (is_number() && other.is_number()) return number == other.number && rest == other.rest;
+  return text_of(*this) == text_of(other);
+}
+
+Value text_value(std::string word) { return {.type = Value::Type::text, .word = std::move(word)}; }
+
+Value truth_value(bool truth) {
+  return {.number = truth ? 1.0 : 0.0, .type = Value::Type::boolean};
+}
+
 bool is_64_bit(Whole number) {
   return number >= std::numeric_limits<int64_t>::min() &&
          number <= static_cast<Whole>(std::numeric_limits<uint64_t>::max());
@@ -39,7 +51,8 @@ Value value_of(Whole number) {
 }
 
 std::optional<Whole> whole_of(const Value& value) {
-  if (!(std::abs(value.number) < kBeyond64Bits) || value.number != std::floor(value.number)) {
+  if (!value.is_number() || !(std::abs(value.number) < kBeyond64Bits) ||
+      value.number != std::floor(value.number)) {
     return {};
   }
   const Whole number = static_cast<Whole>(value.number) + value.rest;
@@ -58,6 +71,8 @@ std::optional<Value> parse_value(std::string_view text) {
 }
 
 std::string text_of(const Value& value) {
+  if (value.type == Value::Type::text) return value.word;
+  if (value.type == Value::Type::boolean) return value.number != 0 ? "true" : "false";
   if (value.whole || value.rest != 0) {
     if (const auto whole = whole_of(value)) return fmt::format("{}", *whole);
     if (std::isfinite(value.number)) return fmt::format("{:.0f}", value.number);
@@ -74,10 +89,10 @@ const Value* Values::find(std::string_view name) const {
 void Values::set(std::string_view name, Value value) {
   for (Named& named : all) {
     if (named.name != name) continue;
-    named.value = value;
+    named.value = std::move(value);
     return;
   }
-  all.push_back({.name = std::string(name), .value = value});
+  all.push_back({.name = std::string(name), .value = std::move(value)});
 }
 
 std::string describe(const Values& values) {

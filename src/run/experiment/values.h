@@ -1,5 +1,5 @@
-// The hyperparameters of one experiment. Values are equal if their numbers are equal, in any
-// notation.
+// The hyperparameters of one experiment. Numbers are equal in any notation. A text or a truth value
+// equals what is written the same way.
 #pragma once
 
 #include <compare>
@@ -15,16 +15,25 @@ namespace plimsoll::experiment {
 // A double has 53 bits. To keep every digit of a 64-bit whole number, it is stored as the nearest
 // double and the difference: the value is number + rest. For other numbers `rest` is 0.
 struct Value {
-  double number = 0;
+  enum class Type { number, text, boolean };
+  double number = 0;  // of a truth value 0 or 1; of a text 0
   bool whole = false;
   int64_t rest = 0;
-  bool operator==(const Value& other) const { return number == other.number && rest == other.rest; }
+  Type type = Type::number;
+  std::string word;  // of a text
+
+  bool is_number() const { return type == Type::number; }
+  bool operator==(const Value& other) const;
   // Comparing `number` first is correct: a larger whole number never has a smaller nearest double.
+  // Only numbers have an order.
   std::partial_ordering operator<=>(const Value& other) const {
+    if (!is_number() || !other.is_number()) return std::partial_ordering::unordered;
     if (number == other.number) return rest <=> other.rest;
     return number <=> other.number;
   }
 };
+Value text_value(std::string word);
+Value truth_value(bool truth);
 
 __extension__ using Whole = __int128;  // every int64_t, uint64_t, and their differences
 
@@ -39,8 +48,8 @@ std::optional<Whole> whole_of(const Value& value);
 // and exponent keeps all its digits. Nothing if there is no number.
 std::optional<Value> parse_value(std::string_view text);
 
-// The shortest decimal text that parses to the same number; all digits of a whole number. The
-// training gets this text, and the files contain it.
+// The shortest decimal text that parses to the same number; all digits of a whole number; "true" or
+// "false"; the text itself. The training gets this text, and the files contain it.
 std::string text_of(const Value& value);
 
 // In the order of the model config, which is also the order on the command line.

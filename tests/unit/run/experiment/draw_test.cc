@@ -186,7 +186,8 @@ TEST_F(Queue, AnExhaustedRangeSaysHowManyAreLeft) {
   const auto queue = make(R"({"experiments": [
     {"repo": "plain", "model": "default", "runs_per_config": 9}]})");
   EXPECT_THAT(all_of(problems_),
-              HasSubstr("asks for 9 combinations, but its ranges have only 4 left"));
+              HasSubstr("warning: plain/default asks for 9 combinations, 4 are left and run: its "
+                        "ranges have 4 besides the defaults"));
   EXPECT_EQ(queue.size(), 4);
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 
+#include "experiment/example_files.h"
 #include "temp_folder.h"
 
 namespace plimsoll::experiment {
@@ -32,6 +33,43 @@ TEST(Record, ReadsBackEveryDigit) {
   const AttemptResult again = attempt_of(to_text(attempt));
   EXPECT_EQ(again.metrics, attempt.metrics);
   EXPECT_EQ(again.values, attempt.values);
+}
+
+TEST(Record, ReadsBackTextsTruthValuesDesignAndEarlyStopping) {
+  Experiment made = some_experiment();
+  made.training.values.set("optimizer", text_value("adam w"));
+  made.training.values.set("amp", truth_value(true));
+  made.configuration = "examples/mnist: rate=3e-05";
+  made.repeat = 2;
+  made.listed = 7;
+  made.warmup = true;
+  made.baseline = true;
+  const Experiment back = experiment_of(to_text(made));
+  EXPECT_EQ(back.training.values, made.training.values);
+  EXPECT_EQ(to_text(back), to_text(made));
+  EXPECT_EQ(plain_json(back.training.values).at("amp"), true);
+  EXPECT_EQ(plain_json(back.training.values).at("optimizer"), "adam w");
+  AttemptResult attempt{.cause = Cause::stopped_early, .steps = 3, .shared = 2};
+  attempt.stop = {.policy = "asha", .step = 3, .value = NAN, .reason = "nan"};
+  const AttemptResult again = attempt_of(to_text(attempt));
+  EXPECT_EQ(to_text(again), to_text(attempt));
+  EXPECT_TRUE(std::isnan(again.stop->value));
+  EXPECT_FALSE(failed({.success = false, .last = again}));
+}
+
+TEST(Record, OfVersion01GetsItsConfigurationFromTheModelConfig) {
+  auto json = nlohmann::json::parse(to_text(some_experiment()));
+  for (const char* key : {"configuration", "repeat", "listed", "warmup", "baseline"}) {
+    json.erase(key);
+  }
+  json["training"]["values"] = {{{"name", "seed"}, {"number", 5}, {"whole", true}},
+                                {{"name", "epochs"}, {"number", 7}, {"whole", true}}};
+  std::vector<Experiment> queue = {experiment_of(json.dump()), experiment_of(json.dump())};
+  queue[1].training.values.set("seed", value_of(6));
+  complete_queue(queue, example_catalog());
+  EXPECT_EQ(queue[0].configuration, "examples/mnist: epochs=7");
+  EXPECT_EQ(queue[1].configuration, queue[0].configuration);
+  EXPECT_EQ(queue[1].repeat, 2);
 }
 
 TEST(Record, IsWrittenForScriptsWithEveryDigit) {

@@ -6,6 +6,7 @@
 
 #include "base/units.h"
 #include "experiment/example_files.h"
+#include "experiment/queue.h"
 #include "temp_folder.h"
 
 namespace plimsoll::experiment {
@@ -21,8 +22,8 @@ struct Read {
   size_t notes = 0;
 };
 
-Read read(const std::string& text, bool lenient = false) {
-  Problems problems(lenient);
+Read read(const std::string& text, KeyPolicy keys = KeyPolicy::usual) {
+  Problems problems(keys);
   Settings settings = read_settings(text, "s.json", example_catalog(), problems);
   return {.settings = settings,
           .problems = all_of(problems),
@@ -40,9 +41,9 @@ TEST(Settings, ReadsTheFormatInUse) {
   EXPECT_EQ(made.problems, "");
   EXPECT_EQ(made.notes, 1);
   EXPECT_TRUE(made.settings.deduplicate);
-  EXPECT_EQ(made.settings.entries.at(0).experiments(), 5);
+  EXPECT_EQ(made.settings.entries.at(0).runs, 5);
   EXPECT_THAT(made.settings.entries.at(0).foreground.mutate, ElementsAre("epochs", "seed"));
-  EXPECT_EQ(made.settings.entries.at(1).experiments(), 3);
+  EXPECT_EQ(made.settings.entries.at(1).runs, 3);
   EXPECT_EQ(made.settings.entries.at(1).foreground.fixed.find("epochs")->number, 60);
 }
 
@@ -104,7 +105,7 @@ TEST(Settings, TakesRunsOfAParallelEntryFromTheEntryThenTheForegroundThenTheTop)
                 R"("mutate": ["epochs"]},
                    "background": {"repo": "plain", "model": "default"}}]})")
         .settings.entries.at(0)
-        .runs;
+        .runs.value();
   };
   EXPECT_EQ(runs(R"("runs_per_config": 5, )", R"("runs_per_config": 4, )"), 5);
   EXPECT_EQ(runs("", R"("runs_per_config": 4, )"), 4);
@@ -123,7 +124,7 @@ TEST(Settings, UnderstandsKeysThatWereNeverReadAndNamesThePresentOnes) {
   EXPECT_TRUE(entry.foreground.mutation);
   EXPECT_THAT(entry.foreground.mutate, ElementsAre("epochs"));
   EXPECT_EQ(entry.runs, 4);
-  EXPECT_EQ(entry.experiments(), 6);
+  EXPECT_EQ(entry.baseline_runs, 2);
   EXPECT_EQ(entry.terms.timeout_seconds, 600);
   EXPECT_EQ(entry.foreground.fixed.find("seed")->number, 1);
   EXPECT_THAT(made.problems, HasSubstr("s.json:3: warning: mutate_params is taken as mutate"));
@@ -140,7 +141,47 @@ TEST(Settings, AnUnknownKeyIsAnErrorWithTheNearestOneUnlessLenient) {
   EXPECT_THAT(strict.problems,
               HasSubstr("s.json:2: error: unknown key mutat in this entry; did you "
                         "mean mutate?"));
-  EXPECT_EQ(read(text, true).errors, 0);
+  EXPECT_EQ(read(text, KeyPolicy::lenient).errors, 0);
+}
+
+TEST(Settings, AnUnknownKeyNearNoneIsAWarningUnlessStrict) {
+  const std::string text = R"({"experiments": [
+    {"repo": "plain", "model": "default", "colour": "blue"}], "num_experiments": 1})";
+  const Read usual = read(text);
+  EXPECT_EQ(usual.errors, 0) << usual.problems;
+  EXPECT_THAT(usual.problems,
+              HasSubstr("warning: unknown key colour in this entry: it has no effect"));
+  EXPECT_THAT(usual.problems, HasSubstr("warning: unknown key num_experiments"));
+  EXPECT_EQ(read(text, KeyPolicy::strict).errors, 2);
+}
+
+TEST(Settings, AKeyThatBelongsElsewhereIsAnErrorThatSaysWhere) {
+  const Read made = read(R"({"mutate": ["epochs"], "experiments": [
+    {"repo": "plain", "model": "default", "historical_csvs": []}]})");
+  EXPECT_EQ(made.errors, 2) << made.problems;
+  EXPECT_THAT(made.problems, HasSubstr("mutate has no meaning in the settings; it belongs to an "
+                                       "entry of `experiments`"));
+  EXPECT_THAT(made.problems, HasSubstr("historical_csvs has no meaning in this entry; it belongs "
+                                       "to the top level"));
+}
+
+TEST(Problems, OfOneCauseAreOneLineWithTheirNumberAndTheFirstThreePlaces) {
+  Problems problems;
+  for (const size_t line : {9, 3, 3, 5, 7}) problems.warning("s.json", line, "k is taken as l");
+  problems.error("s.json", 4, "k is taken as l");
+  problems.warning("a.json", 8, "k is taken as l");
+  std::string all;
+  for (const ProblemGroup& group : problems.grouped()) all += describe(group) + "\n";
+  EXPECT_EQ(all,
+            "a.json:8: warning: k is taken as l\n"
+            "s.json:3: warning: k is taken as l (5 times: lines 3, 5, 7, ...)\n"
+            "s.json:4: error: k is taken as l\n");
+}
+
+TEST(Settings, AFormerKeyThatAgreesWithItsPresentOneIsFine) {
+  const Read made = read(R"({"experiments": [{"repo": "examples", "repository": "examples",
+    "model": "mnist", "mutate": ["epochs"], "mutate_params": ["epochs"]}]})");
+  EXPECT_EQ(made.problems, "");
 }
 
 TEST(Settings, AFormerKeyBesideItsPresentOneIsAnErrorThatNamesBoth) {
@@ -154,7 +195,7 @@ TEST(Settings, AFormerKeyBesideItsPresentOneIsAnErrorThatNamesBoth) {
   EXPECT_THAT(strict.problems,
               HasSubstr("s.json:3: error: num_mutations and runs_per_config mean the same, but "
                         "both are present; remove num_mutations"));
-  const Read lenient = read(text, true);
+  const Read lenient = read(text, KeyPolicy::lenient);
   EXPECT_EQ(lenient.errors, 0) << lenient.problems;
   EXPECT_THAT(lenient.problems, HasSubstr("warning: mutate_params and mutate mean the same, but "
                                           "both are present; mutate is used"));
@@ -238,7 +279,9 @@ TEST(Settings, CountsWhatEachEntryProducesAndTheTotal) {
   const Read made = read(R"({"experiments": [
     {"repo": "plain", "model": "default", "runs_per_config": 2},
     {"repo": "examples", "model": "ff", "runs_per_config": 3}]})");
-  EXPECT_THAT(describe_plan(made.settings), HasSubstr("5  experiments in all"));
+  Problems problems;
+  const auto queue = make_queue(made.settings, example_catalog(), {}, 1, problems);
+  EXPECT_THAT(describe_plan(made.settings, queue), HasSubstr("5  experiments in all"));
 }
 
 TEST(Settings, TheOldCommandLineMakesOneEntry) {

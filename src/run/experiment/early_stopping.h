@@ -1,0 +1,54 @@
+// Early stopping of a batch: hands the reports of running experiments to the boards of their
+// entries, and keeps reports and decisions in the journal, so that a resumed batch makes the same
+// decisions.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "experiment/batch.h"
+#include "experiment/journal.h"
+#include "experiment/log_follower.h"
+#include "experiment/stopping.h"
+
+namespace plimsoll::experiment {
+
+// Limits, objective and stop rule of an experiment: those of its repository and of its entry.
+Terms terms_of(const Experiment& experiment, const ExperimentBatch& batch);
+
+class EarlyStopping {
+ public:
+  EarlyStopping(const ExperimentBatch& batch, Journal& journal);
+
+  // Restores reports and decisions from the journal.
+  void recall();
+
+  // Null if the experiment has no objective.
+  std::unique_ptr<LogFollower> follow(const Experiment& experiment,
+                                      const std::filesystem::path& log) const;
+
+  void report(const Experiment& experiment, const std::vector<Report>& reports);
+  // It has ended for good and reports nothing more.
+  void ended(const Experiment& experiment);
+
+  // Makes all decisions that can be made now.
+  void decide();
+
+  // Whether and where it is stopped; null if it goes on, or while that is not decided.
+  const StopRecord* stop_of(const Experiment& experiment) const;
+  // Whether nothing remains to be decided about it.
+  bool settled(const Experiment& experiment) const;
+
+ private:
+  StopBoard* board_of(const Experiment& experiment);
+
+  const ExperimentBatch& batch_;
+  Journal& journal_;
+  std::map<size_t, StopBoard> boards_;  // by entry
+  std::map<size_t, StopRule> rules_;    // by entry
+  std::map<size_t, StopRecord> stops_;  // by experiment number
+};
+
+}  // namespace plimsoll::experiment

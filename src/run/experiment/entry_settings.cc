@@ -1,0 +1,195 @@
+#include "experiment/entry_settings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/random.h"
+#include "experiment/design.h"
+#include "experiment/draw.h"
+
+namespace plimsoll::experiment {
+namespace {
+
+// Smaller numbers of random streams belong to the entries.
+constexpr uint64_t kSeedStream = uint64_t{1} << 40;
+constexpr unsigned kMostTries = 1000;  // for a seed that was not used yet
+
+struct Combinations {
+  uint64_t all = 0;  // that can be drawn
+  uint64_t drawn = 0;
+  uint64_t in_history = 0;
+};
+
+// "toy/good asks for 9 combinations, 4 are left and run: its ranges have 11 besides the defaults, 2
+// are drawn by other entries, 5 are in the history"
+std::string few_left(const Training& training, uint64_t asked, const Combinations& found) {
+  std::string text = fmt::format(
+      "{}/{} asks for {} combinations, {} are left and run: its ranges have {}{}",
+      training.repository, training.model, asked, found.all - found.drawn - found.in_history,
+      found.all, training.design.choices.empty() ? " besides the defaults" : "");
+  if (found.drawn > 0) text += fmt::format(", {} are drawn by earlier entries", found.drawn);
+  if (found.in_history > 0) text += fmt::format(", {} are in the history", found.in_history);
+  return text;
+}
+
+bool same_values(const Values& one, const Values& other) {
+  return one.all.size() == other.all.size() &&
+         std::all_of(one.all.begin(), one.all.end(), [&](const Values::Named& named) {
+           const Value* value = other.find(named.name);
+           return value != nullptr && *value == named.value;
+         });
+}
+
+}  // namespace
+
+Values fixed_values(const Training& training, const Repository& repository) {
+  Values values = repository.all_defaults();
+  for (const auto& [name, value] : training.fixed.all) values.set(name, value);
+  return values;
+}
+
+std::vector<Values> EntrySettings::of(size_t index) {
+  const SettingsEntry& entry = source_.settings.entries[index];
+  const Training& training = entry.foreground;
+  const Design& design = training.design;
+  const Values base = fixed_values(training, *source_.catalog.find(training.repository));
+  if (!training.mutation) {
+    return std::vector<Values>(entry.runs.value_or(1), design.rules.settled(base));
+  }
+  switch (design.kind) {
+    case Design::Kind::draws:
+    case Design::Kind::lhs:
+      return drawn(entry, index);
+    case Design::Kind::grid:
+      return chosen(entry, index, grid_settings(design.grid, base));
+    case Design::Kind::list:
+      break;
+  }
+  std::vector<Values> all;
+  for (const Values& listed : design.list) {
+    all.push_back(base);
+    for (const auto& [name, value] : listed.all) all.back().set(name, value);
+  }
+  return chosen(entry, index, std::move(all));
+}
+
+// Of the settings of a grid or a list: those that the rules and the history leave, and of them as
+// many as asked for.
+std::vector<Values> EntrySettings::chosen(const SettingsEntry& entry, size_t index,
+                                          std::vector<Values> all) {
+  const DesignRules& rules = entry.foreground.design.rules;
+  std::vector<Values> earlier = past(entry);
+  for (Values& values : earlier) values = rules.settled(std::move(values));
+  std::vector<Values> kept;
+  std::set<std::string> known;
+  size_t in_history = 0;
+  for (Values& values : all) {
+    values = rules.settled(std::move(values));
+    if (rules.excludes(values) || !known.insert(describe(values)).second) continue;
+    if (std::any_of(earlier.begin(), earlier.end(),
+                    [&](const Values& one) { return same_values(one, values); })) {
+      ++in_history;
+    } else {
+      kept.push_back(std::move(values));
+    }
+  }
+  const auto warn = [&](std::string text) {
+    source_.problems.warning(source_.settings.file, entry.line, std::move(text));
+  };
+  if (in_history > 0) {
+    warn(fmt::format("{} of its {} settings are in the history and do not run again", in_history,
+                     in_history + kept.size()));
+  }
+  if (!entry.runs) return kept;
+  if (*entry.runs > kept.size()) {
+    warn(fmt::format("it asks for {} settings, {} are left and run", *entry.runs, kept.size()));
+    return kept;
+  }
+  std::vector<Values> some;
+  for (const size_t place : drawn_places(kept.size(), *entry.runs, source_.seed, index)) {
+    some.push_back(std::move(kept[place]));
+  }
+  return some;
+}
+
+std::vector<Values> EntrySettings::drawn(const SettingsEntry& entry, size_t index) {
+  const Training& training = entry.foreground;
+  const Repository& repository = *source_.catalog.find(training.repository);
+  const uint64_t asked = entry.runs.value_or(1);
+  Drawer drawer(repository, training.mutate, fixed_values(training, repository), source_.seed,
+                index, training.design);
+  auto& others = drawn_[{training.repository, training.model, entry.background.has_value()}];
+  const auto all = drawer.left();
+  for (const Values& values : others) drawer.forbid(values);
+  const auto unused = drawer.left();
+  for (const Values& values : past(entry)) drawer.forbid(values);
+  const auto left = drawer.left();
+  const auto warn = [&](std::string text) {
+    source_.problems.warning(source_.settings.file, entry.line, std::move(text));
+  };
+  if (left && *left < asked) {
+    warn(few_left(training, asked, {*all, *all - *unused, *unused - *left}));
+  }
+  std::vector<Values> made;
+  if (training.design.kind == Design::Kind::lhs) {
+    auto cube = drawer.latin_hypercube(static_cast<size_t>(asked));
+    made = std::move(cube.points);
+    if (cube.replaced > 0) {
+      warn(fmt::format("lhs: {} of {} points were excluded or taken; plain draws replace them",
+                       cube.replaced, asked));
+    }
+  }
+  while (training.design.kind == Design::Kind::draws && made.size() < asked) {
+    auto values = drawer.next();
+    if (!values) break;
+    made.push_back(std::move(*values));
+  }
+  if (!left && made.size() < asked) {
+    warn(fmt::format("{}/{} asks for {} settings, but the rules of its design leave {}; these run",
+                     training.repository, training.model, asked, made.size()));
+  }
+  others.insert(others.end(), made.begin(), made.end());
+  return made;
+}
+
+std::vector<Values> EntrySettings::past(const SettingsEntry& entry) const {
+  const Training& training = entry.foreground;
+  std::vector<Values> all;
+  if (!source_.settings.deduplicate) return all;
+  const Values defaults = source_.catalog.find(training.repository)->all_defaults();
+  for (const PastRun& run : source_.history) {
+    if (run.repository == training.repository && run.model == training.model &&
+        run.parallel == entry.background.has_value()) {
+      all.push_back(values_of(run, defaults));
+    }
+  }
+  return all;
+}
+
+Value RepeatSeeds::of_repeat(const std::string& repository, const Hyperparameter& parameter,
+                             uint64_t repeat) {
+  if (!parameter.varies()) {
+    const Value first = parameter.default_value.value_or(value_of(1));
+    return value_of(whole_of(first).value_or(1) + repeat - 1);
+  }
+  List& list = lists_[{repository, parameter.name}];
+  while (list.values.size() < repeat) extend(list, parameter);
+  return list.values[repeat - 1];
+}
+
+void RepeatSeeds::extend(List& list, const Hyperparameter& parameter) const {
+  const RandomStream random(seed_, kSeedStream);
+  if (const auto most = distinct_values(parameter); most && list.used.size() >= *most) {
+    list.used.clear();
+  }
+  Value value;
+  for (unsigned i = 0; i < kMostTries; ++i) {
+    const uint64_t bits = random.at(list.draws++);
+    value = draw_value(parameter, bits, random.at(list.draws++));
+    if (list.used.insert({value.number, value.rest}).second) break;
+  }
+  list.values.push_back(std::move(value));
+}
+
+}  // namespace plimsoll::experiment

@@ -38,6 +38,7 @@ void add_orphans(CLI::App& app);
 void add_run(CLI::App& app);
 void add_status(CLI::App& app);
 void add_results(CLI::App& app);
+void add_compare(CLI::App& app);
 
 // Thrown by a callback that has done its work and ends the program with a code of its own.
 struct ExitWith {

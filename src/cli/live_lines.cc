@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 
 #include "base/utf8.h"
 
@@ -13,15 +14,18 @@ namespace {
 
 constexpr size_t kUsualColumns = 80;
 
-size_t terminal_columns() {
-  winsize size = {};
-  const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-  return known ? size.ws_col : kUsualColumns;
-}
-
 bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
 }  // namespace
+
+std::optional<size_t> terminal_columns(int stream) {
+  winsize size = {};
+  if (ioctl(stream, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  const char* wanted = std::getenv("COLUMNS");
+  const long columns = wanted == nullptr ? 0 : std::strtol(wanted, nullptr, 10);
+  if (columns > 0) return static_cast<size_t>(columns);
+  return isatty(stream) != 0 ? std::optional(kUsualColumns) : std::nullopt;
+}
 
 std::string_view cut_to(std::string_view text, size_t columns) {
   size_t used = 0;
@@ -46,7 +50,8 @@ void LiveLines::say(const std::string& text) {
 
 void LiveLines::show(const std::vector<std::string>& lines) {
   if (!on_terminal_) return;
-  const size_t columns = terminal_columns() - 1;  // a full line would wrap
+  const size_t columns =
+      terminal_columns(STDERR_FILENO).value_or(kUsualColumns) - 1;  // a full line would wrap
   std::string text = erase();
   for (const std::string& line : lines) {
     text += fmt::format("{}\n", cut_to(printable_line(line), columns));

@@ -2,6 +2,7 @@
 // again.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,10 @@ class LiveLines {
   const bool on_terminal_;
   size_t shown_ = 0;
 };
+
+// The width of the terminal that the stream is; otherwise what $COLUMNS says. Nothing where there
+// is no limit, as in a pipe.
+std::optional<size_t> terminal_columns(int stream);
 
 // The beginning of a text in UTF-8 that takes no more than `columns`, a character a column.
 std::string_view cut_to(std::string_view text, size_t columns);

@@ -181,6 +181,7 @@ int start(int argc, char** argv) {
   add_run(app);
   add_status(app);
   add_results(app);
+  add_compare(app);
   add_explain(app);
   add_doctor(app);
   add_completion(app);

@@ -15,6 +15,7 @@
 #include "cli/gpu_facts.h"
 #include "cli/import.h"
 #include "cli/train_options.h"
+#include "cli/train_seeds.h"
 #include "formats/data_root.h"
 #include "launch/planning.h"
 #include "launch/save_folder.h"
@@ -62,6 +63,14 @@ void say_opening(const graph::Store& store, const memory::Limit& limit,
 void train(const CLI::App& command, TrainOptions& options) {
   complete(command, options);
   watch_also(SIGUSR1);
+  if (options.seeds > 0) {
+    train_seeds({.first = options.recipe.seed,
+                 .count = options.seeds,
+                 .folder = options.save_dir,
+                 .resume = !options.resume.empty(),
+                 .force = options.force});
+    return;
+  }
   // Reports a wrong store first: --force would not help.
   if (!options.store.empty()) formats::open_store(options.store);
   check_save_dir(options);
@@ -124,6 +133,7 @@ The spellings of PyTorch scripts are accepted as well: --data_root, --hidden_dim
 Examples:
   plimsoll train papers.plim --model gcn --fanout 15,10 --hidden 256 --epochs 20 --save-dir models/
   plimsoll train papers.plim --resume models/
+  plimsoll train papers.plim --seeds 5 --save-dir models/gcn
   plimsoll train --data_root dataset/ --num_neighbors 15 10 --batch_size 1024)";
 
 }  // namespace

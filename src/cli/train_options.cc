@@ -25,6 +25,7 @@ constexpr const char* kCheckpoints = "Checkpoints";
 constexpr uint64_t kMostColumns = 65536;
 constexpr uint64_t kMostNodes = 0xffffffff;
 constexpr uint64_t kMostEpochs = 1'000'000'000;
+constexpr uint64_t kMostSeeds = 1'000;
 
 struct RecipeOption {
   const char* field;
@@ -208,7 +209,7 @@ void check_folders(const CLI::App& command, TrainOptions& options) {
   }
   if (options.store.empty() && options.data_root.empty()) {
     if (!options.resume.empty()) {
-      launch::check_resumable(options.resume);
+      if (options.seeds == 0) launch::check_resumable(options.resume);
       fail(ErrorKind::usage,
            "STORE is missing; name the store as well: plimsoll train STORE --resume {}",
            shell_word(options.resume.string()));
@@ -246,6 +247,14 @@ void add_train_options(CLI::App& command, TrainOptions& options) {
                   "instead of STORE: the folder of an OGB data set, which is imported at first use")
       ->type_name("FOLDER");
   add_recipe_options(command, options);
+  // Only here, not in the recipe: each of these trainings has a recipe of its own.
+  command
+      .add_option("--seeds", options.seeds,
+                  "train N times, with the seeds from --seed on, each in a folder seed_N of "
+                  "--save-dir; then show mean and standard deviation")
+      ->check(whole_number(2, kMostSeeds))
+      ->type_name("N")
+      ->group(kLearning);
   add_checkpoint_options(command, options);
   add_running_options(command, options.running);
   command
@@ -269,7 +278,14 @@ void complete(const CLI::App& command, TrainOptions& options) {
   if (!(options.checkpoint_minutes > 0 && std::isfinite(options.checkpoint_minutes))) {
     fail(ErrorKind::usage, "--checkpoint-minutes {}: more than 0", options.checkpoint_minutes);
   }
-  if (!options.resume.empty()) return;  // the recipe is the checkpoint's
+  if (options.seeds > 0 && options.recipe.seed > UINT64_MAX - options.seeds) {
+    fail(ErrorKind::usage, "--seed {} and {} more: seeds have 64 bits", options.recipe.seed,
+         options.seeds - 1);
+  }
+  if (options.seeds > 0 && !options.memory_log.empty()) {
+    fail(ErrorKind::usage, "--memory-log is for one training; leave it or --seeds out");
+  }
+  if (!options.resume.empty() && options.seeds == 0) return;  // the recipe is the checkpoint's
   check(options.recipe);
   check_for_model(options.recipe, options.given);
 }

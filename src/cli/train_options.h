@@ -22,6 +22,7 @@ struct TrainOptions {
   std::filesystem::path save_dir = "models";
   std::filesystem::path resume;  // empty: a new run; else the same as save_dir
   bool force = false;
+  uint64_t seeds = 0;  // trainings, each with its own seed; 0: one, without folders of their own
   uint64_t save_every = 0;
   double checkpoint_minutes = 30;
   std::filesystem::path memory_log;

@@ -83,7 +83,12 @@ expect 0
 cat output
 [ -f "$(newest)/idle_baseline.json" ] || fail "the baseline is not written down"
 run plimsoll results "$(newest)"
-expect 0 "energy: cpu_joules " "gpu_joules " "gpu_net_joules " "±"
+expect 0 "energy (J)" "±" "2 experiments: 2 succeeded"
+! grep -q "energy: un" output || fail "measured and unavailable"
+run plimsoll results "$(newest)" --grams-per-kwh 400 --price "0.30 EUR"
+expect 0 "CO2 (g)" "cost (EUR)"
+run plimsoll results "$(newest)" --pareto loss energy
+expect 0 "1 configuration is on the front"
 
 # One GPU: the files that readers know, unchanged.
 write_settings '{"repo": "toy", "model": "slow", "mode": "default"}'
@@ -147,6 +152,7 @@ cpu = json.load(open(sys.argv[1]))["energy_metrics"]["details"]["cpu"]
 assert cpu["own_cpu_seconds"] is None and cpu["other_cpu_seconds"] is None, cpu
 END
   run plimsoll results "$(newest)"
-  expect 0 "energy: unavailable" "energy unavailable, CPU: there is no" "energy unavailable, GPU: there is no NVIDIA driver"
+  expect 0 "energy: unavailable; CPU: there is no" "GPU: there is no NVIDIA driver" "plimsoll doctor says"
+  [ "$(grep -c unavailable output)" = 1 ] || fail "unavailable more than once"
   grep -q "Package Energy (Joules): unavailable" "$(newest)/toy_slow_001/energy/cpu_energy.txt" || fail "cpu_energy.txt"
 fi

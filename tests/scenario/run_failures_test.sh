@@ -99,7 +99,7 @@ cmp -s output merged || fail "several runs, one of them twice, are another table
 run plimsoll results "$(newest)"
 cp output of_newest
 run plimsoll results
-expect 0 "2 of 2 succeeded"
+expect 0 "2 experiments: 2 succeeded"
 cmp -s output of_newest || fail "without RUN, results does not take the newest"
 run plimsoll status
 expect 0 "$(newest): finished"
@@ -136,13 +136,13 @@ expect 11 "timed_out twice" "missing_dependency: it would end the same way again
 ! grep -q "after [0-9.]* s in" output || fail "the time twice: $(cat output)"
 [ "$(column retries | tr '\n' ' ')" = "1 0 " ] || fail "retries $(column retries)"
 run plimsoll results
-expect 0 "0 of 1 succeeded (timed_out 1)" "0 of 1 succeeded (missing_dependency 1)"
+expect 0 "2 experiments: 0 succeeded, 2 failed (missing_dependency 1, timed_out 1)" "0 of 1"
 ! grep -q "not measured" output || fail "failed runs were measured as all others are"
 write_settings '{"repo": "toy", "model": "diverged", "mode": "default"}'
 run plimsoll run -ec settings.json
 expect 0
 run plimsoll results
-expect 0 "loss nan"
+expect 0 "nan"
 write_settings '{"repo": "toy", "model": "missing", "mode": "default", "runs_per_config": 9}'
 run plimsoll run -ec settings.json
 expect 12 "paused: five failures in a row with the same cause" "4 left" "--retry-failed" "--keep-going"

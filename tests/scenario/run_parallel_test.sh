@@ -77,7 +77,7 @@ expect 0 "4 succeeded"
 [ "$(column background_runs | tr '\n' ' ')" = "1 1 1  " ] || fail "background_runs $(column background_runs)"
 head -n 1 "$(newest)/summary.csv" | grep -q 'energy_note,background_repository,background_model,background_runs,configuration,repeat,listed,steps,stopped_at_step,jobs_beside$' || fail "new columns are not the last"
 run plimsoll results "$(newest)"
-expect 0 "toy/slow beside toy/busy (epochs 3, " "toy/slow beside toy/busy (epochs 7, " "toy/slow beside toy/deaf (" "toy/slow: epochs 3"
+expect 0 "toy/slow, 4 experiments" "toy/busy (epochs 3, " "toy/busy (epochs 7, " "toy/deaf (" "the same in all: epochs 3"
 
 # Its driver is killed: nothing of either is left.
 beside busy

@@ -32,7 +32,7 @@ look() {
   run as_reader status "$(newest)"
   expect 0 "$@"
   run as_reader results "$(newest)"
-  expect 0 "toy/good" "1 of 1 succeeded"
+  expect 0 "toy/good, 1 experiment: 1 succeeded"
   run as_reader results "$(newest)" --csv
   expect 0 "toy_good_001"
 }
@@ -51,7 +51,7 @@ expect 6 "check its owner and permissions"
 if unshare --mount true 2>/dev/null; then
   run unshare --mount sh -c 'mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" && ! touch "$1/x" 2>/dev/null && "$2" status "$1" && "$2" results "$1"' \
     - "$(newest)" "$PLIMSOLL"
-  expect 0 "not running" "1 of 1 succeeded"
+  expect 0 "not running" "1 experiment: 1 succeeded"
 fi
 write_settings '{"repo": "toy", "model": "good", "mode": "default"}'
 run plimsoll run -ec settings.json

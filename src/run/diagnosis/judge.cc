@@ -121,11 +121,15 @@ std::string how_it_ended(const Case& end) {
                      signal_name(*end.signal));
 }
 
-std::string output_says(const Case& end) {
+std::string decisive_line(const Case& end) {
   if (!end.sign) return {};
-  std::string text = "the output says: " + shortened(end.sign->line);
+  std::string text = shortened(end.sign->line);
   if (!end.sign->place.empty()) text += fmt::format(" ({})", end.sign->place);
   return text;
+}
+
+std::string output_says(const Case& end) {
+  return end.sign ? "the output says: " + decisive_line(end) : "";
 }
 
 std::string peak_memory(const Case& end) {

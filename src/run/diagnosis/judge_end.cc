@@ -247,7 +247,8 @@ Verdict judge_exit_code(const Case& end) {
   Verdict verdict{.cause = Cause::failed,
                   .headline = fmt::format("failed with exit code {}{}", code, end.after()),
                   .evidence = joined({output_says(end), peak_memory(end)}),
-                  .next_step = "the end of its output says why"};
+                  .next_step = "the end of its output says why",
+                  .said = decisive_line(end)};
   if (end.log_only) verdict.headline = "failed";
   if (!end.log_only && end.ending().output_tail.empty()) {
     verdict.next_step = "the end of its output; with --log FILE plimsoll reads it too";

@@ -25,6 +25,7 @@ struct Case {
 std::string duration(double seconds);          // "4.2 s", "41 s", "3 min 12 s"
 std::string shortened(std::string_view line);  // to at most 140 bytes and "..."
 std::string how_it_ended(const Case& end);     // "exit code 1", "bash reported 137: SIGKILL"
+std::string decisive_line(const Case& end);    // with its place; empty without a sign
 std::string output_says(const Case& end);      // "the output says: ..."; empty without a sign
 std::string peak_memory(const Case& end);      // "peak 3.2 GiB of 16.0 GiB"; empty if unknown
 // Joins the non-empty parts with "; ".

@@ -33,6 +33,7 @@ nlohmann::ordered_json to_json(const Verdict& verdict) {
                                  {"headline", verdict.headline},
                                  {"evidence", verdict.evidence},
                                  {"next_step", verdict.next_step}};
+  if (!verdict.said.empty()) json["said"] = verdict.said;
   if (verdict.gpu_room_bytes) json["gpu_room_bytes"] = *verdict.gpu_room_bytes;
   return json;
 }

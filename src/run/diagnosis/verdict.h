@@ -29,6 +29,9 @@ struct Verdict {
   std::string headline;   // "out of memory: killed by its own limit after 41 s"
   std::string evidence;   // one line
   std::string next_step;  // "--batch-size at half its value, or --memory 24G"; empty after success
+  // The line of the output that explains a failure by an exit code, with its place: "RuntimeError:
+  // shape mismatch (train.py, line 8)". Empty if there is none, or if the headline says it.
+  std::string said = {};
   // With gpu_memory_neighbour: free GPU memory that the command needs.
   std::optional<uint64_t> gpu_room_bytes = {};
 };

@@ -18,6 +18,7 @@
 #include "energy/recorder.h"
 #include "experiment/background_load.h"
 #include "experiment/batch.h"
+#include "experiment/best.h"
 #include "experiment/cooldown.h"
 #include "experiment/early_stopping.h"
 #include "experiment/expected_time.h"
@@ -150,6 +151,7 @@ class Driver {
   std::set<size_t> pending_;                       // ended, but early stopping has not decided yet
   std::map<size_t, std::vector<double>> seconds_;  // of successful experiments, by entry
   ExpectedTimes expected_;
+  BestSoFar best_;
   size_t total_;     // experiments that count
   size_t next_ = 0;  // the first experiment of the queue that was not begun
   DriverEnd end_;

@@ -163,8 +163,9 @@ void Driver::finish(const Experiment& experiment) {
   give_to_caller(folder);
   const std::string place =
       experiment.warmup ? "warm-up" : fmt::format("{}/{}", end_.finished(), total_);
-  options_.say(fmt::format("[{}] {} {}{}", place, experiment.folder, describe_end(result),
-                           failed(result) ? describe_log(folder / kTrainingLog) : ""));
+  options_.say(
+      fmt::format("[{}] {} {}{}", place, experiment.folder, describe_end(result),
+                  failed(result) ? describe_log(folder / kTrainingLog, result.last.headline) : ""));
   if (!experiment.warmup) count_failure(result);
 }
 
@@ -179,6 +180,7 @@ void Driver::count(const Experiment& experiment, const ExperimentResult& result)
   if (!result.success) return;
   seconds_[experiment.entry].push_back(result.last.seconds);
   expected_.add(experiment, result.last.seconds);
+  best_.add(experiment, result);
 }
 
 // When an experiment ends, longer ones may still follow. So at the end of the batch all durations
@@ -210,20 +212,25 @@ void Driver::count_failure(const ExperimentResult& result) {
 
 RunningNow Driver::running_now(const Running& running, Clock::time_point now) const {
   const Experiment& experiment = running.experiment;
+  const double seconds = std::chrono::duration<double>(now - running.began).count();
   return {.experiment = experiment.folder,
           .attempt = running.number,
           .values = describe(running.result.values),
           .last_line = last_line(running.folder / kTrainingLog),
-          .seconds = std::chrono::duration<double>(now - running.began).count(),
-          .expected_seconds = expected_.of(experiment)};
+          .seconds = seconds,
+          .expected_seconds = expected_.of(experiment),
+          .expected_rest = expected_.rest_of(experiment, seconds)};
 }
 
 void Driver::show_progress() {
   const auto now = Clock::now();
   if (!options_.show || now - shown_ < kShowAgain) return;
   shown_ = now;
-  BatchProgress progress{
-      .succeeded = end_.succeeded, .failed = end_.failed, .left = total_ - end_.finished()};
+  BatchProgress progress{.succeeded = end_.succeeded,
+                         .failed = end_.failed,
+                         .left = total_ - end_.finished(),
+                         .best = best_.describe(),
+                         .stopped = end_.stopped};
   std::vector<RunningNow> running;
   std::vector<const Experiment*> waiting;
   for (const Experiment& experiment : batch_.queue) {
@@ -241,8 +248,8 @@ void Driver::show_progress() {
     progress.running = running.front();
     progress.beside.assign(running.begin() + 1, running.end());
   }
-  progress.time_left = time_left(waiting, progress.running, expected_);
-  progress.time_left.seconds /= static_cast<double>(places_.size());
+  progress.time_left = time_left(waiting, running, expected_);
+  progress.time_left.share_among(places_.size());
   options_.show(progress);
 }
 

@@ -10,6 +10,7 @@
 #include "base/text_file.h"
 #include "base/units.h"
 #include "experiment/outputs.h"
+#include "statistics/sample.h"
 
 namespace plimsoll::experiment {
 namespace {
@@ -64,6 +65,11 @@ std::optional<double> Durations::median(const ExperimentKind& kind) const {
   return (all[(all.size() - 1) / 2] + all[all.size() / 2]) / 2;
 }
 
+std::vector<double> Durations::of(const ExperimentKind& kind) const {
+  const auto found = sorted_.find(kind);
+  return found == sorted_.end() ? std::vector<double>() : found->second;
+}
+
 Durations earlier_durations(const fs::path& results, const std::vector<fs::path>& tables,
                             const fs::path& own) {
   Durations durations;
@@ -79,16 +85,37 @@ std::optional<double> ExpectedTimes::of(const Experiment& experiment) const {
   return own ? own : earlier_.median(kind_of(experiment));
 }
 
+std::vector<double> ExpectedTimes::similar(const ExperimentKind& kind) const {
+  auto own = own_.of(kind);
+  return own.empty() ? earlier_.of(kind) : own;
+}
+
+std::optional<double> ExpectedTimes::rest_of(const Experiment& experiment, double seconds) const {
+  std::vector<double> longer = similar(kind_of(experiment));
+  std::erase_if(longer, [&](double one) { return one <= seconds; });
+  if (longer.empty()) return std::nullopt;
+  return statistics::median_of(std::move(longer)) - seconds;
+}
+
 void TimeLeft::add(std::optional<double> expected) {
   seconds += expected.value_or(0);
   ++(expected ? known : unknown);
 }
 
+void TimeLeft::share_among(size_t jobs) {
+  seconds /= static_cast<double>(jobs);
+  if (deviation) *deviation /= static_cast<double>(jobs);
+}
+
 std::string describe(const TimeLeft& left) {
-  if (left.unknown == 0) return "about " + format_seconds(left.seconds);
-  if (left.known == 0) return "unknown (no similar experiment has run yet)";
-  return fmt::format("about {}, and {} experiment{} of unknown length",
-                     format_seconds(left.seconds), left.unknown, left.unknown == 1 ? "" : "s");
+  if (left.known == 0 && left.unknown > 0) return "unknown (no similar experiment has run yet)";
+  std::string text = "about " + format_seconds(left.seconds);
+  constexpr double kWorthSaying = 0.05;
+  if (left.deviation && *left.deviation > kWorthSaying * left.seconds) {
+    text += " ± " + format_seconds(*left.deviation);
+  }
+  if (left.unknown == 0) return text;
+  return fmt::format("{}, and {} of unknown length", text, counted(left.unknown, "experiment"));
 }
 
 }  // namespace plimsoll::experiment

@@ -31,6 +31,8 @@ class Durations {
  public:
   void add(const ExperimentKind& kind, double seconds);
   std::optional<double> median(const ExperimentKind& kind) const;
+  // The sorted durations; empty if there are none.
+  std::vector<double> of(const ExperimentKind& kind) const;
 
  private:
   std::map<ExperimentKind, std::vector<double>> sorted_;
@@ -48,6 +50,11 @@ class ExpectedTimes {
   explicit ExpectedTimes(Durations earlier = {}) : earlier_(std::move(earlier)) {}
   void add(const Experiment& finished, double seconds) { own_.add(kind_of(finished), seconds); }
   std::optional<double> of(const Experiment& experiment) const;
+  // How much longer an experiment takes that already runs for that long: the median of those that
+  // took longer. Nothing if none did.
+  std::optional<double> rest_of(const Experiment& experiment, double seconds) const;
+  // The durations that the expected time comes from.
+  std::vector<double> similar(const ExperimentKind& kind) const;
 
  private:
   Durations earlier_;
@@ -59,10 +66,12 @@ struct TimeLeft {
   double seconds = 0;  // sum of the known ones
   size_t known = 0;
   size_t unknown = 0;
+  std::optional<double> deviation;  // of `seconds`; nothing if too few have run to know it
   void add(std::optional<double> expected);
+  void share_among(size_t jobs);  // that run at once
 };
-// "about 5 min 20 s", "unknown (no similar experiment has run yet)", "about 5 min 20 s, and 3
-// experiments of unknown length".
+// "about 5 min 20 s ± 40 s", "unknown (no similar experiment has run yet)", "about 5 min 20 s, and
+// 3 experiments of unknown length".
 std::string describe(const TimeLeft& left);
 
 }  // namespace plimsoll::experiment

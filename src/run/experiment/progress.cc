@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
+#include <map>
 #include <string_view>
 
 #include "base/error.h"
@@ -11,6 +13,7 @@
 #include "base/units.h"
 #include "base/utf8.h"
 #include "gate/policy.h"
+#include "statistics/sample.h"
 
 namespace plimsoll::experiment {
 
@@ -107,27 +110,48 @@ std::vector<std::string> lines_of(const BatchProgress& progress, const MachineNo
                                 other.last_line));
   }
   lines.push_back("  " + describe_machine(machine));
+  if (!progress.best.empty()) lines.push_back("  best so far: " + progress.best);
   lines.push_back("  " + describe_counts(progress));
   return lines;
 }
 
 std::string describe_counts(const BatchProgress& progress) {
-  std::string text = fmt::format("{} succeeded, {} failed, {} left", progress.succeeded,
-                                 progress.failed, progress.left);
+  std::string text = fmt::format("{} succeeded, ", progress.succeeded);
+  if (progress.stopped > 0) text += fmt::format("{} stopped early, ", progress.stopped);
+  text += fmt::format("{} failed, {} left", progress.failed, progress.left);
   if (progress.left > 0) text += "; time left: " + describe(progress.time_left);
   return text;
 }
 
+namespace {
+
+// The standard deviation of the sum: each experiment has its own spread, and the mean of few
+// experiments is uncertain itself.
+std::optional<double> deviation_of(const std::vector<const Experiment*>& waiting,
+                                   const ExpectedTimes& expected) {
+  std::map<ExperimentKind, double> times;
+  for (const Experiment* experiment : waiting) ++times[kind_of(*experiment)];
+  double variance = 0;
+  bool known = false;
+  for (const auto& [kind, count] : times) {
+    const auto moments = statistics::moments_of(expected.similar(kind));
+    if (moments.count == 0) continue;  // it is counted as unknown
+    if (!moments.deviation) return std::nullopt;
+    known = true;
+    variance += *moments.deviation * *moments.deviation *
+                (count + count * count / static_cast<double>(moments.count));
+  }
+  return known ? std::optional(std::sqrt(variance)) : std::nullopt;
+}
+
+}  // namespace
+
 TimeLeft time_left(const std::vector<const Experiment*>& waiting,
-                   const std::optional<RunningNow>& running, const ExpectedTimes& expected) {
+                   const std::vector<RunningNow>& running, const ExpectedTimes& expected) {
   TimeLeft left;
   for (const Experiment* experiment : waiting) left.add(expected.of(*experiment));
-  if (!running) return left;
-  if (running->expected_seconds) {
-    left.add(std::max(0.0, *running->expected_seconds - running->seconds));
-  } else {
-    left.add(std::nullopt);
-  }
+  left.deviation = deviation_of(waiting, expected);
+  for (const RunningNow& one : running) left.add(one.expected_rest);
   return left;
 }
 
@@ -142,10 +166,13 @@ std::string last_line(const std::filesystem::path& log) {
   return last_line_of(tail);
 }
 
-std::string describe_log(const std::filesystem::path& log) {
+std::string describe_log(const std::filesystem::path& log, std::string_view headline) {
   std::error_code ignored;
   if (!std::filesystem::exists(log, ignored)) return "";
   const std::string line = last_line(log);
+  if (!line.empty() && headline.find(line) != std::string_view::npos) {
+    return "\n  log: " + log.string();
+  }
   return fmt::format("\n  > {}\n  log: {}", line.empty() ? "(the log is empty)" : line,
                      log.string());
 }

@@ -23,6 +23,8 @@ struct RunningNow {
   std::string last_line;  // of its log
   double seconds = 0;
   std::optional<double> expected_seconds;
+  // The rest, from experiments that took longer than this one has so far; nothing if none did.
+  std::optional<double> expected_rest;
 };
 
 struct BatchProgress {
@@ -32,6 +34,8 @@ struct BatchProgress {
   size_t failed = 0;
   size_t left = 0;  // including the running one
   TimeLeft time_left;
+  std::string best;    // the best configuration so far; empty before the first success
+  size_t stopped = 0;  // early, by the batch
 };
 
 // The machine's current use.
@@ -65,9 +69,10 @@ std::vector<std::string> lines_of(const BatchProgress& progress, const MachineNo
 // "12 succeeded, 1 failed, 7 left; time left: about 5 min 20 s"
 std::string describe_counts(const BatchProgress& progress);
 
-// The expected time for the waiting experiments and the rest of the running one.
+// The expected time for the waiting experiments and the rest of the running ones, one after the
+// other.
 TimeLeft time_left(const std::vector<const Experiment*>& waiting,
-                   const std::optional<RunningNow>& running, const ExpectedTimes& expected);
+                   const std::vector<RunningNow>& running, const ExpectedTimes& expected);
 
 // The last non-empty line, without control sequences for cursor and colours; for a progress bar,
 // its last state.
@@ -75,7 +80,8 @@ std::string last_line(const std::filesystem::path& log);
 std::string last_line_of(std::string_view text);
 
 // Two indented lines for a failed experiment, with a newline before each: the last line of its log
-// and the path of the log. Empty if there is no log.
-std::string describe_log(const std::filesystem::path& log);
+// and the path of the log. The line is left out if `headline` contains it. Empty if there is no
+// log.
+std::string describe_log(const std::filesystem::path& log, std::string_view headline = "");
 
 }  // namespace plimsoll::experiment

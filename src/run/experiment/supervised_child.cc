@@ -149,6 +149,11 @@ void read_result(const fs::path& file, ChildEnd& end) {
     read.exit_code = whole_in<int>(json, "exit_code");
     read.cause = diagnosis::cause_of(verdict.at("cause").get<std::string>());
     read.headline = verdict.at("headline");
+    // A batch shows only the headline, so the reason belongs there: "failed with exit code 1 after
+    // 2.1 s: RuntimeError: shape mismatch (train.py, line 8)".
+    if (const auto said = verdict.find("said"); said != verdict.end()) {
+      read.headline += ": " + said->get<std::string>();
+    }
     read.evidence = verdict.at("evidence");
     read.next_step = verdict.at("next_step");
     read.ran = json.contains("seconds");

@@ -313,6 +313,7 @@ TEST(Judge, NamesTheExceptionAndItsPlace) {
                   "    x = d['y']\nKeyError: 'y'\n"));
   EXPECT_EQ(verdict.cause, Cause::failed);
   EXPECT_EQ(verdict.evidence, "the output says: KeyError: 'y' (train.py, line 41)");
+  EXPECT_EQ(verdict.said, "KeyError: 'y' (train.py, line 41)");
 }
 
 TEST(Judge, KnowsABrokenPipeThatPythonTookForAnException) {

@@ -1,0 +1,22 @@
+// plimsoll train --seeds N: the same training with N seeds, each by a process and in a folder of
+// its own, and their mean and standard deviation.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+namespace plimsoll::cli {
+
+struct SeedsOptions {
+  uint64_t first = 0;  // --seed
+  uint64_t count = 0;  // --seeds
+  std::filesystem::path folder;
+  bool resume = false;  // skip finished ones, continue others
+  bool force = false;
+};
+
+// Repeats this process's own command line for each seed. Throws Error{exists} if a seed has been
+// trained in the folder before, ExitWith{code} if a training fails.
+void train_seeds(const SeedsOptions& options);
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,78 @@
+// Is the difference real? Two samples are compared by the test that the data allow.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "answer/configuration.h"
+#include "answer/text_table.h"
+#include "statistics/welch.h"
+
+namespace plimsoll::answer {
+
+constexpr double kSignificant = 0.05;
+
+// The difference of two samples, a - b.
+struct SampleDifference {
+  statistics::Moments a;
+  statistics::Moments b;
+  double difference = 0;  // of the means, or the shift of Hodges and Lehmann
+  std::optional<statistics::ConfidenceInterval> interval;
+  std::string test;    // "Welch's t"; empty if there is none
+  std::string reason;  // why this test, or why none
+  std::optional<double> p;
+  std::optional<double> adjusted_p;  // by Holm, over all tests of the answer
+  std::string effect_name;           // "g" or "r"
+  std::optional<double> effect;
+  double looked_for = 0;  // the difference that the next figure is about
+  bool stated = false;    // by the user; otherwise it is the difference found
+  // How many repeats each sample needs in all to show `looked_for` in 80 % of cases. compare()
+  // divides the level of 5 % by the number of tests.
+  std::optional<size_t> repeats_needed;
+};
+
+// Shapiro and Wilk's test decides between Welch's t and Mann and Whitney's U. `looked_for`: a
+// difference that the user wants to see; otherwise the one between the samples.
+SampleDifference difference_of(std::span<const double> a, std::span<const double> b,
+                               std::optional<double> looked_for);
+
+// Experiments that are compared with others.
+struct ComparedGroup {
+  std::string label;  // "A"
+  std::string name;   // "#3: learning_rate 3e-05"
+  std::map<std::string, FigureValues> figures;
+};
+
+// `text` is the number of a configuration ("3", "#3") or conditions ("learning_rate<0.01"). Throws
+// Error{usage} if it selects none.
+ComparedGroup select_group(const Configurations& configurations, const std::string& label,
+                           const std::string& text);
+
+// All configurations by their value of the parameter, which may also be model, repo or beside.
+// Throws Error{usage} if it has fewer than two values.
+std::vector<ComparedGroup> groups_over(const Configurations& configurations,
+                                       const std::string& parameter);
+
+struct ComparisonRow {
+  std::string figure;
+  std::string a;  // labels
+  std::string b;
+  SampleDifference found;
+};
+
+struct ComparisonAnswer {
+  std::vector<ComparedGroup> groups;
+  std::vector<ComparisonRow> rows;  // every pair of groups, figure by figure
+};
+
+ComparisonAnswer compare(std::vector<ComparedGroup> groups, const std::vector<std::string>& figures,
+                         std::optional<double> looked_for);
+
+// Tables and sentences; `most_columns` as in fit().
+std::string describe(const ComparisonAnswer& answer, size_t most_columns);
+nlohmann::ordered_json to_json(const ComparisonAnswer& answer);
+
+}  // namespace plimsoll::answer

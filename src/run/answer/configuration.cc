@@ -1,0 +1,280 @@
+#include "answer/configuration.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/nearest.h"
+#include "experiment/best.h"
+
+namespace plimsoll::answer {
+namespace {
+
+using experiment::AttemptResult;
+using experiment::Values;
+
+constexpr double kJoulesPerKwh = 3.6e6;
+constexpr const char* kCpu = "CPU";
+constexpr const char* kGpu = "GPU";
+
+struct PartFigure {
+  const char* part;
+  const energy::Figure* figure;
+};
+
+std::vector<PartFigure> parts_of(const AttemptResult& attempt) {
+  if (!attempt.energy) return {};
+  return {{kCpu, &attempt.energy->cpu.total}, {kGpu, &attempt.energy->all_gpus}};
+}
+
+void add_new(std::vector<std::string>& names, const std::string& name) {
+  if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+}
+
+// The names that the model config has, in its order, and others that only the results have.
+void collect_names(const std::vector<Outcome>& outcomes, const experiment::Catalog& catalog,
+                   Configurations& all) {
+  for (const Outcome& outcome : outcomes) {
+    const auto* repository = catalog.find(outcome.experiment.training.repository);
+    if (repository == nullptr) continue;
+    for (const auto& parameter : repository->hyperparameters) {
+      if (!parameter.nuisance) add_new(all.parameters, parameter.name);
+    }
+    for (const auto& metric : repository->metrics) add_new(all.metrics, metric.name);
+  }
+  for (const Outcome& outcome : outcomes) {
+    const auto* repository = catalog.find(outcome.experiment.training.repository);
+    for (const auto& named :
+         experiment::without_nuisances(outcome.result.last.values, repository).all) {
+      add_new(all.parameters, named.name);
+    }
+    for (const auto& [name, value] : outcome.result.last.metrics) add_new(all.metrics, name);
+  }
+}
+
+void note_energy(const Outcome& outcome, Configurations& all) {
+  const AttemptResult& last = outcome.result.last;
+  if (!last.energy) {
+    for (const char* part : {kCpu, kGpu}) all.energy_missing[part].insert("it was not measured");
+  }
+  for (const auto& [part, figure] : parts_of(last)) {
+    if (figure->joules) {
+      if (outcome.result.success) all.energy_parts.insert(part);
+    } else {
+      all.energy_missing[part].insert(figure->reason);
+    }
+  }
+}
+
+void add_energy(const AttemptResult& last, const Configurations& all, Configuration& one) {
+  const auto joules = energy_of(last, all.energy_parts);
+  if (!joules) return;
+  one.figures[kEnergy].add(*joules);
+  const double kwh = *joules / kJoulesPerKwh;
+  if (all.prices.grams_per_kwh) one.figures[kCo2].add(kwh * *all.prices.grams_per_kwh);
+  if (all.prices.price_per_kwh) one.figures[kCost].add(kwh * *all.prices.price_per_kwh);
+  bool shared = last.shared > 0;  // with other experiments of the batch
+  for (const auto& [part, figure] : parts_of(last)) {
+    if (!figure->joules) continue;
+    shared = shared || figure->quality == energy::Quality::shared;
+    one.least_coverage = std::min(one.least_coverage, figure->coverage);
+  }
+  one.shared += shared ? 1 : 0;
+}
+
+void add_outcome(const Outcome& outcome, Configurations& all, Configuration& one) {
+  const AttemptResult& last = outcome.result.last;
+  ++one.runs;
+  ++all.runs;
+  if (!outcome.result.suspicious.empty()) ++all.suspicious;
+  if (last.cause == experiment::Cause::stopped_early) {
+    ++one.stopped;
+    ++all.stopped;
+    return;
+  }
+  if (!outcome.result.success) {
+    const std::string cause(diagnosis::name(last.cause));
+    ++one.failures[cause];
+    ++all.failures[cause];
+    return;
+  }
+  ++one.succeeded;
+  ++all.succeeded;
+  one.figures[kSeconds].add(last.seconds);
+  for (const auto& [name, value] : last.metrics) one.figures[name].add(value.number);
+  add_energy(last, all, one);
+}
+
+std::string background_of(const experiment::Experiment& made) {
+  if (!made.background) return "";
+  const experiment::Load& load = *made.background;
+  return fmt::format("{}/{} ({})", load.repository, load.model, describe(load.values));
+}
+
+}  // namespace
+
+void FigureValues::add(double number) {
+  if (std::isfinite(number)) {
+    numbers.push_back(number);
+  } else {
+    ++not_numbers[std::isnan(number) ? "nan" : fmt::format("{}", number)];
+  }
+}
+
+std::optional<double> energy_of(const AttemptResult& attempt, const std::set<std::string>& parts) {
+  double sum = 0;
+  size_t found = 0;
+  for (const auto& [part, figure] : parts_of(attempt)) {
+    if (!parts.contains(part) || !figure->joules) continue;
+    sum += *figure->joules;
+    ++found;
+  }
+  if (found == 0 || found < parts.size()) return std::nullopt;
+  return sum;
+}
+
+Configurations group(const std::vector<Outcome>& outcomes, const experiment::Catalog& catalog,
+                     const EnergyPrices& prices) {
+  Configurations all;
+  all.prices = prices;
+  collect_names(outcomes, catalog, all);
+  for (const Outcome& outcome : outcomes) note_energy(outcome, all);
+  std::map<std::string, size_t> index;
+  for (const Outcome& outcome : outcomes) {
+    const auto& made = outcome.experiment;
+    const Values& values = outcome.result.last.values;
+    const auto [found, is_new] =
+        index.try_emplace(experiment::configuration_name(made, values, catalog), all.all.size());
+    if (is_new) {
+      all.all.push_back({.number = all.all.size() + 1,
+                         .repository = made.training.repository,
+                         .model = made.training.model,
+                         .background = background_of(made),
+                         .values = experiment::without_nuisances(
+                             values, catalog.find(made.training.repository))});
+    }
+    Configuration& one = all.all[found->second];
+    one.members.push_back(static_cast<size_t>(&outcome - outcomes.data()));
+    add_outcome(outcome, all, one);
+  }
+  return all;
+}
+
+void keep_only(Configurations& configurations,
+               const std::function<bool(const Configuration&)>& keep) {
+  std::erase_if(configurations.all, [&](const Configuration& one) { return !keep(one); });
+  configurations.runs = configurations.succeeded = configurations.stopped = 0;
+  configurations.failures.clear();
+  for (const Configuration& one : configurations.all) {
+    configurations.runs += one.runs;
+    configurations.succeeded += one.succeeded;
+    configurations.stopped += one.stopped;
+    for (const auto& [cause, times] : one.failures) configurations.failures[cause] += times;
+  }
+}
+
+std::vector<std::string> Configurations::figures() const {
+  std::vector<std::string> names;
+  const auto add_if_known = [&](const std::string& name) {
+    const bool known = std::ranges::any_of(
+        all, [&](const Configuration& one) { return one.figures.contains(name); });
+    if (known) names.push_back(name);
+  };
+  for (const std::string& metric : metrics) add_if_known(metric);
+  for (const char* name : {kSeconds, kEnergy, kCo2, kCost}) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) add_if_known(name);
+  }
+  return names;
+}
+
+std::string value_text(const Configuration& one, const std::string& parameter) {
+  const auto* value = one.values.find(parameter);
+  return value == nullptr ? "" : text_of(*value);
+}
+
+std::vector<std::string> varying_parameters(const Configurations& configurations) {
+  std::vector<std::string> varying;
+  for (const std::string& parameter : configurations.parameters) {
+    const std::string first = value_text(configurations.all.front(), parameter);
+    const bool varies = std::ranges::any_of(configurations.all, [&](const Configuration& one) {
+      return value_text(one, parameter) != first;
+    });
+    if (varies) varying.push_back(parameter);
+  }
+  return varying;
+}
+
+std::string short_name(const Configurations& configurations, const Configuration& one) {
+  const auto differs = [&](auto member) {
+    return std::ranges::any_of(configurations.all, [&](const Configuration& other) {
+      return other.*member != one.*member;
+    });
+  };
+  std::vector<std::string> parts;
+  if (differs(&Configuration::repository) || differs(&Configuration::model)) {
+    parts.push_back(one.repository + "/" + one.model);
+  }
+  if (differs(&Configuration::background)) {
+    parts.push_back(one.background.empty() ? "alone" : "beside " + one.background);
+  }
+  for (const std::string& parameter : varying_parameters(configurations)) {
+    const std::string text = value_text(one, parameter);
+    if (!text.empty()) parts.push_back(fmt::format("{} {}", parameter, text));
+  }
+  if (parts.empty()) return one.repository + "/" + one.model;
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+Aim aim_of(const Configurations& configurations, const std::string& text) {
+  const std::vector<std::string> known = configurations.figures();
+  const auto& objective = configurations.objective;
+  if (text.empty() && objective &&
+      std::find(known.begin(), known.end(), objective->metric) != known.end()) {
+    return {.figure = objective->metric, .maximize = objective->maximize, .stated = true};
+  }
+  if (text.empty()) {
+    const std::string figure = known.empty() ? kSeconds : known.front();
+    return {.figure = figure, .maximize = !experiment::smaller_is_better(figure)};
+  }
+  std::string figure = text;
+  std::optional<bool> maximize;
+  for (const auto& [ending, upwards] : {std::pair{":max", true}, std::pair{":min", false}}) {
+    if (!figure.ends_with(ending)) continue;
+    figure.resize(figure.size() - std::string_view(ending).size());
+    maximize = upwards;
+    break;
+  }
+  if (figure == "time") figure = kSeconds;
+  if (std::find(known.begin(), known.end(), figure) == known.end()) {
+    const auto near = nearest(figure, known);
+    fail(ErrorKind::usage, "no experiment has the figure {}{}; known: {}", figure,
+         near ? fmt::format("; did you mean {}?", *near) : "",
+         known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")));
+  }
+  return {.figure = figure,
+          .maximize = maximize.value_or(!experiment::smaller_is_better(figure)),
+          .stated = maximize.has_value()};
+}
+
+std::string describe(const Aim& aim) {
+  const char* better = aim.maximize ? "higher" : "lower";
+  if (aim.stated) return fmt::format("{} is better", better);
+  return fmt::format("{} is better, judged by its name; if not: --sort {}:{}", better, aim.figure,
+                     aim.maximize ? "min" : "max");
+}
+
+void sort_by(Configurations& configurations, const Aim& aim) {
+  const auto key = [&](const Configuration& one) {
+    const auto found = one.figures.find(aim.figure);
+    const bool known = found != one.figures.end() && !found->second.numbers.empty();
+    const double mean = known ? found->second.moments().mean : 0;
+    return std::tuple(!known, aim.maximize ? -mean : mean, one.number);
+  };
+  std::stable_sort(configurations.all.begin(), configurations.all.end(),
+                   [&](const Configuration& a, const Configuration& b) { return key(a) < key(b); });
+}
+
+}  // namespace plimsoll::answer

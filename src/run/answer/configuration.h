@@ -1,0 +1,116 @@
+// Finished experiments by configuration. A configuration is what an experiment was asked to do,
+// without its seed; its repeats give every figure a mean and a spread.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "experiment/catalog.h"
+#include "experiment/record.h"
+#include "statistics/sample.h"
+
+namespace plimsoll::answer {
+
+// Names of figures that every experiment may have, besides its metrics.
+constexpr const char* kSeconds = "seconds";
+constexpr const char* kEnergy = "energy";  // joules, of CPU and GPU together
+constexpr const char* kCo2 = "co2";        // grams; only if the user says how many a kWh has
+constexpr const char* kCost = "cost";      // only if the user says the price of a kWh
+
+struct Outcome {
+  experiment::Experiment experiment;
+  experiment::ExperimentResult result;
+};
+
+// The values of one figure over the successful runs of a configuration.
+struct FigureValues {
+  std::vector<double> numbers;
+  std::map<std::string, size_t> not_numbers;  // "nan", "inf", "-inf": how often
+
+  void add(double number);
+  statistics::Moments moments() const { return statistics::moments_of(numbers); }
+};
+
+struct Configuration {
+  size_t number = 0;  // from 1, in the order of the queue: it stays the same while a batch runs
+  std::string repository;
+  std::string model;
+  std::string background;     // "toy/busy (epochs 3)"; empty without a load
+  experiment::Values values;  // without nuisances such as a seed
+  size_t runs = 0;
+  size_t succeeded = 0;
+  std::map<std::string, size_t> failures;  // by the name of the cause
+  size_t stopped = 0;                      // early, by the batch; they did not fail
+  std::map<std::string, FigureValues> figures;
+  size_t shared = 0;  // runs whose energy includes other processes
+  double least_coverage = 1;
+  std::vector<size_t> members;  // indices of its outcomes
+};
+
+// What the user says about electricity. Nothing is assumed.
+struct EnergyPrices {
+  std::optional<double> grams_per_kwh;
+  std::optional<double> price_per_kwh;
+  std::string currency;
+};
+
+struct Configurations {
+  std::vector<Configuration> all;
+  std::vector<std::string> metrics;     // in the order of the model config
+  std::vector<std::string> parameters;  // the same, without seeds
+  std::set<std::string> energy_parts;   // "CPU", "GPU": what the column energy includes
+  std::map<std::string, std::set<std::string>> energy_missing;  // reasons for each part
+  size_t runs = 0;
+  size_t succeeded = 0;
+  std::map<std::string, size_t> failures;
+  size_t stopped = 0;
+  size_t suspicious = 0;
+  std::optional<experiment::Objective> objective;  // what the settings look for
+  size_t unfinished = 0;
+  EnergyPrices prices;
+
+  // Metrics, seconds, energy and what follows from it, as far as one configuration has them.
+  std::vector<std::string> figures() const;
+};
+
+// Forgets the configurations that `keep` does not want; the others keep their numbers.
+void keep_only(Configurations& configurations,
+               const std::function<bool(const Configuration&)>& keep);
+
+Configurations group(const std::vector<Outcome>& outcomes, const experiment::Catalog& catalog,
+                     const EnergyPrices& prices);
+
+// The joules of all of `parts`; nothing if one of them is missing.
+std::optional<double> energy_of(const experiment::AttemptResult& attempt,
+                                const std::set<std::string>& parts);
+
+// "learning_rate 3e-05": what differs from the others; everything if nothing varies.
+std::string short_name(const Configurations& configurations, const Configuration& one);
+
+// The parameters that have different values in different configurations.
+std::vector<std::string> varying_parameters(const Configurations& configurations);
+
+// The text of a parameter's value; empty if the configuration does not have it.
+std::string value_text(const Configuration& one, const std::string& parameter);
+
+// A figure and what is better. `stated`: by the user, not by its name.
+struct Aim {
+  std::string figure;
+  bool maximize = false;
+  bool stated = false;
+};
+// `text`: "accuracy", "loss:max", "accuracy:min". Empty: the first metric, or the time. Throws
+// Error{usage} if no configuration has the figure.
+Aim aim_of(const Configurations& configurations, const std::string& text);
+// "lower is better, by its name; --sort loss:max turns it around"
+std::string describe(const Aim& aim);
+
+// Best first; those without the figure last.
+void sort_by(Configurations& configurations, const Aim& aim);
+
+}  // namespace plimsoll::answer

@@ -1,0 +1,187 @@
+#include "answer/importance_answer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "answer/text_table.h"
+#include "base/error.h"
+#include "base/units.h"
+#include "statistics/effect.h"
+
+namespace plimsoll::answer {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr size_t kMostRanges = 4;
+
+// One run: the figure, and the configuration that it belongs to.
+struct RunValue {
+  double number = 0;
+  const Configuration* configuration = nullptr;
+};
+
+std::string setting_text(const Configuration& one, const std::string& parameter) {
+  if (parameter == "model") return one.repository + "/" + one.model;
+  if (parameter == "beside") return one.background;
+  return value_text(one, parameter);
+}
+
+// Numbers by their size, words by their place in the alphabet. Words are never put together.
+std::vector<size_t> groups_by(const std::vector<RunValue>& runs, const std::string& parameter,
+                              size_t& different) {
+  std::set<std::string> words;
+  std::vector<double> numbers;
+  for (const RunValue& run : runs) {
+    words.insert(setting_text(*run.configuration, parameter));
+    const auto* value = run.configuration->values.find(parameter);
+    if (value != nullptr && value->is_number()) numbers.push_back(value->number);
+  }
+  different = words.size();
+  if (numbers.size() == runs.size() && std::set(numbers.begin(), numbers.end()).size() > 1) {
+    // By value if there are two runs of each on average, otherwise by range.
+    const auto ranges = std::clamp<size_t>(
+        static_cast<size_t>(std::sqrt(static_cast<double>(runs.size()))), 2, kMostRanges);
+    return statistics::grouped(numbers, 2 * different <= runs.size() ? different : ranges);
+  }
+  std::vector<size_t> groups;
+  groups.reserve(runs.size());
+  for (const RunValue& run : runs) {
+    groups.push_back(static_cast<size_t>(
+        std::distance(words.begin(), words.find(setting_text(*run.configuration, parameter)))));
+  }
+  return groups;
+}
+
+std::optional<double> noise_in(const std::vector<RunValue>& runs,
+                               const std::vector<double>& numbers) {
+  std::vector<size_t> groups;
+  groups.reserve(runs.size());
+  for (const RunValue& run : runs) groups.push_back(run.configuration->number);
+  const auto share = statistics::variance_share(numbers, groups);
+  return share ? std::optional(1 - share->omega_squared) : std::nullopt;
+}
+
+FigureImportance importance_of_figure(const Configurations& configurations,
+                                      const std::string& figure,
+                                      const std::vector<std::string>& parameters) {
+  FigureImportance answer{.figure = figure};
+  std::vector<RunValue> runs;
+  std::vector<double> numbers;
+  for (const Configuration& one : configurations.all) {
+    const auto found = one.figures.find(figure);
+    if (found == one.figures.end()) continue;
+    for (const double number : found->second.numbers) {
+      runs.push_back({.number = number, .configuration = &one});
+      numbers.push_back(number);
+    }
+  }
+  answer.runs = runs.size();
+  std::vector<double> p;
+  for (const std::string& parameter : parameters) {
+    ParameterShare one{.parameter = parameter};
+    const auto groups = groups_by(runs, parameter, one.values);
+    one.share = statistics::variance_share(numbers, groups);
+    if (one.share) p.push_back(one.share->p);
+    answer.shares.push_back(std::move(one));
+  }
+  const auto adjusted = statistics::holm_adjusted(p);
+  auto next = adjusted.begin();
+  for (ParameterShare& one : answer.shares) {
+    if (one.share) one.adjusted_p = *next++;
+  }
+  std::ranges::stable_sort(answer.shares, [](const ParameterShare& a, const ParameterShare& b) {
+    const auto key = [](const ParameterShare& one) {
+      return one.share ? one.share->omega_squared : -1;
+    };
+    return key(a) > key(b);
+  });
+  answer.noise = noise_in(runs, numbers);
+  return answer;
+}
+
+}  // namespace
+
+std::vector<FigureImportance> importance_of(const Configurations& configurations,
+                                            const std::vector<std::string>& figures) {
+  std::vector<std::string> parameters = varying_parameters(configurations);
+  for (const char* other : {"model", "beside"}) {
+    const std::string first = setting_text(configurations.all.front(), other);
+    if (std::ranges::any_of(configurations.all, [&](const Configuration& one) {
+          return setting_text(one, other) != first;
+        })) {
+      parameters.emplace_back(other);
+    }
+  }
+  if (parameters.empty()) {
+    fail(ErrorKind::usage,
+         "--importance: all experiments have the same values; it needs parameters that vary");
+  }
+  std::vector<FigureImportance> all;
+  all.reserve(figures.size());
+  for (const std::string& figure : figures) {
+    all.push_back(importance_of_figure(configurations, figure, parameters));
+  }
+  return all;
+}
+
+std::string describe(const std::vector<FigureImportance>& answer, size_t most_columns) {
+  std::string text;
+  for (const FigureImportance& figure : answer) {
+    TextTable table;
+    table.columns = {{"parameter", {}, true},
+                     {"share", {}},
+                     {"p", {}},
+                     {"values", {}, false, 1},
+                     {"groups", {}, false, 2}};
+    for (const ParameterShare& one : figure.shares) {
+      const std::vector<std::string> cells = {
+          one.parameter, one.share ? format_percent(one.share->omega_squared) : "unknown",
+          one.adjusted_p
+              ? (*one.adjusted_p < 0.0001 ? "< 0.0001" : fmt::format("{:.2g}", *one.adjusted_p))
+              : "-",
+          fmt::format("{}", one.values), one.share ? fmt::format("{}", one.share->groups) : "-"};
+      for (size_t i = 0; i < cells.size(); ++i) table.columns[i].cells.push_back(cells[i]);
+    }
+    fit(table, most_columns);
+    text += fmt::format("{}: share of its variance over {}\n{}", figure.figure,
+                        counted(figure.runs, "run"), text_of(table));
+    text += figure.noise ? fmt::format("between repeats of the same configuration (noise): {}\n\n",
+                                       format_percent(*figure.noise))
+                         : "no configuration was repeated, so the noise is unknown\n\n";
+  }
+  return text +
+         "share: Hays' omega squared, by analysis of variance of one parameter at a time; many "
+         "different\nvalues are put into ranges. Effects of combinations are in no share. p: F "
+         "test, adjusted by Holm.\n";
+}
+
+nlohmann::ordered_json to_json(const std::vector<FigureImportance>& answer) {
+  Json all = Json::array();
+  const auto known = [](const auto& value) { return value ? Json(*value) : Json(nullptr); };
+  for (const FigureImportance& figure : answer) {
+    Json shares = Json::array();
+    for (const ParameterShare& one : figure.shares) {
+      const bool infinite = one.share && !std::isfinite(one.share->f);
+      shares.push_back(
+          {{"parameter", one.parameter},
+           {"omega_squared", one.share ? Json(one.share->omega_squared) : Json(nullptr)},
+           {"f", one.share && !infinite ? Json(one.share->f) : Json(nullptr)},
+           {"holm_p", known(one.adjusted_p)},
+           {"values", one.values},
+           {"groups", one.share ? one.share->groups : 0}});
+    }
+    all.push_back({{"figure", figure.figure},
+                   {"runs", figure.runs},
+                   {"method", "one-way analysis of variance, omega squared"},
+                   {"parameters", shares},
+                   {"noise", known(figure.noise)}});
+  }
+  return all;
+}
+
+}  // namespace plimsoll::answer

@@ -1,0 +1,37 @@
+// --importance: which parameter explains the spread of a figure. Analysis of variance, one
+// parameter at a time; the share is Hays' omega squared.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "answer/configuration.h"
+#include "statistics/importance.h"
+
+namespace plimsoll::answer {
+
+struct ParameterShare {
+  std::string parameter;
+  size_t values = 0;  // different ones
+  std::optional<statistics::VarianceShare> share;
+  std::optional<double> adjusted_p;  // by Holm, over the parameters
+};
+
+struct FigureImportance {
+  std::string figure;
+  size_t runs = 0;
+  std::vector<ParameterShare> shares;  // the largest first
+  // The share that differs between runs of the same configuration; nothing without repeats.
+  std::optional<double> noise;
+};
+
+// Throws Error{usage} if no parameter varies.
+std::vector<FigureImportance> importance_of(const Configurations& configurations,
+                                            const std::vector<std::string>& figures);
+
+std::string describe(const std::vector<FigureImportance>& answer, size_t most_columns);
+nlohmann::ordered_json to_json(const std::vector<FigureImportance>& answer);
+
+}  // namespace plimsoll::answer

@@ -1,0 +1,289 @@
+#include "answer/results_table.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/nearest.h"
+#include "base/units.h"
+
+namespace plimsoll::answer {
+namespace {
+
+constexpr double kWholeCoverage = 0.9995;  // printed as 100 %
+
+// Ranks of columns: the higher, the sooner it is left out.
+constexpr int kAlways = 0;
+constexpr int kParameterRank = 1;
+constexpr int kFailedRank = 2;
+constexpr int kEnergyRank = 3;
+constexpr int kTimeRank = 4;
+constexpr int kMetricRank = 5;
+
+using Cells = std::vector<std::string>;
+
+template <typename MakeCell>
+Cells cells_of(const Configurations& configurations, const MakeCell& make) {
+  Cells cells;
+  cells.reserve(configurations.all.size());
+  for (const Configuration& one : configurations.all) cells.push_back(make(one));
+  return cells;
+}
+
+bool varies(const Configurations& configurations, std::string Configuration::*member) {
+  const std::string& first = configurations.all.front().*member;
+  return std::ranges::any_of(configurations.all,
+                             [&](const Configuration& one) { return one.*member != first; });
+}
+
+std::string counts_by_name(const std::map<std::string, size_t>& counts) {
+  std::string text;
+  for (const auto& [name, times] : counts) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, times);
+  }
+  return text;
+}
+
+// " shared" if other processes used the machine; " (covers 91 %)" if part of the time is missing.
+std::string energy_quality(const Configuration& one) {
+  std::string text;
+  if (one.shared > 0) {
+    text = one.shared == one.succeeded
+               ? " shared"
+               : fmt::format(" ({} of {} shared)", one.shared, one.succeeded);
+  }
+  if (one.least_coverage < kWholeCoverage) {
+    text += fmt::format(" (covers {})", format_percent(one.least_coverage));
+  }
+  return text;
+}
+
+TextColumn figure_column(const Configurations& configurations, const std::string& figure) {
+  const FigureUnit unit = unit_of(configurations, figure);
+  return {.heading = unit.heading,
+          .cells = cells_of(configurations,
+                            [&](const Configuration& one) {
+                              const auto found = one.figures.find(figure);
+                              if (found == one.figures.end()) return std::string("-");
+                              std::string text = spread_text(found->second, unit.divisor);
+                              if (figure == kEnergy) text += energy_quality(one);
+                              return text;
+                            }),
+          .rank = figure == kSeconds                                       ? kTimeRank
+                  : figure == kEnergy || figure == kCo2 || figure == kCost ? kEnergyRank
+                                                                           : kMetricRank};
+}
+
+struct NamedColumn {
+  std::string name;
+  TextColumn column;
+};
+
+std::vector<NamedColumn> all_columns(const Configurations& all, const Aim& aim) {
+  std::vector<NamedColumn> columns;
+  columns.push_back({"#", {"#", cells_of(all, [](const Configuration& one) {
+                             return fmt::format("{}", one.number);
+                           })}});
+  if (varies(all, &Configuration::repository) || varies(all, &Configuration::model)) {
+    columns.push_back(
+        {"training",
+         {"training",
+          cells_of(all, [](const Configuration& one) { return one.repository + "/" + one.model; }),
+          true}});
+  }
+  columns.push_back(
+      {"beside",
+       {"beside", cells_of(all, [](const Configuration& one) { return one.background; }), true}});
+  const auto varying = varying_parameters(all);
+  for (const std::string& parameter : all.parameters) {
+    const bool shown = std::find(varying.begin(), varying.end(), parameter) != varying.end();
+    columns.push_back(
+        {parameter,
+         {parameter,
+          cells_of(all, [&](const Configuration& one) { return value_text(one, parameter); }),
+          false, shown ? kParameterRank : -1}});
+  }
+  const auto figures = all.figures();
+  const auto add_figure = [&](const std::string& figure) {
+    columns.push_back({figure, figure_column(all, figure)});
+    if (figure == aim.figure) columns.back().column.rank = kAlways;
+  };
+  if (std::find(figures.begin(), figures.end(), aim.figure) != figures.end()) {
+    add_figure(aim.figure);
+  }
+  columns.push_back({"n", {"n", cells_of(all, [](const Configuration& one) {
+                             return one.succeeded == one.runs
+                                        ? fmt::format("{}", one.runs)
+                                        : fmt::format("{} of {}", one.succeeded, one.runs);
+                           })}});
+  for (const std::string& figure : figures) {
+    if (figure != aim.figure) add_figure(figure);
+  }
+  columns.push_back({"stopped",
+                     {"stopped early",
+                      cells_of(all,
+                               [](const Configuration& one) {
+                                 return one.stopped == 0 ? "" : fmt::format("{}", one.stopped);
+                               }),
+                      false, kFailedRank}});
+  columns.push_back(
+      {"failed",
+       {"failed",
+        cells_of(all, [](const Configuration& one) { return counts_by_name(one.failures); }), true,
+        kFailedRank}});
+  return columns;
+}
+
+}  // namespace
+
+std::string spread_text(const FigureValues& values, double unit) {
+  std::string text;
+  if (!values.numbers.empty()) {
+    const auto moments = values.moments();
+    auto deviation = moments.deviation;
+    if (deviation) *deviation /= unit;
+    text = statistics::format_spread(moments.mean / unit, deviation);
+  }
+  for (const auto& [name, times] : values.not_numbers) {
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", name);
+    if (values.numbers.size() + times > 1) text += " " + counted(times, "time");
+  }
+  return text.empty() ? "-" : text;
+}
+
+FigureUnit unit_of(const Configurations& configurations, const std::string& figure) {
+  if (figure == kSeconds) return {.heading = "time (s)"};
+  if (figure == kCo2) return {.heading = "CO2 (g)"};
+  if (figure == kCost) {
+    const std::string& currency = configurations.prices.currency;
+    return {.heading = currency.empty() ? "cost" : fmt::format("cost ({})", currency)};
+  }
+  if (figure != kEnergy) return {.heading = figure};
+  double largest = 0;
+  for (const Configuration& one : configurations.all) {
+    const auto found = one.figures.find(figure);
+    if (found == one.figures.end()) continue;
+    largest = std::max(largest, std::abs(found->second.moments().mean));
+  }
+  const bool both = configurations.energy_parts.size() > 1;
+  const std::string parts =
+      both ? "" : fmt::format(", {}", fmt::join(configurations.energy_parts, ""));
+  constexpr double kKilo = 1e3;
+  constexpr double kMega = 1e6;
+  if (largest >= 10 * kMega) return {fmt::format("energy (MJ{})", parts), kMega};
+  if (largest >= 10 * kKilo) return {fmt::format("energy (kJ{})", parts), kKilo};
+  return {fmt::format("energy (J{})", parts), 1};
+}
+
+TextTable results_table(const Configurations& configurations, const ResultsView& view) {
+  TextTable table;
+  if (configurations.all.empty()) return table;
+  std::vector<NamedColumn> columns = all_columns(configurations, view.aim);
+  const bool everything = view.columns == std::vector<std::string>{"all"};
+  if (view.columns.empty() || everything) {
+    for (NamedColumn& one : columns) {
+      if (one.column.rank < 0) continue;  // the same in all: below the table
+      table.columns.push_back(std::move(one.column));
+    }
+    fit(table, everything ? 0 : view.most_columns);
+    return table;
+  }
+  table.columns.push_back(columns.front().column);
+  for (const std::string& wanted : view.columns) {
+    const std::string name = wanted == "time" ? kSeconds : wanted;
+    if (name == "#") continue;
+    const auto found =
+        std::ranges::find_if(columns, [&](const NamedColumn& one) { return one.name == name; });
+    if (found == columns.end()) {
+      std::vector<std::string> names;
+      names.reserve(columns.size());
+      for (const NamedColumn& one : columns) names.push_back(one.name);
+      const auto near = nearest(name, names);
+      fail(ErrorKind::usage, "--columns: there is no column {}{}; known: all, {}", wanted,
+           near ? fmt::format("; did you mean {}?", *near) : "", fmt::join(names, ", "));
+    }
+    table.columns.push_back(found->column);
+  }
+  return table;
+}
+
+std::string describe_counts(const Configurations& configurations) {
+  std::string text = fmt::format("{}: {} succeeded", counted(configurations.runs, "experiment"),
+                                 configurations.succeeded);
+  if (configurations.stopped > 0) {
+    text += fmt::format(", {} stopped early", configurations.stopped);
+  }
+  const size_t failed = configurations.runs - configurations.succeeded - configurations.stopped;
+  if (failed > 0) {
+    text += fmt::format(", {} failed ({})", failed, counts_by_name(configurations.failures));
+  }
+  if (configurations.unfinished > 0) {
+    text += fmt::format("; not finished: {}", configurations.unfinished);
+  }
+  return text;
+}
+
+std::string energy_note(const Configurations& configurations) {
+  std::string reasons;
+  for (const auto& [part, all] : configurations.energy_missing) {
+    if (configurations.energy_parts.contains(part)) continue;
+    for (const std::string& reason : all) {
+      reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", part, reason);
+    }
+  }
+  if (reasons.empty()) return "";
+  if (!configurations.energy_parts.empty()) {
+    return fmt::format("energy: without {}",
+                       configurations.energy_parts.contains("CPU") ? "GPU" : "CPU") +
+           "; " + reasons;
+  }
+  if (configurations.succeeded == 0) return "";
+  return "energy: unavailable; " + reasons +
+         "\n  plimsoll doctor says what this machine can measure and what is in the way";
+}
+
+std::vector<std::string> notes_of(const Configurations& configurations, const ResultsView& view,
+                                  const TextTable& table) {
+  std::vector<std::string> notes;
+  const auto varying = varying_parameters(configurations);
+  std::string same;
+  for (const std::string& parameter : configurations.parameters) {
+    if (std::find(varying.begin(), varying.end(), parameter) != varying.end()) continue;
+    const std::string text = value_text(configurations.all.front(), parameter);
+    if (!text.empty()) same += fmt::format("{}{} {}", same.empty() ? "" : ", ", parameter, text);
+  }
+  const bool one = configurations.all.size() == 1;
+  if (!same.empty()) notes.push_back((one ? "values: " : "the same in all: ") + same);
+  if (!one) {
+    notes.push_back(fmt::format("best first by {}: {}", view.aim.figure, describe(view.aim)));
+  }
+  const bool once = std::ranges::all_of(
+      configurations.all, [](const Configuration& each) { return each.succeeded < 2; });
+  if (once) {
+    notes.emplace_back("no configuration has two successful runs, so no spread is known");
+  } else {
+    notes.emplace_back("mean ± standard deviation over n runs");
+  }
+  if (!table.left_out.empty()) {
+    notes.push_back(fmt::format("left out, the terminal has {} columns: {}; --columns all shows it",
+                                view.most_columns, fmt::join(table.left_out, ", ")));
+  }
+  const bool shared = std::ranges::any_of(
+      configurations.all, [](const Configuration& each) { return each.shared > 0; });
+  if (shared) {
+    notes.emplace_back("shared: the energy includes other processes; docs/energy.md");
+  }
+  if (const std::string energy = energy_note(configurations); !energy.empty()) {
+    notes.push_back(energy);
+  }
+  if (configurations.suspicious > 0) {
+    notes.push_back(fmt::format("suspicious: {}; --csv says why",
+                                counted(configurations.suspicious, "experiment")));
+  }
+  return notes;
+}
+
+}  // namespace plimsoll::answer

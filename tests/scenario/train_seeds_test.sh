@@ -1,0 +1,86 @@
+#!/bin/sh
+# Several seeds of one training, each in its own folder; two trainings side by side; results and status of a training's folder.
+. "$(dirname "$0")/lib.sh"
+[ -e "$(dirname "$PLIMSOLL")/libplimsoll_train.so" ] || skip "this program was built without libtorch"
+plimsoll synth --nodes 3000 --edges 20000 --classes 4 --features 16 --seed 3 --out a.plim --quiet
+common="--epochs 3 --hidden 16 --batch-size 256 --memory 1G"
+
+# shellcheck disable=SC2086
+run plimsoll train a.plim $common --seeds 3 --seed 7 --save-dir many
+expect 0 "seed 7 (1 of 3): many/seed_7" "seed 9 (3 of 3): many/seed_9" "test accuracy" "± " "(n 3)" "mean ± standard deviation over 3 seeds"
+for seed in 7 8 9; do
+  grep -q "\"seed\": $seed," many/seed_$seed/results.json || fail "seed_$seed has another seed"
+done
+# The same training as alone.
+# shellcheck disable=SC2086
+run plimsoll train a.plim $common --seed 8 --save-dir alone
+expect 0
+for key in test_acc valid_acc best_epoch; do
+  [ "$(grep -m1 "\"$key\"" alone/results.json)" = "$(grep -m1 "\"$key\"" many/seed_8/results.json)" ] || fail "$key differs from a training alone"
+done
+# shellcheck disable=SC2086
+run plimsoll train a.plim $common --seeds 3 --seed 7 --save-dir many
+expect 7 "seed_7 already holds a run"
+rm -r many/seed_9
+# shellcheck disable=SC2086
+run plimsoll train a.plim $common --seeds 3 --seed 7 --resume many
+expect 0 "seed 7 (1 of 3) is finished" "seed 9 (3 of 3): many/seed_9" "(n 3)"
+run plimsoll train a.plim --seeds 1 --save-dir one
+expect 2 "--seeds"
+
+# A seed that fails ends the others with its exit code.
+# shellcheck disable=SC2086
+run plimsoll train a.plim $common --seeds 2 --save-dir bad --lr 1e30
+[ "$code" -ne 0 ] || fail "a training that diverges is a success"
+expect "$code" "seed 0 ended with exit code $code"
+[ ! -e bad/seed_1 ] || fail "it went on"
+
+# Ctrl-C reaches the training, which writes its checkpoint; the others do not start.
+"$PLIMSOLL" train a.plim --epochs 1000000 --hidden 16 --batch-size 256 --memory 1G --quiet --seeds 2 --save-dir stopped >output 2>&1 &
+training=$!
+tries=0
+until [ -e stopped/seed_0/best.pth ]; do
+  tries=$((tries + 1))
+  [ $tries -lt 600 ] || fail "it does not train"
+  sleep 0.1
+done
+kill -TERM $training
+code=0
+wait $training || code=$?
+expect 9 "seed 0 ended with exit code 9"
+[ -e stopped/seed_0/last.pth ] && [ ! -e stopped/seed_1 ] || fail "not stopped as asked"
+run plimsoll status stopped
+expect 0 "stopped/seed_0: stopped"
+
+# What the folders hold.
+run plimsoll results alone
+expect 0 "alone: gcn on" "finished after 3 epochs" "best      epoch" "peak"
+run plimsoll status alone
+expect 0 "alone: finished"
+run plimsoll results many
+expect 0 "seed" "test accuracy" "over 3 seeds"
+run plimsoll status many
+expect 0 "many/seed_7: finished" "many/seed_9: finished"
+run plimsoll results a.plim
+[ "$code" -ne 0 ] || fail "a store is taken for a training"
+
+# Side by side.
+# shellcheck disable=SC2086
+run plimsoll train a.plim $common --model sage --dropout 0.1 --seed 8 --save-dir other
+expect 0
+run plimsoll compare alone other
+expect 0 "A  alone: gcn on" "B  other: sage on" "dropout" "0.5" "0.1" "test accuracy" "peak memory (MiB)" "loss A" "valid B"
+run plimsoll compare alone alone
+expect 0 "both have the same recipe"
+run plimsoll compare many other
+expect 0 "A  many: gcn on" "3 seeds" "no test, it needs at least two repeats of each"
+run plimsoll compare many many --json
+expect 0
+/usr/bin/python3 - <<'END' || fail "compare --json"
+import json
+answer = json.load(open("output"))
+assert answer["recipe"] == {} and len(answer["curves_a"]) == 3, answer
+assert any(row["figure"] == "test accuracy" and row["difference"] == 0 for row in answer["comparisons"]), answer
+END
+run plimsoll compare alone a.plim
+expect 6 "no results.json"

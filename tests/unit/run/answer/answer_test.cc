@@ -1,0 +1,362 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "answer/comparison.h"
+#include "answer/condition.h"
+#include "answer/configuration.h"
+#include "answer/importance_answer.h"
+#include "answer/means_output.h"
+#include "answer/pareto_answer.h"
+#include "answer/results_table.h"
+#include "base/error.h"
+#include "experiment/best.h"
+
+namespace plimsoll::answer {
+namespace {
+
+using experiment::Cause;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+struct Run {
+  double rate = 0.1;
+  double seed = 1;
+  double loss = 1;
+  double joules = 100;
+  std::string model = "good";
+};
+
+Outcome outcome(const Run& run) {
+  Outcome made;
+  made.experiment.training = {.repository = "toy", .model = run.model};
+  auto& last = made.result.last;
+  last.values.set("rate", {.number = run.rate});
+  last.values.set("epochs", {.number = 3, .whole = true});
+  last.values.set("seed", {.number = run.seed, .whole = true});
+  last.metrics["loss"] = {.number = run.loss};
+  last.cause = Cause::success;
+  last.seconds = 2;
+  energy::EnergyReport report;
+  report.cpu.total = {.joules = run.joules, .coverage = 1, .quality = energy::Quality::exclusive};
+  report.all_gpus = energy::unavailable("there is no NVIDIA driver");
+  last.energy = std::make_shared<energy::EnergyReport>(report);
+  made.result.success = true;
+  return made;
+}
+
+Outcome failed(const Run& run, Cause cause) {
+  Outcome made = outcome(run);
+  made.result.success = false;
+  made.result.last.cause = cause;
+  return made;
+}
+
+experiment::Catalog catalog() {
+  experiment::Catalog all;
+  all.repositories.push_back({.name = "toy"});
+  all.repositories[0].hyperparameters = {{.name = "rate"}, {.name = "epochs"}, {.name = "seed"}};
+  all.repositories[0].hyperparameters[2].nuisance = true;
+  all.repositories[0].metrics = {{.name = "loss"}};
+  return all;
+}
+
+Configurations example() {
+  std::vector<Outcome> all;
+  for (const double loss : {0.50, 0.52, 0.51, 0.49, 0.53}) {
+    all.push_back(outcome({.rate = 0.1, .seed = loss * 100, .loss = loss, .joules = 1000 * loss}));
+  }
+  for (const double loss : {0.41, 0.42, 0.40, 0.43}) {
+    all.push_back(outcome({.rate = 0.01, .seed = loss * 100, .loss = loss, .joules = 900}));
+  }
+  all.push_back(failed({.rate = 0.01}, Cause::timed_out));
+  return group(all, catalog(), {});
+}
+
+TEST(Configurations, SeedsAreRepeatsOfOneConfiguration) {
+  const Configurations all = example();
+  ASSERT_EQ(all.all.size(), 2U);
+  EXPECT_EQ(all.all[0].runs, 5U);
+  EXPECT_EQ(all.all[1].succeeded, 4U);
+  EXPECT_EQ(all.all[1].failures.at("timed_out"), 1U);
+  EXPECT_THAT(varying_parameters(all), ElementsAre("rate"));
+  EXPECT_THAT(all.figures(), ElementsAre("loss", "seconds", "energy"));
+  EXPECT_EQ(short_name(all, all.all[0]), "rate 0.1");
+}
+
+TEST(Configurations, AreSortedByWhatIsBetterAndKeepTheirNumbers) {
+  Configurations all = example();
+  sort_by(all, aim_of(all, ""));
+  EXPECT_EQ(all.all[0].number, 2U) << "a loss is better if it is smaller";
+  sort_by(all, aim_of(all, "loss:max"));
+  EXPECT_EQ(all.all[0].number, 1U);
+  EXPECT_THROW(aim_of(all, "los"), Error);
+}
+
+TEST(Configurations, AreSortedByTheObjectiveOfTheSettings) {
+  Configurations all = example();
+  all.objective = experiment::Objective{.metric = "loss", .maximize = true};
+  EXPECT_TRUE(aim_of(all, "").maximize);
+  EXPECT_EQ(describe(aim_of(all, "")), "higher is better");
+  all.objective->metric = "unknown";
+  EXPECT_FALSE(aim_of(all, "").maximize);
+}
+
+TEST(Configurations, ThatWereStoppedEarlyDidNotFail) {
+  const Configurations all =
+      group({outcome({}), failed({.seed = 2}, Cause::stopped_early)}, catalog(), {});
+  EXPECT_EQ(all.stopped, 1U);
+  EXPECT_TRUE(all.failures.empty());
+  EXPECT_EQ(describe_counts(all), "2 experiments: 1 succeeded, 1 stopped early");
+  EXPECT_THAT(text_of(results_table(all, {.aim = aim_of(all, "")})), HasSubstr("stopped early"));
+}
+
+TEST(Configurations, MayDifferInWords) {
+  std::vector<Outcome> all;
+  for (const char* word : {"relu", "tanh"}) {
+    for (const double seed : {1, 2, 3}) {
+      all.push_back(outcome({.seed = seed, .loss = word[0] == 'r' ? seed : seed + 50}));
+      all.back().result.last.values.set("activation", experiment::text_value(word));
+    }
+  }
+  const Configurations grouped = group(all, catalog(), {});
+  ASSERT_EQ(grouped.all.size(), 2U);
+  EXPECT_EQ(short_name(grouped, grouped.all[1]), "activation tanh");
+  EXPECT_TRUE(meets_all(grouped.all[0], parse_conditions("activation=relu", grouped)));
+  EXPECT_GT(importance_of(grouped, {"loss"})[0].shares[0].share->omega_squared, 0.9);
+  EXPECT_EQ(groups_over(grouped, "activation").size(), 2U);
+}
+
+TEST(Configurations, OfDifferentEnergyPartsAreNotMixed) {
+  std::vector<Outcome> all = {outcome({.joules = 10}), outcome({.joules = 20})};
+  auto both = std::make_shared<energy::EnergyReport>(*all[1].result.last.energy);
+  both->all_gpus = {.joules = 500, .coverage = 1, .quality = energy::Quality::shared};
+  all[1].result.last.energy = both;
+  const Configurations grouped = group(all, catalog(), {});
+  EXPECT_THAT(grouped.all[0].figures.at(kEnergy).numbers, ElementsAre(520));
+  EXPECT_EQ(grouped.all[0].shared, 1U);
+}
+
+TEST(Configurations, HaveCo2AndCostOnlyIfTheUserSaysWhatAKwhHas) {
+  EXPECT_FALSE(example().all[0].figures.contains(kCo2));
+  const Configurations all = group({outcome({.joules = 3.6e6})}, catalog(),
+                                   {.grams_per_kwh = 400, .price_per_kwh = 0.3, .currency = "EUR"});
+  EXPECT_THAT(all.all[0].figures.at(kCo2).numbers, ElementsAre(400));
+  EXPECT_THAT(all.all[0].figures.at(kCost).numbers, ElementsAre(0.3));
+  EXPECT_EQ(unit_of(all, kCost).heading, "cost (EUR)");
+}
+
+TEST(ResultsTable, HasOneLinePerConfigurationBestFirst) {
+  Configurations all = example();
+  const ResultsView view{.aim = aim_of(all, "")};
+  sort_by(all, view.aim);
+  const TextTable table = results_table(all, view);
+  EXPECT_EQ(text_of(table),
+            "#  rate           loss       n  time (s)  energy (J, CPU)  failed\n"
+            "2  0.01  0.415 ± 0.013  4 of 5     2 ± 0          900 ± 0  timed_out 1\n"
+            "1   0.1  0.510 ± 0.016       5     2 ± 0         510 ± 16\n");
+  EXPECT_EQ(describe_counts(all), "10 experiments: 9 succeeded, 1 failed (timed_out 1)");
+  EXPECT_THAT(notes_of(all, view, table),
+              ElementsAre("the same in all: epochs 3",
+                          "best first by loss: lower is better, judged by its name; if not: --sort "
+                          "loss:max",
+                          "mean ± standard deviation over n runs",
+                          "energy: without GPU; GPU: there is no NVIDIA driver"));
+}
+
+TEST(ResultsTable, LeavesOutWhatDoesNotFitAndSaysSo) {
+  const Configurations all = example();
+  const ResultsView view{.aim = aim_of(all, ""), .columns = {}, .most_columns = 45};
+  const TextTable table = results_table(all, view);
+  for (const std::string& line : {text_of(table).substr(0, text_of(table).find('\n'))}) {
+    EXPECT_LE(columns_of(line), 45U);
+  }
+  EXPECT_THAT(table.left_out, ElementsAre("time (s)", "energy (J, CPU)"));
+  EXPECT_THAT(notes_of(all, view, table),
+              testing::Contains(HasSubstr("the terminal has 45 columns")));
+  const TextTable chosen =
+      results_table(all, {.aim = view.aim, .columns = {"epochs", "time"}, .most_columns = 10});
+  EXPECT_THAT(text_of(chosen), HasSubstr("#  epochs  time (s)"));
+  EXPECT_THROW(results_table(all, {.aim = view.aim, .columns = {"epoch"}}), Error);
+}
+
+TEST(ResultsTable, SaysNanAndWhyThereIsNoSpread) {
+  const Configurations all = group({outcome({.loss = std::nan("")})}, catalog(), {});
+  const ResultsView view{.aim = aim_of(all, "")};
+  EXPECT_THAT(text_of(results_table(all, view)), HasSubstr("nan"));
+  EXPECT_THAT(notes_of(all, view, {}),
+              testing::Contains("no configuration has two successful runs, so no spread is known"));
+}
+
+TEST(ResultsTable, IsQuotedForLatex) {
+  TextTable table;
+  table.columns = {{"a_b", {"50 %"}, true}, {"loss", {"0.5 ± 0.1"}}};
+  EXPECT_THAT(latex_of(table),
+              HasSubstr("a\\_b & loss \\\\\n\\hline\n50 \\% & $0.5 \\pm 0.1$ \\\\"));
+}
+
+TEST(Conditions, CompareNumbersAsNumbersAndWordsAsWords) {
+  Configurations all = example();
+  const auto kept = [&](const char* text) {
+    std::vector<size_t> numbers;
+    const auto conditions = parse_conditions(text, all);
+    for (const Configuration& one : all.all) {
+      if (meets_all(one, conditions)) numbers.push_back(one.number);
+    }
+    return numbers;
+  };
+  EXPECT_THAT(kept("rate=0.10"), ElementsAre(1));
+  EXPECT_THAT(kept("rate<=0.01,model=good"), ElementsAre(2));
+  EXPECT_THAT(kept("loss>0.45"), ElementsAre(1));
+  EXPECT_THAT(kept("n!=5"), ElementsAre(2));
+  EXPECT_THAT(kept("model=bad"), ElementsAre());
+  EXPECT_THROW(parse_conditions("rat=1", all), Error);
+  EXPECT_THROW(parse_conditions("rate", all), Error);
+  EXPECT_THROW(parse_conditions("rate=", all), Error);
+  EXPECT_THROW(parse_conditions("=3", all), Error);
+  keep_only(all, [&](const Configuration& one) { return one.number == 2; });
+  EXPECT_EQ(all.runs, 5U);
+  EXPECT_EQ(all.all[0].number, 2U);
+}
+
+TEST(Comparison, UsesWelchIfNothingSpeaksAgainstNormality) {
+  const Configurations all = example();
+  const ComparisonAnswer answer =
+      compare({select_group(all, "A", "1"), select_group(all, "B", "rate<0.05")},
+              {"loss", "energy"}, std::nullopt);
+  ASSERT_EQ(answer.rows.size(), 2U);
+  const SampleDifference& loss = answer.rows[0].found;
+  EXPECT_EQ(loss.test, "Welch's t");
+  EXPECT_LT(*loss.p, 0.001);
+  EXPECT_GT(*answer.rows[1].found.adjusted_p, *answer.rows[1].found.p);
+  EXPECT_LT(loss.interval->low, 0.095);
+  EXPECT_GT(loss.interval->high, 0.095);
+  const std::string text = describe(answer, 0);
+  EXPECT_THAT(text, HasSubstr("A = #1: rate 0.1"));
+  EXPECT_THAT(text, HasSubstr("loss, A and B: A is higher (p"));
+  EXPECT_THAT(text, HasSubstr("adjusted by Holm for 2 tests"));
+  EXPECT_EQ(to_json(answer)["comparisons"][0]["effect_name"], "hedges_g");
+  EXPECT_THROW(select_group(all, "A", "7"), Error);
+}
+
+TEST(Comparison, UsesRanksIfASampleIsNotNormal) {
+  const std::vector<double> skewed = {1, 1.01, 1.02, 1.03, 1.04, 1.05, 30};
+  const std::vector<double> other = {2, 2.1, 2.2, 2.3, 2.4, 2.5};
+  const SampleDifference found = difference_of(skewed, other, std::nullopt);
+  EXPECT_EQ(found.test, "Mann-Whitney U");
+  EXPECT_THAT(found.reason, HasSubstr("Shapiro-Wilk p"));
+  EXPECT_EQ(found.effect_name, "r");
+}
+
+TEST(Comparison, SaysHowManyRepeatsAreMissing) {
+  const std::vector<double> a = {1, 2, 3};
+  const std::vector<double> b = {1.5, 2.5, 3.5};
+  const SampleDifference found = difference_of(a, b, std::nullopt);
+  EXPECT_EQ(found.repeats_needed, 64U);  // half a standard deviation
+  EXPECT_LT(*difference_of(a, b, 2).repeats_needed, 10U);
+  const ComparisonAnswer answer{.groups = {},
+                                .rows = {{.figure = "loss", .a = "A", .b = "B", .found = found}}};
+  EXPECT_THAT(describe(answer, 0),
+              HasSubstr("no difference shown (p 0.57); needs 61 more repeats of each to see a "
+                        "difference of 0.5"));
+}
+
+TEST(Comparison, OfOneRunEachHasNoTest) {
+  const std::vector<double> one = {1};
+  const SampleDifference found = difference_of(one, one, std::nullopt);
+  EXPECT_FALSE(found.p);
+  EXPECT_THAT(found.reason, HasSubstr("two repeats"));
+  const std::vector<double> same = {2, 2, 2};
+  EXPECT_EQ(difference_of(same, same, std::nullopt).reason, "neither sample varies");
+}
+
+TEST(Comparison, OverAParameterHasEveryPair) {
+  std::vector<Outcome> all;
+  for (const double rate : {0.1, 0.2, 0.3}) {
+    for (const double seed : {1, 2, 3}) {
+      all.push_back(outcome({.rate = rate, .seed = seed, .loss = rate + 0.001 * seed}));
+    }
+  }
+  const Configurations grouped = group(all, catalog(), {});
+  const auto groups = groups_over(grouped, "rate");
+  ASSERT_EQ(groups.size(), 3U);
+  EXPECT_EQ(groups[2].name, "rate 0.3");
+  EXPECT_EQ(compare(groups, {"loss"}, std::nullopt).rows.size(), 3U);
+  EXPECT_THROW(groups_over(grouped, "epochs"), Error) << "it has one value";
+  EXPECT_THROW(groups_over(grouped, "rte"), Error);
+}
+
+TEST(ParetoAnswer, HasTheFrontInTheRightDirections) {
+  std::vector<Outcome> all;
+  for (const auto& [rate, loss, joules] :
+       {std::tuple{0.1, 0.9, 10.0}, std::tuple{0.2, 0.3, 20.0}, std::tuple{0.3, 0.2, 90.0},
+        std::tuple{0.4, 0.5, 95.0}}) {
+    all.push_back(outcome({.rate = rate, .loss = loss, .joules = joules}));
+  }
+  const Configurations grouped = group(all, catalog(), {});
+  const ParetoAnswer answer =
+      pareto_of(grouped, aim_of(grouped, "loss"), aim_of(grouped, "energy"));
+  ASSERT_EQ(answer.front.size(), 3U);
+  EXPECT_EQ(answer.front[0]->number, 1U);
+  EXPECT_EQ(answer.knee->number, 2U);
+  EXPECT_EQ(answer.beaten, 1U);
+  EXPECT_THAT(describe(answer, grouped, 0), HasSubstr("knee"));
+  EXPECT_EQ(to_json(answer)["front"][1]["knee"], true);
+}
+
+TEST(ImportanceAnswer, NamesTheParameterThatExplainsTheSpread) {
+  std::vector<Outcome> all;
+  for (const double rate : {0.1, 0.2}) {
+    for (const char* model : {"good", "other"}) {
+      for (const double seed : {1, 2, 3}) {
+        all.push_back(
+            outcome({.rate = rate, .seed = seed, .loss = rate * 10 + 0.01 * seed, .model = model}));
+      }
+    }
+  }
+  const auto answer = importance_of(group(all, catalog(), {}), {"loss"});
+  EXPECT_EQ(answer[0].shares[0].parameter, "rate");
+  EXPECT_GT(answer[0].shares[0].share->omega_squared, 0.99);
+  EXPECT_EQ(answer[0].shares[1].share->omega_squared, 0);
+  EXPECT_LT(*answer[0].noise, 0.01);
+  EXPECT_THAT(describe(answer, 0), HasSubstr("Hays' omega squared"));
+  EXPECT_THROW(importance_of(group({outcome({})}, catalog(), {}), {"loss"}), Error);
+}
+
+TEST(Means, HaveMeanDeviationAndCountForScripts) {
+  const Configurations all = example();
+  const std::string csv = means_csv(all);
+  EXPECT_THAT(csv, HasSubstr("perf_loss_mean,perf_loss_sd,perf_loss_n"));
+  EXPECT_THAT(csv, HasSubstr("energy_joules_mean"));
+  const auto json = means_json(all);
+  EXPECT_EQ(json[1]["failures"]["timed_out"], 1);
+  EXPECT_NEAR(json[0]["figures"]["perf_loss"]["mean"].get<double>(), 0.51, 1e-12);
+  EXPECT_EQ(json[0]["hyperparameters"].contains("seed"), false);
+}
+
+TEST(BestSoFar, IsTheBestMeanOfAConfiguration) {
+  const experiment::Catalog known = catalog();
+  const experiment::Settings settings;
+  experiment::BestSoFar best(known, settings);
+  EXPECT_EQ(best.describe(), "");
+  for (const Outcome& one : {outcome({.rate = 0.1, .seed = 1, .loss = 0.2}),
+                             outcome({.rate = 0.1, .seed = 2, .loss = 0.9}),
+                             outcome({.rate = 0.2, .seed = 1, .loss = 0.3})}) {
+    best.add(one.experiment, one.result);
+  }
+  EXPECT_EQ(best.describe(), "loss 0.3 (n 1), toy/good: rate 0.2, epochs 3");
+}
+
+TEST(BestSoFar, KnowsWhatIsBetterByTheWordsOfAName) {
+  for (const char* name : {"loss", "eval_loss", "valLoss", "test-error", "perplexity", "time_ms"}) {
+    EXPECT_TRUE(experiment::smaller_is_better(name)) << name;
+  }
+  for (const char* name : {"accuracy", "f1", "mAP", "glossary_score", "errand"}) {
+    EXPECT_FALSE(experiment::smaller_is_better(name)) << name;
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll::answer

@@ -61,20 +61,35 @@ struct Merged {
   experiment::Catalog catalog;
   std::vector<Outcome> finished;
   size_t unfinished = 0;
+  std::optional<experiment::Objective> objective;  // of the first run that states one
 };
+
+// What the files look for; of several entries, the first that says it.
+std::optional<experiment::Objective> stated_objective(const experiment::ExperimentBatch& batch) {
+  for (const auto& entry : batch.settings.entries) {
+    const auto* repository = batch.catalog.find(entry.foreground.repository);
+    if (repository == nullptr) continue;
+    const auto terms = experiment::merged(repository->terms, entry.terms);
+    if (terms.objective) return terms.objective;
+  }
+  return std::nullopt;
+}
 
 void add_run(const fs::path& folder, Merged& merged) {
   const experiment::KnownRun run = experiment::read_run(folder);
   experiment::Problems ignored(experiment::KeyPolicy::lenient);
   const auto source = experiment::source_of(run.settings);
-  experiment::Catalog catalog = experiment::read_batch(source, ignored).catalog;
+  experiment::ExperimentBatch batch = experiment::read_batch(source, ignored);
+  experiment::Catalog& catalog = batch.catalog;
   experiment::look_after_files(run, catalog);
+  if (!merged.objective) merged.objective = stated_objective(batch);
   for (auto& repository : catalog.repositories) {
     if (merged.catalog.find(repository.name) == nullptr) {
       merged.catalog.repositories.push_back(std::move(repository));
     }
   }
   for (size_t i = 0; i < run.entries.size(); ++i) {
+    if (run.queue[i].warmup) continue;
     if (run.entries[i].result.empty()) {
       ++merged.unfinished;
       continue;
@@ -266,6 +281,7 @@ void print_results(const Options& options) {
   read_price(options.price, prices);
   Configurations all = group(merged.finished, merged.catalog, prices);
   all.unfinished = merged.unfinished;
+  all.objective = merged.objective;
   if (!options.where.empty() && !all.all.empty()) {
     const auto conditions = answer::parse_conditions(options.where, all);
     keep_only(all, [&](const auto& one) { return meets_all(one, conditions); });

@@ -1,6 +1,7 @@
 // plimsoll status: shows the progress of a batch, from any terminal.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -37,30 +38,30 @@ double seconds_since(double since_epoch) {
   return std::chrono::duration<double>(now).count() - since_epoch;
 }
 
-// The attempt that has started but not ended: it is running now, or its driver was killed.
-std::optional<experiment::RunningNow> unfinished(const experiment::KnownRun& run,
-                                                 const experiment::ExpectedTimes& expected) {
+// The attempts that have started but not ended: they are running now, or their driver was killed.
+std::vector<experiment::RunningNow> unfinished(const experiment::KnownRun& run,
+                                               const experiment::ExpectedTimes& expected) {
+  std::vector<experiment::RunningNow> all;
   for (const auto& attempt : run.attempts) {
     if (!attempt.result.empty()) continue;
     const auto& made = run.queue.at(static_cast<size_t>(attempt.experiment) - 1);
     const auto begun = experiment::attempt_of(attempt.plan);
-    return experiment::RunningNow{
-        .experiment = made.folder,
-        .attempt = static_cast<size_t>(attempt.number),
-        .values = describe(begun.values),
-        .last_line = experiment::last_line(run.folder / made.folder / "training.log"),
-        .seconds = seconds_since(begun.started),
-        .expected_seconds = expected.of(made),
-        .expected_rest = expected.rest_of(made, seconds_since(begun.started))};
+    all.push_back({.experiment = made.folder,
+                   .attempt = static_cast<size_t>(attempt.number),
+                   .values = describe(begun.values),
+                   .last_line = experiment::last_line(run.folder / made.folder / "training.log"),
+                   .seconds = seconds_since(begun.started),
+                   .expected_seconds = expected.of(made),
+                   .expected_rest = expected.rest_of(made, seconds_since(begun.started))});
   }
-  return std::nullopt;
+  return all;
 }
 
 void print_failures(const experiment::KnownRun& run) {
   for (size_t i = 0; i < run.entries.size(); ++i) {
     if (run.entries[i].result.empty()) continue;
     const auto result = experiment::result_of(run.entries[i].result);
-    if (result.success) continue;
+    if (!failed(result) || run.queue[i].warmup) continue;
     const auto log = run.folder / run.queue[i].folder / "training.log";
     print("  failed  {}: {}{}\n", run.queue[i].folder, result.last.headline,
           experiment::describe_log(log, result.last.headline));
@@ -76,31 +77,38 @@ void print_status(const Options& options) {
       experiment::read_run(options.folder.empty() ? experiment::newest_run() : options.folder);
   experiment::Problems ignored(experiment::KeyPolicy::lenient);
   const auto source = experiment::source_of(run.settings);
-  const experiment::Catalog catalog = experiment::read_batch(source, ignored).catalog;
-  experiment::look_after_files(run, catalog);
+  const experiment::ExperimentBatch batch = experiment::read_batch(source, ignored);
+  experiment::look_after_files(run, batch.catalog);
   experiment::ExpectedTimes expected(
       experiment::earlier_durations(run.folder.parent_path(), {}, run.folder));
   experiment::BatchProgress progress;
-  experiment::BestSoFar best(catalog);
+  experiment::BestSoFar best(batch.catalog, batch.settings);
   std::vector<const experiment::Experiment*> waiting;
   for (size_t i = 0; i < run.entries.size(); ++i) {
     if (run.entries[i].result.empty()) {
       waiting.push_back(&run.queue[i]);
+      if (!run.queue[i].warmup) ++progress.left;
       continue;
     }
+    if (run.queue[i].warmup) continue;
     const auto result = experiment::result_of(run.entries[i].result);
-    ++(result.success ? progress.succeeded : progress.failed);
+    ++(result.success ? progress.succeeded : failed(result) ? progress.failed : progress.stopped);
     if (result.success) expected.add(run.queue[i], result.last.seconds);
     best.add(run.queue[i], result);
   }
-  progress.left = waiting.size();
   progress.best = best.describe();
-  const auto last = unfinished(run, expected);
-  if (run.driven) progress.running = last;
-  if (progress.running) {
-    std::erase_if(waiting, [&](const auto* one) { return one->folder == last->experiment; });
+  const auto begun = unfinished(run, expected);
+  std::vector<experiment::RunningNow> running;
+  if (run.driven && !begun.empty()) {
+    running = begun;
+    progress.running = running.front();
+    progress.beside.assign(running.begin() + 1, running.end());
   }
-  progress.time_left = time_left(waiting, progress.running, expected);
+  for (const auto& now : running) {
+    std::erase_if(waiting, [&](const auto* one) { return one->folder == now.experiment; });
+  }
+  progress.time_left = time_left(waiting, running, expected);
+  progress.time_left.share_among(std::max<size_t>(1, running.size()));
   print("{}: {}\n", run.folder.string(), state_of(run, progress));
   print_failures(run);
   if (run.driven) {
@@ -111,7 +119,9 @@ void print_status(const Options& options) {
   }
   if (!progress.best.empty()) print("  best: {}\n", progress.best);
   print("  {}\n", describe_counts(progress));
-  if (last) print("  interrupted: {}, attempt {}\n", last->experiment, last->attempt);
+  for (const auto& last : begun) {
+    print("  interrupted: {}, attempt {}\n", last.experiment, last.attempt);
+  }
   const std::string resume = experiment::resume_command(run.folder);
   if (progress.left > 0) print("  resume with: {}\n", resume);
   if (progress.failed > 0) print("  run the failed ones again: {} --retry-failed\n", resume);

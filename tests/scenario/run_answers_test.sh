@@ -103,3 +103,14 @@ run plimsoll results --columns accuracy --csv
 expect 2 "one line per experiment"
 run plimsoll results --price cheap
 expect 2 "--price cheap"
+
+# Repeats that the settings ask for, an objective that decides what is better, and a warm-up that does not count.
+write_settings '{"repo": "toy", "mode": "mutation", "mutate": ["learning_rate"], "settings": 2, "repeats": 3}' \
+  '"objective": {"metric": "eval_loss", "goal": "max"}, "warmup": 1'
+run plimsoll run -ec settings.json -s 5
+expect 0 "6 succeeded"
+run plimsoll results
+expect 0 "toy/default, 6 experiments: 6 succeeded" "best first by eval_loss: higher is better"
+[ "$(grep -c '^[12] .* 3 ' output)" = 2 ] || fail "not two configurations of three repeats each"
+run plimsoll status
+expect 0 "best: eval_loss 0." "(n 3)" "6 succeeded, 0 failed, 0 left"

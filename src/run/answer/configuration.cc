@@ -41,12 +41,14 @@ void collect_names(const std::vector<Outcome>& outcomes, const experiment::Catal
     const auto* repository = catalog.find(outcome.experiment.training.repository);
     if (repository == nullptr) continue;
     for (const auto& parameter : repository->hyperparameters) {
-      if (!experiment::names_a_seed(parameter.name)) add_new(all.parameters, parameter.name);
+      if (!parameter.nuisance) add_new(all.parameters, parameter.name);
     }
     for (const auto& metric : repository->metrics) add_new(all.metrics, metric.name);
   }
   for (const Outcome& outcome : outcomes) {
-    for (const auto& named : experiment::without_seeds(outcome.result.last.values).all) {
+    const auto* repository = catalog.find(outcome.experiment.training.repository);
+    for (const auto& named :
+         experiment::without_nuisances(outcome.result.last.values, repository).all) {
       add_new(all.parameters, named.name);
     }
     for (const auto& [name, value] : outcome.result.last.metrics) add_new(all.metrics, name);
@@ -74,7 +76,7 @@ void add_energy(const AttemptResult& last, const Configurations& all, Configurat
   const double kwh = *joules / kJoulesPerKwh;
   if (all.prices.grams_per_kwh) one.figures[kCo2].add(kwh * *all.prices.grams_per_kwh);
   if (all.prices.price_per_kwh) one.figures[kCost].add(kwh * *all.prices.price_per_kwh);
-  bool shared = false;
+  bool shared = last.shared > 0;  // with other experiments of the batch
   for (const auto& [part, figure] : parts_of(last)) {
     if (!figure->joules) continue;
     shared = shared || figure->quality == energy::Quality::shared;
@@ -88,6 +90,11 @@ void add_outcome(const Outcome& outcome, Configurations& all, Configuration& one
   ++one.runs;
   ++all.runs;
   if (!outcome.result.suspicious.empty()) ++all.suspicious;
+  if (last.cause == experiment::Cause::stopped_early) {
+    ++one.stopped;
+    ++all.stopped;
+    return;
+  }
   if (!outcome.result.success) {
     const std::string cause(diagnosis::name(last.cause));
     ++one.failures[cause];
@@ -140,13 +147,14 @@ Configurations group(const std::vector<Outcome>& outcomes, const experiment::Cat
     const auto& made = outcome.experiment;
     const Values& values = outcome.result.last.values;
     const auto [found, is_new] =
-        index.try_emplace(experiment::configuration_name(made, values), all.all.size());
+        index.try_emplace(experiment::configuration_name(made, values, catalog), all.all.size());
     if (is_new) {
       all.all.push_back({.number = all.all.size() + 1,
                          .repository = made.training.repository,
                          .model = made.training.model,
                          .background = background_of(made),
-                         .values = experiment::without_seeds(values)});
+                         .values = experiment::without_nuisances(
+                             values, catalog.find(made.training.repository))});
     }
     Configuration& one = all.all[found->second];
     one.members.push_back(static_cast<size_t>(&outcome - outcomes.data()));
@@ -158,11 +166,12 @@ Configurations group(const std::vector<Outcome>& outcomes, const experiment::Cat
 void keep_only(Configurations& configurations,
                const std::function<bool(const Configuration&)>& keep) {
   std::erase_if(configurations.all, [&](const Configuration& one) { return !keep(one); });
-  configurations.runs = configurations.succeeded = 0;
+  configurations.runs = configurations.succeeded = configurations.stopped = 0;
   configurations.failures.clear();
   for (const Configuration& one : configurations.all) {
     configurations.runs += one.runs;
     configurations.succeeded += one.succeeded;
+    configurations.stopped += one.stopped;
     for (const auto& [cause, times] : one.failures) configurations.failures[cause] += times;
   }
 }
@@ -221,6 +230,11 @@ std::string short_name(const Configurations& configurations, const Configuration
 
 Aim aim_of(const Configurations& configurations, const std::string& text) {
   const std::vector<std::string> known = configurations.figures();
+  const auto& objective = configurations.objective;
+  if (text.empty() && objective &&
+      std::find(known.begin(), known.end(), objective->metric) != known.end()) {
+    return {.figure = objective->metric, .maximize = objective->maximize, .stated = true};
+  }
   if (text.empty()) {
     const std::string figure = known.empty() ? kSeconds : known.front();
     return {.figure = figure, .maximize = !experiment::smaller_is_better(figure)};

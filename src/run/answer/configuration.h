@@ -41,10 +41,11 @@ struct Configuration {
   std::string repository;
   std::string model;
   std::string background;     // "toy/busy (epochs 3)"; empty without a load
-  experiment::Values values;  // without seeds
+  experiment::Values values;  // without nuisances such as a seed
   size_t runs = 0;
   size_t succeeded = 0;
   std::map<std::string, size_t> failures;  // by the name of the cause
+  size_t stopped = 0;                      // early, by the batch; they did not fail
   std::map<std::string, FigureValues> figures;
   size_t shared = 0;  // runs whose energy includes other processes
   double least_coverage = 1;
@@ -67,7 +68,9 @@ struct Configurations {
   size_t runs = 0;
   size_t succeeded = 0;
   std::map<std::string, size_t> failures;
+  size_t stopped = 0;
   size_t suspicious = 0;
+  std::optional<experiment::Objective> objective;  // what the settings look for
   size_t unfinished = 0;
   EnergyPrices prices;
 

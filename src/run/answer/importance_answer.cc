@@ -39,7 +39,7 @@ std::vector<size_t> groups_by(const std::vector<RunValue>& runs, const std::stri
   for (const RunValue& run : runs) {
     words.insert(setting_text(*run.configuration, parameter));
     const auto* value = run.configuration->values.find(parameter);
-    if (value != nullptr) numbers.push_back(value->number);
+    if (value != nullptr && value->is_number()) numbers.push_back(value->number);
   }
   different = words.size();
   if (numbers.size() == runs.size() && std::set(numbers.begin(), numbers.end()).size() > 1) {

@@ -48,6 +48,7 @@ Json means_json(const Configurations& configurations) {
                    {"hyperparameters", experiment::plain_json(one.values)},
                    {"runs", one.runs},
                    {"succeeded", one.succeeded},
+                   {"stopped_early", one.stopped},
                    {"failures", one.failures},
                    {"energy_quality", quality_of(one)},
                    {"figures", figures}});

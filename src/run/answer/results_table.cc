@@ -122,6 +122,13 @@ std::vector<NamedColumn> all_columns(const Configurations& all, const Aim& aim) 
   for (const std::string& figure : figures) {
     if (figure != aim.figure) add_figure(figure);
   }
+  columns.push_back({"stopped",
+                     {"stopped early",
+                      cells_of(all,
+                               [](const Configuration& one) {
+                                 return one.stopped == 0 ? "" : fmt::format("{}", one.stopped);
+                               }),
+                      false, kFailedRank}});
   columns.push_back(
       {"failed",
        {"failed",
@@ -206,7 +213,10 @@ TextTable results_table(const Configurations& configurations, const ResultsView&
 std::string describe_counts(const Configurations& configurations) {
   std::string text = fmt::format("{}: {} succeeded", counted(configurations.runs, "experiment"),
                                  configurations.succeeded);
-  const size_t failed = configurations.runs - configurations.succeeded;
+  if (configurations.stopped > 0) {
+    text += fmt::format(", {} stopped early", configurations.stopped);
+  }
+  const size_t failed = configurations.runs - configurations.succeeded - configurations.stopped;
   if (failed > 0) {
     text += fmt::format(", {} failed ({})", failed, counts_by_name(configurations.failures));
   }

@@ -17,7 +17,6 @@ constexpr std::array kSmaller = {"loss",   "error",  "err",     "perplexity", "p
                                  "cer",    "fid",    "seconds", "time",       "ms",     "latency",
                                  "energy", "joules", "watts",   "memory",     "bytes",  "duration",
                                  "co2",    "cost",   "eer",     "divergence", "regret", "brier"};
-constexpr std::array kSeeds = {"seed", "random_seed", "manual_seed", "random_state", "rng_seed"};
 
 // The words of "valLoss", "eval_loss" and "test-error", in small letters.
 std::vector<std::string> words_of(std::string_view name) {
@@ -45,53 +44,67 @@ bool smaller_is_better(std::string_view figure) {
   });
 }
 
-bool names_a_seed(std::string_view hyperparameter) {
-  return std::ranges::any_of(kSeeds, [&](const char* known) { return hyperparameter == known; });
-}
-
-Values without_seeds(const Values& values) {
+Values without_nuisances(const Values& values, const Repository* repository) {
   Values left;
   for (const auto& named : values.all) {
-    if (!names_a_seed(named.name)) left.all.push_back(named);
+    const auto* known = repository == nullptr ? nullptr : repository->find(named.name);
+    if (known == nullptr || !known->nuisance) left.all.push_back(named);
   }
   return left;
 }
 
-std::string configuration_name(const Experiment& experiment, const Values& values) {
+std::string configuration_name(const Experiment& experiment, const Values& values,
+                               const Catalog& catalog) {
   std::string beside;
   if (experiment.background) {
     const Load& load = *experiment.background;
     beside = fmt::format(" beside {}/{} ({})", load.repository, load.model, describe(load.values));
   }
-  return fmt::format("{}/{}{}: {}", experiment.training.repository, experiment.training.model,
-                     beside, experiment::describe(without_seeds(values)));
+  const Load& training = experiment.training;
+  return fmt::format(
+      "{}/{}{}: {}", training.repository, training.model, beside,
+      experiment::describe(without_nuisances(values, catalog.find(training.repository))));
 }
 
-BestSoFar::BestSoFar(const Catalog& catalog) {
+std::optional<Objective> objective_of(const Repository& repository, const Settings& settings) {
+  std::optional<Objective> objective = repository.terms.objective;
+  for (const SettingsEntry& entry : settings.entries) {
+    if (entry.foreground.repository != repository.name || !entry.terms.objective) continue;
+    objective = entry.terms.objective;
+    break;
+  }
+  if (objective || repository.metrics.empty()) return objective;
+  const std::string& first = repository.metrics.front().name;
+  return Objective{.metric = first, .maximize = !smaller_is_better(first)};
+}
+
+BestSoFar::BestSoFar(const Catalog& catalog, const Settings& settings) : catalog_(catalog) {
   for (const Repository& repository : catalog.repositories) {
-    if (!repository.metrics.empty()) metric_[repository.name] = repository.metrics.front().name;
+    if (auto objective = objective_of(repository, settings)) {
+      objective_[repository.name] = *std::move(objective);
+    }
   }
 }
 
 void BestSoFar::add(const Experiment& experiment, const ExperimentResult& result) {
-  const auto metric = metric_.find(experiment.training.repository);
-  if (!result.success || metric == metric_.end()) return;
-  const auto found = result.last.metrics.find(metric->second);
+  const auto objective = objective_.find(experiment.training.repository);
+  if (!result.success || experiment.warmup || objective == objective_.end()) return;
+  const auto found = result.last.metrics.find(objective->second.metric);
   if (found == result.last.metrics.end() || !std::isfinite(found->second.number)) return;
-  values_[metric->first][configuration_name(experiment, result.last.values)].push_back(
+  values_[objective->first][configuration_name(experiment, result.last.values, catalog_)].push_back(
       found->second.number);
 }
 
 std::string BestSoFar::describe() const {
   std::string text;
   for (const auto& [repository, configurations] : values_) {
-    const std::string& metric = metric_.at(repository);
-    const double sign = smaller_is_better(metric) ? 1 : -1;
+    const Objective& objective = objective_.at(repository);
+    const double sign = objective.maximize ? -1 : 1;
     const auto best = std::ranges::min_element(configurations, {}, [&](const auto& one) {
       return sign * statistics::moments_of(one.second).mean;
     });
     const auto moments = statistics::moments_of(best->second);
-    text += fmt::format("{}{} {} (n {}), {}", text.empty() ? "" : "; ", metric,
+    text += fmt::format("{}{} {} (n {}), {}", text.empty() ? "" : "; ", objective.metric,
                         statistics::format_spread(moments.mean, moments.deviation), moments.count,
                         best->first);
   }

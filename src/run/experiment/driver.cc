@@ -63,7 +63,7 @@ Driver::Driver(const DriverOptions& options, const BatchTexts& source, const Exp
       summary_(batch.queue, batch.catalog),
       stopping_(batch, journal),
       expected_(options.earlier),
-      best_(batch.catalog),
+      best_(batch.catalog, batch.settings),
       total_(static_cast<size_t>(
           std::count_if(batch.queue.begin(), batch.queue.end(),
                         [](const Experiment& experiment) { return !experiment.warmup; }))) {

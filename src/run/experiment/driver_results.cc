@@ -229,7 +229,8 @@ void Driver::show_progress() {
   BatchProgress progress{.succeeded = end_.succeeded,
                          .failed = end_.failed,
                          .left = total_ - end_.finished(),
-                         .best = best_.describe()};
+                         .best = best_.describe(),
+                         .stopped = end_.stopped};
   std::vector<RunningNow> running;
   std::vector<const Experiment*> waiting;
   for (const Experiment& experiment : batch_.queue) {
@@ -247,8 +248,8 @@ void Driver::show_progress() {
     progress.running = running.front();
     progress.beside.assign(running.begin() + 1, running.end());
   }
-  progress.time_left = time_left(waiting, progress.running, expected_);
-  progress.time_left.seconds /= static_cast<double>(places_.size());
+  progress.time_left = time_left(waiting, running, expected_);
+  progress.time_left.share_among(places_.size());
   options_.show(progress);
 }
 

@@ -102,6 +102,11 @@ void TimeLeft::add(std::optional<double> expected) {
   ++(expected ? known : unknown);
 }
 
+void TimeLeft::share_among(size_t jobs) {
+  seconds /= static_cast<double>(jobs);
+  if (deviation) *deviation /= static_cast<double>(jobs);
+}
+
 std::string describe(const TimeLeft& left) {
   if (left.known == 0 && left.unknown > 0) return "unknown (no similar experiment has run yet)";
   std::string text = "about " + format_seconds(left.seconds);

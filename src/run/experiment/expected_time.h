@@ -68,6 +68,7 @@ struct TimeLeft {
   size_t unknown = 0;
   std::optional<double> deviation;  // of `seconds`; nothing if too few have run to know it
   void add(std::optional<double> expected);
+  void share_among(size_t jobs);  // that run at once
 };
 // "about 5 min 20 s ± 40 s", "unknown (no similar experiment has run yet)", "about 5 min 20 s, and
 // 3 experiments of unknown length".

@@ -116,8 +116,9 @@ std::vector<std::string> lines_of(const BatchProgress& progress, const MachineNo
 }
 
 std::string describe_counts(const BatchProgress& progress) {
-  std::string text = fmt::format("{} succeeded, {} failed, {} left", progress.succeeded,
-                                 progress.failed, progress.left);
+  std::string text = fmt::format("{} succeeded, ", progress.succeeded);
+  if (progress.stopped > 0) text += fmt::format("{} stopped early, ", progress.stopped);
+  text += fmt::format("{} failed, {} left", progress.failed, progress.left);
   if (progress.left > 0) text += "; time left: " + describe(progress.time_left);
   return text;
 }
@@ -146,11 +147,11 @@ std::optional<double> deviation_of(const std::vector<const Experiment*>& waiting
 }  // namespace
 
 TimeLeft time_left(const std::vector<const Experiment*>& waiting,
-                   const std::optional<RunningNow>& running, const ExpectedTimes& expected) {
+                   const std::vector<RunningNow>& running, const ExpectedTimes& expected) {
   TimeLeft left;
   for (const Experiment* experiment : waiting) left.add(expected.of(*experiment));
   left.deviation = deviation_of(waiting, expected);
-  if (running) left.add(running->expected_rest);
+  for (const RunningNow& one : running) left.add(one.expected_rest);
   return left;
 }
 

@@ -34,7 +34,8 @@ struct BatchProgress {
   size_t failed = 0;
   size_t left = 0;  // including the running one
   TimeLeft time_left;
-  std::string best;  // the best configuration so far; empty before the first success
+  std::string best;    // the best configuration so far; empty before the first success
+  size_t stopped = 0;  // early, by the batch
 };
 
 // The machine's current use.
@@ -68,9 +69,10 @@ std::vector<std::string> lines_of(const BatchProgress& progress, const MachineNo
 // "12 succeeded, 1 failed, 7 left; time left: about 5 min 20 s"
 std::string describe_counts(const BatchProgress& progress);
 
-// The expected time for the waiting experiments and the rest of the running one.
+// The expected time for the waiting experiments and the rest of the running ones, one after the
+// other.
 TimeLeft time_left(const std::vector<const Experiment*>& waiting,
-                   const std::optional<RunningNow>& running, const ExpectedTimes& expected);
+                   const std::vector<RunningNow>& running, const ExpectedTimes& expected);
 
 // The last non-empty line, without control sequences for cursor and colours; for a progress bar,
 // its last state.

@@ -58,6 +58,7 @@ experiment::Catalog catalog() {
   experiment::Catalog all;
   all.repositories.push_back({.name = "toy"});
   all.repositories[0].hyperparameters = {{.name = "rate"}, {.name = "epochs"}, {.name = "seed"}};
+  all.repositories[0].hyperparameters[2].nuisance = true;
   all.repositories[0].metrics = {{.name = "loss"}};
   return all;
 }
@@ -92,6 +93,40 @@ TEST(Configurations, AreSortedByWhatIsBetterAndKeepTheirNumbers) {
   sort_by(all, aim_of(all, "loss:max"));
   EXPECT_EQ(all.all[0].number, 1U);
   EXPECT_THROW(aim_of(all, "los"), Error);
+}
+
+TEST(Configurations, AreSortedByTheObjectiveOfTheSettings) {
+  Configurations all = example();
+  all.objective = experiment::Objective{.metric = "loss", .maximize = true};
+  EXPECT_TRUE(aim_of(all, "").maximize);
+  EXPECT_EQ(describe(aim_of(all, "")), "higher is better");
+  all.objective->metric = "unknown";
+  EXPECT_FALSE(aim_of(all, "").maximize);
+}
+
+TEST(Configurations, ThatWereStoppedEarlyDidNotFail) {
+  const Configurations all =
+      group({outcome({}), failed({.seed = 2}, Cause::stopped_early)}, catalog(), {});
+  EXPECT_EQ(all.stopped, 1U);
+  EXPECT_TRUE(all.failures.empty());
+  EXPECT_EQ(describe_counts(all), "2 experiments: 1 succeeded, 1 stopped early");
+  EXPECT_THAT(text_of(results_table(all, {.aim = aim_of(all, "")})), HasSubstr("stopped early"));
+}
+
+TEST(Configurations, MayDifferInWords) {
+  std::vector<Outcome> all;
+  for (const char* word : {"relu", "tanh"}) {
+    for (const double seed : {1, 2, 3}) {
+      all.push_back(outcome({.seed = seed, .loss = word[0] == 'r' ? seed : seed + 50}));
+      all.back().result.last.values.set("activation", experiment::text_value(word));
+    }
+  }
+  const Configurations grouped = group(all, catalog(), {});
+  ASSERT_EQ(grouped.all.size(), 2U);
+  EXPECT_EQ(short_name(grouped, grouped.all[1]), "activation tanh");
+  EXPECT_TRUE(meets_all(grouped.all[0], parse_conditions("activation=relu", grouped)));
+  EXPECT_GT(importance_of(grouped, {"loss"})[0].shares[0].share->omega_squared, 0.9);
+  EXPECT_EQ(groups_over(grouped, "activation").size(), 2U);
 }
 
 TEST(Configurations, OfDifferentEnergyPartsAreNotMixed) {
@@ -302,7 +337,9 @@ TEST(Means, HaveMeanDeviationAndCountForScripts) {
 }
 
 TEST(BestSoFar, IsTheBestMeanOfAConfiguration) {
-  experiment::BestSoFar best(catalog());
+  const experiment::Catalog known = catalog();
+  const experiment::Settings settings;
+  experiment::BestSoFar best(known, settings);
   EXPECT_EQ(best.describe(), "");
   for (const Outcome& one : {outcome({.rate = 0.1, .seed = 1, .loss = 0.2}),
                              outcome({.rate = 0.1, .seed = 2, .loss = 0.9}),

@@ -87,13 +87,13 @@ TEST(TimeLeft, CountsWhatTheRunningOneStillNeedsAndSaysWhatIsUnknown) {
   Experiment strange = mnist(4);
   strange.training.model = "ff";
   const RunningNow running{.seconds = 45, .expected_seconds = 60, .expected_rest = 15};
-  EXPECT_EQ(describe(time_left({&waiting}, running, expected)), "about 1 min 15 s");
-  EXPECT_EQ(describe(time_left({&waiting, &strange}, running, expected)),
+  EXPECT_EQ(describe(time_left({&waiting}, {running}, expected)), "about 1 min 15 s");
+  EXPECT_EQ(describe(time_left({&waiting, &strange}, {running}, expected)),
             "about 1 min 15 s, and 1 experiment of unknown length");
-  EXPECT_EQ(describe(time_left({&strange}, std::nullopt, expected)),
+  EXPECT_EQ(describe(time_left({&strange}, {}, expected)),
             "unknown (no similar experiment has run yet)");
   const RunningNow late{.seconds = 90, .expected_seconds = 60};
-  EXPECT_EQ(describe(time_left({&waiting}, late, expected)),
+  EXPECT_EQ(describe(time_left({&waiting}, {late}, expected)),
             "about 1 min 00 s, and 1 experiment of unknown length")
       << "no experiment took that long, so nobody knows";
 }
@@ -104,7 +104,7 @@ TEST(TimeLeft, HasASpreadIfSimilarOnesTookDifferentlyLong) {
   const Experiment waiting = mnist(3);
   const std::vector<const Experiment*> three(3, &waiting);
   // 20 s each; the mean of three is uncertain, too: 20 * sqrt(3 + 9 / 3).
-  EXPECT_EQ(describe(time_left(three, std::nullopt, expected)), "about 3 min 00 s ± 49.0 s");
+  EXPECT_EQ(describe(time_left(three, {}, expected)), "about 3 min 00 s ± 49.0 s");
   EXPECT_EQ(expected.rest_of(waiting, 50), 20) << "the median of 60 and 80, less 50";
   EXPECT_EQ(expected.rest_of(waiting, 90), std::nullopt);
 }

@@ -369,7 +369,7 @@ void resume(const Options& options) {
 // For --resume auto: the newest run with these files and words; empty if there is none.
 std::string run_to_continue(const Options& options) {
   const BatchTexts source = read_source(options);
-  Problems known(source.lenient);
+  Problems known(source.keys);
   const ExperimentBatch batch = experiment::read_batch(source, known);
   const auto newest = experiment::newest_run_in(results_folder(options, batch));
   if (!newest) return {};

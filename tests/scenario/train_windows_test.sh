@@ -48,11 +48,11 @@ same sums.plim "1 7 100000" --model sage --fanout 5,all
 options="--batch-size 2 --hidden 16 --device cpu --model sage --fanout 10,10 --epochs 2"
 # shellcheck disable=SC2086
 {
-  limit=$(($(minimum f16.plim $options) + 24 * mib))
+  limit=$(($(minimum f16.plim $options) + 32 * mib))
   run timeout 600 "$PLIMSOLL" train f16.plim $options --memory $limit --window 1 --save-dir whole --force --quiet
   expect 0 "Epoch 002"
   losses whole/results.json >wanted
-  timeout 600 "$PLIMSOLL" train f16.plim $options --memory $limit --window 64 --save-dir part --force --checkpoint-minutes 0.0001 \
+  "$PLIMSOLL" train f16.plim $options --memory $limit --window 16 --save-dir part --force --checkpoint-minutes 0.0001 \
     >output 2>&1 &
   training=$!
   tries=0
@@ -61,10 +61,10 @@ options="--batch-size 2 --hidden 16 --device cpu --model sage --fanout 10,10 --e
     [ $tries -lt 30000 ] || fail "no checkpoint within an epoch"
     sleep 0.01
   done
-  kill -TERM $training 2>/dev/null || true
+  kill -TERM $training || fail "it was over before it could be stopped"
   code=0
   wait $training || code=$?
-  expect 9
+  expect 9 "windows     16 batches"
   run timeout 600 "$PLIMSOLL" train f16.plim --resume part --memory $limit --window 7 --device cpu --quiet
   expect 0 "Epoch 002"
 }

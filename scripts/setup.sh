@@ -12,8 +12,8 @@ program_packages="
 # Without them the rest is built. Torch computes many times faster on OpenBLAS than on the plain BLAS that would
 # come with it.
 training_packages="libtorch-dev libopenblas0-pthread"
-# Python's torch is for the tests that open checkpoints with it.
-test_packages="libgtest-dev libgmock-dev clang-format python3-torch"
+# Python's torch is for the tests that open checkpoints with it, and with NumPy for those of the Python package.
+test_packages="libgtest-dev libgmock-dev clang-format python3-numpy python3-torch"
 check_packages="clang clang-tidy libomp-dev"
 bench_packages="libbenchmark-dev"
 

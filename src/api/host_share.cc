@@ -24,6 +24,14 @@ HostShare::HostShare(memory::Ledger& ledger, uint64_t limit_bytes)
   look();
 }
 
+void HostShare::enforce() {
+  {
+    const std::lock_guard lock(mutex_);
+    enforced_ = true;
+  }
+  look();
+}
+
 void HostShare::watch(io::LinedFile& rows, uint64_t needed_bytes) {
   {
     const std::lock_guard lock(mutex_);
@@ -81,10 +89,9 @@ void HostShare::apply() {
   over_bytes_ = room < needed_bytes_ ? needed_bytes_ - room : 0;
   const uint64_t wanted = std::max(room, needed_bytes_);
   const uint64_t now = ledger_.limit_bytes();
-  if (wanted < now) ledger_.set_limit(wanted);
-  if (rows_ == nullptr) ledger_.set_limit(wanted);
-  if (rows_ == nullptr || wanted < now + kLeastRiseBytes) return;
+  if (!enforced_ || (wanted >= now && wanted < now + kLeastRiseBytes)) return;
   ledger_.set_limit(wanted);
+  if (wanted < now || rows_ == nullptr) return;
   rows_->raise(planned_line_bytes_, 1, [](std::span<const std::byte>) {});
 }
 

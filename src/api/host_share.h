@@ -20,11 +20,13 @@ namespace plimsoll::api {
 
 class HostShare {
  public:
-  // The ledger must outlive it. Sets the ledger's limit.
+  // The ledger must outlive it. Its limit is set by enforce().
   HostShare(memory::Ledger& ledger, uint64_t limit_bytes);
   HostShare(const HostShare&) = delete;
   HostShare& operator=(const HostShare&) = delete;
 
+  // Sets the ledger's limit, now and whenever something is measured.
+  void enforce();
   // From now on, measures and reacts five times a second. `rows` is the file whose line goes up
   // again, not beyond where it is now; it must outlive this. The ledger keeps at least
   // `needed_bytes`.
@@ -49,6 +51,7 @@ class HostShare {
 
   mutable std::mutex mutex_;  // guards what follows
   io::LinedFile* rows_ = nullptr;
+  bool enforced_ = false;
   uint64_t planned_line_bytes_ = 0;
   uint64_t needed_bytes_ = 0;
   uint64_t host_bytes_ = 0;

@@ -5,11 +5,12 @@
 #include "base/error.h"
 #include "batch/window.h"
 #include "io/load.h"
+#include "memory/limit.h"
 
 namespace plimsoll::api {
 
 Residence::Residence(const graph::Store& store, uint64_t limit_bytes)
-    : store_(store), ledger_(limit_bytes), share_(ledger_, limit_bytes) {}
+    : store_(store), ledger_(memory::detect_limit().bytes), share_(ledger_, limit_bytes) {}
 
 std::span<const uint32_t> Residence::ids() {
   const std::lock_guard lock(mutex_);
@@ -59,6 +60,7 @@ uint32_t Residence::position_of(std::span<const uint32_t> positions, int64_t id)
 void Residence::load(const plan::Arrangement& arrangement, unsigned threads,
                      uint64_t needed_bytes) {
   arrangement_ = arrangement;
+  share_.enforce();
   const plan::Lines& lines = arrangement.lines;
   const auto ignore = [](uint64_t) {};
   topology_.emplace(sample::load_topology(

@@ -12,6 +12,8 @@ namespace plimsoll::api {
 namespace {
 
 constexpr std::chrono::milliseconds kInterval{200};
+constexpr std::chrono::milliseconds kDue{20};
+constexpr uint64_t kForgottenPart = 64;  // of a peak, five times a second: half of it in 9 s
 // The limit goes up only by so much at a time, so that lines do not follow every small change.
 constexpr uint64_t kLeastRiseBytes = 32 * kMiB;
 
@@ -39,7 +41,7 @@ void HostShare::watch(io::LinedFile& rows, uint64_t needed_bytes) {
     planned_line_bytes_ = rows.line_bytes();
     needed_bytes_ += needed_bytes;
   }
-  ticker_.emplace(kInterval, [this] { look(); });
+  ticker_.emplace(kInterval, [this] { tick(); });
   pressure_.emplace([this](int64_t room_bytes) { adjust(room_bytes); });
 }
 
@@ -64,10 +66,35 @@ uint64_t HostShare::over_bytes() const {
 }
 
 void HostShare::look() {
-  const uint64_t resident = memory::process_usage().resident_bytes;
+  const memory::ProcessUsage usage = memory::process_usage();
   const std::lock_guard lock(mutex_);
-  host_bytes_ = resident - std::min(resident, ledger_.used_bytes());
+  last_look_ = std::chrono::steady_clock::now();
+  const auto without_leases = [&](uint64_t bytes) {
+    return bytes - std::min(bytes, ledger_.used_bytes());
+  };
+  host_bytes_ = without_leases(usage.resident_bytes);
+  if (usage.peak_resident_bytes > known_peak_bytes_ && known_peak_bytes_ > 0) {
+    host_peak_bytes_ = std::max(host_peak_bytes_, without_leases(usage.peak_resident_bytes));
+  }
+  known_peak_bytes_ = usage.peak_resident_bytes;
+  host_peak_bytes_ = std::max(host_peak_bytes_, host_bytes_);
   apply();
+}
+
+void HostShare::look_if_due() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::chrono::steady_clock::now() - last_look_ < kDue) return;
+  }
+  look();
+}
+
+void HostShare::tick() {
+  {
+    const std::lock_guard lock(mutex_);
+    host_peak_bytes_ -= host_peak_bytes_ / kForgottenPart;
+  }
+  look();
 }
 
 void HostShare::adjust(int64_t room_bytes) {
@@ -85,14 +112,18 @@ void HostShare::adjust(int64_t room_bytes) {
 // Call with the mutex held.
 void HostShare::apply() {
   const uint64_t room =
-      std::min(usable_bytes_ - std::min(usable_bytes_, host_bytes_), allowed_bytes_);
-  over_bytes_ = room < needed_bytes_ ? needed_bytes_ - room : 0;
+      std::min(usable_bytes_ - std::min(usable_bytes_, host_peak_bytes_), allowed_bytes_);
   const uint64_t wanted = std::max(room, needed_bytes_);
   const uint64_t now = ledger_.limit_bytes();
-  if (!enforced_ || (wanted >= now && wanted < now + kLeastRiseBytes)) return;
-  ledger_.set_limit(wanted);
-  if (wanted < now || rows_ == nullptr) return;
-  rows_->raise(planned_line_bytes_, 1, [](std::span<const std::byte>) {});
+  const bool changes = wanted < now || wanted >= now + kLeastRiseBytes;
+  if (enforced_ && changes) {
+    ledger_.set_limit(wanted);
+    if (wanted > now && rows_ != nullptr) {
+      rows_->raise(planned_line_bytes_, 1, [](std::span<const std::byte>) {});
+    }
+  }
+  const uint64_t held = host_bytes_ + ledger_.used_bytes();
+  over_bytes_ = held - std::min(held, limit_bytes_);
 }
 
 }  // namespace plimsoll::api

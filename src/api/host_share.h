@@ -4,9 +4,12 @@
 // with it; when it shrinks, both go up again.
 //
 // The measurement is exact within what is leased but not touched yet, a few per cent of the
-// batches.
+// batches. A peak between two measurements counts, too, if the process never held as much before:
+// the kernel keeps that figure. It is forgotten slowly, because a model that took so much once, for
+// its activations, will do so again.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <mutex>
 #include <optional>
@@ -34,8 +37,11 @@ class HostShare {
   // For one more loader, or one less.
   void need_more(uint64_t bytes);
   void need_less(uint64_t bytes);
-  // Measures now.
+  // Measures now; the second, only if the last time is a while ago; the third, as the watch does,
+  // which also forgets a part of old peaks.
   void look();
+  void look_if_due();
+  void tick();
 
   uint64_t limit_bytes() const { return limit_bytes_; }
   uint64_t host_bytes() const;
@@ -54,7 +60,10 @@ class HostShare {
   bool enforced_ = false;
   uint64_t planned_line_bytes_ = 0;
   uint64_t needed_bytes_ = 0;
-  uint64_t host_bytes_ = 0;
+  uint64_t host_bytes_ = 0;        // at the last measurement
+  uint64_t host_peak_bytes_ = 0;   // between measurements
+  uint64_t known_peak_bytes_ = 0;  // of the whole process
+  std::chrono::steady_clock::time_point last_look_;
   uint64_t over_bytes_ = 0;
   uint64_t allowed_bytes_ = UINT64_MAX;  // by the machine or the cgroup
 

@@ -136,6 +136,7 @@ NextResult Loader::next(std::optional<std::chrono::milliseconds> patience,
   if (!started_) fail(ErrorKind::usage, "no pass has been started");
   if (taken_ == batches()) return NextResult::end;
   if (pool_->lent() == pool_->most()) return NextResult::held;
+  residence_->share().look_if_due();
   if (patience && !pipeline_->wait(*patience)) return NextResult::wait;
   const batch::Batch* const batch = pipeline_->take();
   if (batch == nullptr) return NextResult::end;

@@ -200,10 +200,10 @@ PLIMSOLL_EXPORT plimsoll_status plimsoll_loader_labels(plimsoll_loader* loader,
 
 typedef struct plimsoll_loader_state {
   size_t size;
-  uint64_t limit_bytes;  /* of the whole process */
-  uint64_t leased_bytes; /* what the loaders of the store hold */
-  uint64_t host_bytes;   /* what the rest of the process holds, measured */
-  uint64_t over_bytes;   /* by how much both exceed the limit, although nothing more can be freed */
+  uint64_t limit_bytes;   /* of the whole process */
+  uint64_t leased_bytes;  /* what the loaders of the store hold */
+  uint64_t host_bytes;    /* what the rest of the process holds, measured */
+  uint64_t over_bytes;    /* by how much both exceed the limit: loaders cannot give more back */
   uint64_t resident_rows; /* feature rows in memory */
   uint64_t rows;          /* that batches needed so far */
   uint64_t rows_on_disk;  /* of these, read from disk */

@@ -10,9 +10,11 @@ import numpy as np
 from . import _library
 from .data import Data
 
+_ARRAYS = ("x", "y", "edge_index", "n_id", "input_id")
 _CAPSULE = b"plimsoll_batch"  # must outlive the capsules
 
 
+@functools.lru_cache(None)
 def import_torch() -> Optional[Any]:
     """torch, or None if it is not installed."""
     try:
@@ -65,24 +67,26 @@ def _array(lent: Any, address: Optional[int], shape: Tuple[int, ...], kind: str)
     return np.asarray(_View(lent, address, shape, kind))
 
 
-def _numbers(address: int, count: int) -> list:
-    return list((ctypes.c_int64 * count).from_address(address))
+@functools.lru_cache(None)
+def _numbers(count: int) -> Any:
+    return ctypes.c_int64 * count
 
 
 def fields_of(batch: _library.Batch) -> Dict[str, Any]:
     """The fields of a batch in PyG's form, as NumPy arrays. Takes over the batch."""
     lent = _lent(batch.handle)
+    nodes, seeds, hops, columns, labels = batch.nodes, batch.seeds, batch.hops, batch.columns, batch.label_count
     fields: Dict[str, Any] = {}
-    if batch.columns:
-        fields["x"] = _array(lent, batch.x, (batch.nodes, batch.columns), "<f4")
-    if batch.label_count:
-        fields["y"] = _array(lent, batch.y, (batch.label_count,), "<i8")
+    if columns:
+        fields["x"] = _array(lent, batch.x, (nodes, columns), "<f4")
+    if labels:
+        fields["y"] = _array(lent, batch.y, (labels,), "<i8")
     fields["edge_index"] = _array(lent, batch.edge_index, (2, batch.edges), "<i8")
-    fields["n_id"] = _array(lent, batch.n_id, (batch.nodes,), "<i8")
-    fields["input_id"] = _array(lent, batch.input_id, (batch.seeds,), "<i8")
-    fields["batch_size"] = batch.seeds
-    fields["num_sampled_nodes"] = _numbers(batch.hop_nodes, batch.hops + 1)
-    fields["num_sampled_edges"] = _numbers(batch.hop_edges, batch.hops)
+    fields["n_id"] = _array(lent, batch.n_id, (nodes,), "<i8")
+    fields["input_id"] = _array(lent, batch.input_id, (seeds,), "<i8")
+    fields["batch_size"] = seeds
+    fields["num_sampled_nodes"] = _numbers(hops + 1).from_address(batch.hop_nodes)[:]
+    fields["num_sampled_edges"] = _numbers(hops).from_address(batch.hop_edges)[:]
     return fields
 
 
@@ -90,9 +94,10 @@ def make_data(fields: Dict[str, Any], output: str) -> Any:
     """The fields as a batch: NumPy arrays or tensors, in a Data of PyG or of ours."""
     if output == "numpy":
         return Data(**fields)
-    torch = import_torch()
-    fields = {name: torch.from_numpy(value) if isinstance(value, np.ndarray) else value
-              for name, value in fields.items()}
+    to_tensor = import_torch().from_numpy
+    for name in _ARRAYS:
+        if name in fields:
+            fields[name] = to_tensor(fields[name])
     if output == "torch":
         return Data(**fields)
     data = import_pyg().data.Data(**fields)

@@ -12,7 +12,7 @@ INTERFACE = 1
 ALL_NEIGHBORS = 0xFFFFFFFF
 LABELS = {"all": 0, "seeds": 1, "none": 2}
 
-END, WAIT, HELD = -1, -2, -3
+OK, END, WAIT, HELD = 0, -1, -2, -3
 _KINDS = {1: "internal", 2: "usage", 3: "input", 4: "memory", 5: "disk", 6: "io", 7: "exists", 8: "store"}
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from . import _library
 from ._arguments import check_arguments
 from ._batch import choose_output, fields_of, import_torch, make_data
-from ._library import HELD, END, WAIT, HeldError, UsageError, check, library, sized
+from ._library import END, HELD, OK, HeldError, UsageError, check, library, sized
 from ._memory import format_bytes, parse_bytes
 from .store import Store, split_name
 
@@ -183,6 +183,9 @@ class NeighborLoader:
         self.epoch = 0
         self._passes = 0
         self._warned = False
+        self._batch = sized(_library.Batch)
+        self._place = ctypes.byref(self._batch)
+        self._c_next = library().plimsoll_loader_next
 
     @staticmethod
     def _open(data: Any) -> Store:
@@ -237,10 +240,11 @@ class NeighborLoader:
         return self._finish(fields)
 
     def _next(self) -> Optional[Dict[str, Any]]:
-        batch = sized(_library.Batch)
         collected = False
         while True:
-            status = library().plimsoll_loader_next(self.handle, _PATIENCE_MS, ctypes.byref(batch))
+            status = self._c_next(self.handle, _PATIENCE_MS, self._place)
+            if status == OK:
+                return fields_of(self._batch)
             if status == HELD and not collected:
                 gc.collect()  # a batch in a cycle of objects is not in use
                 collected = True
@@ -249,11 +253,8 @@ class NeighborLoader:
                 raise HeldError(
                     "all batches that this loader lends are still in use. Delete one before the next, keep copies "
                     "(batch.clone()), or let the loader lend more (held=8)", "held")
-            status = check(status)
-            if status == END:
+            if check(status) == END:
                 return None
-            if status != WAIT:
-                return fields_of(batch)
 
     def _finish(self, fields: Dict[str, Any]) -> Any:
         data = make_data(fields, self._output)

@@ -6,6 +6,11 @@
 
 docs/python.md is the manual.
 """
+try:
+    import numpy as _numpy  # noqa: F401
+except ImportError:
+    raise ImportError("plimsoll needs NumPy in Python: pip install numpy. The program does not need it") from None
+
 from ._library import HeldError, MemoryLimitError, PlimsollError, UsageError
 from .data import Data
 from .importing import from_networkx, from_numpy, from_ogb, from_pyg, from_scipy

@@ -95,6 +95,7 @@ batch::PipelineOptions Loader::pipeline_options() const {
           .workers = arrangement_.workers,
           .slots = arrangement_.workers + arrangement_.ahead,  // those that are held are the pool's
           .window = {.batches = arrangement_.window,
+                     .first_batches = arrangement_.first_window,
                      .bytes = arrangement_.window_bytes,
                      .threads = arrangement_.drawing,
                      .price = arrangement_.price}};

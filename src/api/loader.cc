@@ -73,7 +73,10 @@ Loader::~Loader() {
 // The first loader of a residence loads it. The others find its lines where that one has put them,
 // and its windows are the largest that they can have.
 void Loader::share_residence(const plan::Plan& plan) {
-  const uint64_t needed = plan.needed_bytes - std::min(plan.needed_bytes, plan.runtime_bytes);
+  // The least with which it goes on when the rest of the process grows: no windows, one batch
+  // ahead.
+  const uint64_t least = plan.minimum_bytes - plan::headroom_bytes(plan.minimum_bytes);
+  const uint64_t needed = least - std::min(least, plan.runtime_bytes);
   if (residence_->loaded()) {
     const plan::Arrangement& first = residence_->arrangement();
     arrangement_.window_bytes = std::min(arrangement_.window_bytes, first.window_bytes);

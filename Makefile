@@ -1,6 +1,6 @@
 # Two commands for users, `make demo` and `make test`; each sets up what it needs. The rest is for
 # developers (CONTRIBUTING.md).
-.PHONY: help program demo test build setup install fuzz check-all check-asan check-tsan check-limits check-slurm bench tidy format clean
+.PHONY: help program demo test build setup install wheel fuzz check-all check-asan check-tsan check-limits check-slurm bench tidy format clean
 
 JOBS ?= $(shell nproc)
 export JOBS
@@ -33,6 +33,10 @@ install: $(BUILD)/plimsoll
 	DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(PREFIX)"
 $(BUILD)/plimsoll:
 	scripts/build_program.sh
+
+# The Python package with the program and its libraries, for pip: dist/plimsoll-….whl.
+wheel: program
+	scripts/make_wheel.py
 
 # What takes too long for `make test`.
 check-all: check-asan check-tsan tidy fuzz check-limits
@@ -83,12 +87,13 @@ format: setup
 	clang-format -i $$(git ls-files '*.h' '*.cc')
 
 clean:
-	rm -rf build demo
+	rm -rf build demo dist
 
 help:
 	@echo 'make demo          installs what is missing, builds the program, and trains on a small papers100M'
 	@echo 'make test          builds everything and runs all tests'
 	@echo 'make install       the program into $$DESTDIR$$PREFIX (/usr/local)'
+	@echo 'make wheel         dist/plimsoll-….whl for pip: the program, its libraries, the Python package'
 	@echo 'make program       the program with its training library, and nothing else'
 	@echo 'make build         the program and all tests'
 	@echo 'make setup         installs the packages that tests need'
@@ -101,4 +106,4 @@ help:
 	@echo 'make check-all     the five above'
 	@echo 'make check-slurm   jobs on a real Slurm: requeues, preemption, memory'
 	@echo 'make bench         import and training against the machine'
-	@echo 'make clean         removes build/ and demo/'
+	@echo 'make clean         removes build/, demo/ and dist/'

@@ -21,7 +21,7 @@ def reached(room):
 
 shown = {room: {o for o in links[room] if not any(o in reached(p) for p in links[room] - {o})} for room in rooms}
 
-# How deep a room lies within its wing decides its row; wings stand in bands, learn and run side by side.
+# How deep a room lies within its wing decides its row; wings stand in bands, some of them side by side.
 WIDTH, HEIGHT, BOX, STEP = 960, 0, (96, 26), (116, 46)
 wings = {}
 for path, room in zip(paths, rooms):
@@ -48,7 +48,7 @@ def place(wing, left, right, top):
 
 
 centres, bands = {}, []
-y = 30 + place("cli", 10, WIDTH - 10, 10)
+y = 30 + max(place("api", 10, WIDTH / 2 - 5, 10), place("cli", WIDTH / 2 + 5, WIDTH - 10, 10))
 y += 20 + max(place("learn", 10, WIDTH / 2 - 5, y), place("run", WIDTH / 2 + 5, WIDTH - 10, y))
 y += 20 + place("store", 10, WIDTH - 10, y)
 y += 10 + place("core", 10, WIDTH - 10, y)

@@ -12,9 +12,9 @@ program_packages="
 # Without them the rest is built. Torch computes many times faster on OpenBLAS than on the plain BLAS that would
 # come with it.
 training_packages="libtorch-dev libopenblas0-pthread"
-# Python's torch is for the tests that open checkpoints with it, SciPy for those that compare statistics, optuna for
-# the example that uses it.
-test_packages="libgtest-dev libgmock-dev clang-format python3-torch python3-scipy python3-optuna"
+# Python's torch is for the tests that open checkpoints with it and, with NumPy, for those of the Python package; SciPy
+# for those that compare statistics, optuna for the example that uses it.
+test_packages="libgtest-dev libgmock-dev clang-format python3-numpy python3-torch python3-scipy python3-optuna"
 check_packages="clang clang-tidy libomp-dev"
 bench_packages="libbenchmark-dev"
 # A real Slurm for tests/slurm. The daemons that the packages start at boot are not used.

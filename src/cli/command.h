@@ -22,6 +22,7 @@
 
 namespace plimsoll::cli {
 
+void add_demo(CLI::App& app);
 void add_import(CLI::App& app);
 void add_synth(CLI::App& app);
 void add_precompute(CLI::App& app);

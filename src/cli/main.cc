@@ -193,6 +193,7 @@ int start(int argc, char** argv) {
   add_compare(app);
   add_explain(app);
   add_doctor(app);
+  add_demo(app);
   add_completion(app);
   app.footer(kFooter);
   // Before any command's callback. A supervised command must find signals as we found them, and

@@ -30,7 +30,8 @@ Assembler::Assembler(memory::Ledger& ledger, size_t hops, memory::PageSource* so
       labels_(ledger, "batches", source),
       places_(ledger, "batches"),
       input_(ledger, "batches", source),
-      own_(ledger, "batches", source) {
+      own_(ledger, "batches", source),
+      flat_(ledger, source) {
   const auto array = [&]<typename T>(T) { return memory::Growing<T>(ledger, "batches", source); };
   for (size_t i = 0; i < hops; ++i) {
     arrays_.push_back({array(0.0F), array(0.0F), array(0.0F), array(0U), array(0U), array(0U)});

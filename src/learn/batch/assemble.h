@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "batch/batch.h"
+#include "batch/flat.h"
 #include "kernel/kernels.h"
 #include "sample/sampler.h"
 
@@ -49,6 +50,8 @@ class Assembler {
   memory::Growing<int32_t>& labels() { return labels_; }
   // Where each node's row is (feature/row_reader.h); set by the code that calls fill().
   memory::Growing<uint32_t>& places() { return places_; }
+  // The batch in its other form; filled only if the pipeline has tables for it.
+  FlatBatch& flat() { return flat_; }
 
   // Fills batch() from the neighbourhood, except the values of the input, and leases memory for
   // them.
@@ -93,6 +96,7 @@ class Assembler {
   memory::Growing<uint32_t> places_;
   memory::Growing<float> input_;
   memory::Growing<float> own_;
+  FlatBatch flat_;
   Assembly assembly_;
   Batch batch_;
 };

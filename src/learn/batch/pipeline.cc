@@ -17,16 +17,19 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+sample::SamplerOptions sampling_of(const PipelineOptions& options) {
+  return {.fanout = options.fanout,
+          .expansion = options.expansion,
+          .all_degrees = options.assembly.needs_all_degrees(),
+          .draw = options.draw,
+          .reading = options.reading};
+}
+
 }  // namespace
 
 Pipeline::Worker::Worker(const sample::Topology& topology, const feature::RowSource& rows,
                          const PipelineOptions& options, memory::Ledger& ledger)
-    : sampler(topology,
-              {.fanout = options.fanout,
-               .all_degrees = options.assembly.needs_all_degrees(),
-               .draw = options.draw,
-               .reading = options.reading},
-              ledger),
+    : sampler(topology, sampling_of(options), ledger),
       gatherer(
           rows, [this]() -> io::ReadQueue& { return sampler.queue(); }, ledger) {}
 
@@ -36,14 +39,10 @@ Pipeline::Pipeline(const sample::Topology& topology, const feature::RowSource& r
       rows_(rows),
       options_(std::move(options)),
       ledger_(ledger),
-      window_maker_(topology, rows,
-                    {.sampling = {.fanout = options_.fanout,
-                                  .all_degrees = options_.assembly.needs_all_degrees(),
-                                  .draw = options_.draw,
-                                  .reading = options_.reading},
-                     .window = options_.window,
-                     .pages = options_.pages},
-                    ledger),
+      window_maker_(
+          topology, rows,
+          {.sampling = sampling_of(options_), .window = options_.window, .pages = options_.pages},
+          ledger),
       windows_(rows, options_.window, ledger) {
   for (unsigned i = 0; i < options_.slots; ++i) {
     slots_.push_back(std::make_unique<Slot>(ledger, options_.fanout.size(), options_.pages));
@@ -179,6 +178,12 @@ void Pipeline::make(Worker& worker) {
   assembly.gradients = pass_->gradients;
   assembler.prepare(assembly, rows_.shape().columns);
   worker.gatherer.gather(assembler, window);
+  if (options_.flat != nullptr) {
+    const Pass& pass = *pass_;
+    const uint64_t first = assembler.batch().first_seed;
+    assembler.flat().fill(assembler.neighborhood(), *options_.flat, assembler.batch().labels,
+                          [&](uint32_t i) { return pass.seeds.place(first + i); });
+  }
   const io::ReadQueue::Counts read = worker.sampler.counts();
   const Gatherer::Counts rows = worker.gatherer.counts();
   const std::lock_guard lock(mutex_);
@@ -383,8 +388,7 @@ const Batch* Pipeline::take() {
   paused_ = false;
   taking_ = true;
   changed_.notify_all();
-  const auto can_go_on = [&] { return failure_ || find_next() != ready_.end(); };
-  while (!changed_.wait_for(lock, options_.patience, can_go_on)) {
+  while (!changed_.wait_for(lock, options_.patience, [&] { return can_take(); })) {
     if (!options_.on_stall) continue;
     const std::string what = describe();
     lock.unlock();
@@ -405,10 +409,31 @@ const Batch* Pipeline::take() {
 
 void Pipeline::give_back(const Batch* batch) {
   const std::lock_guard lock(mutex_);
+  free_taken(batch);
+}
+
+// Call with the mutex held.
+Pipeline::Slot& Pipeline::free_taken(const Batch* batch) {
   Slot* slot = taken_.extract(batch).mapped();
   free_.push_back(slot);
   if (slot->range.index == lone_batch_ && batch->last_part()) lone_batch_.reset();
   changed_.notify_all();
+  return *slot;
+}
+
+// Whether the next batch is ready or a worker has failed. Call with the mutex held.
+bool Pipeline::can_take() { return failure_ || find_next() != ready_.end(); }
+
+bool Pipeline::wait(std::chrono::milliseconds patience) {
+  std::unique_lock lock(mutex_);
+  if (next_to_take_.index >= batch_count_) return true;
+  return changed_.wait_for(lock, patience, [&] { return can_take(); });
+}
+
+void Pipeline::trade(const Batch* batch, Assembler& memory) {
+  const std::lock_guard lock(mutex_);
+  Slot& slot = free_taken(batch);
+  std::swap(slot.assembler, memory);
 }
 
 // For on_stall: "batch 17 is not ready: ...; worker 1 gathers rows; ...". Call with the mutex held.

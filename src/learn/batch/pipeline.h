@@ -46,7 +46,9 @@ namespace plimsoll::batch {
 struct PipelineOptions {
   std::vector<uint32_t> fanout;  // one entry per hop, the seeds' first
   recipe::Draw draw = recipe::Draw::uniform;
+  sample::Expansion expansion = sample::Expansion::every_hop;
   Assembly assembly;
+  const FlatTables* flat = nullptr;  // batches are also made in that form; null: they are not
   unsigned workers = 1;
   unsigned slots = 3;  // at least one more than the trainer holds in take()
   WindowOptions window;
@@ -103,6 +105,12 @@ class Pipeline {
   // between stop() and start(). Every batch must be given back. Rethrows what a worker threw.
   const Batch* take();
   void give_back(const Batch* batch);
+  // Waits at most so long for the next batch. True if take() will not wait.
+  bool wait(std::chrono::milliseconds patience);
+  // Gives a batch back, but its memory stays with the caller: `memory` then holds the batch, and
+  // the pipeline uses what `memory` had before. For whoever keeps batches longer than a pass lasts.
+  // Not for the parts of a batch.
+  void trade(const Batch* batch, Assembler& memory);
   // For a trainer that had too little memory to compute `batch`, the last one taken. Gives it back
   // and drops all other batches; the next take() starts with the same seeds again, or with
   // `from_its_start` with all seeds of the batch. Until that batch is done, batches are made and
@@ -155,6 +163,8 @@ class Pipeline {
   void add_reads(const io::ReadQueue::Counts& before, const io::ReadQueue::Counts& after,
                  const std::function<std::string()>& method);
   bool uses_windows() const;
+  bool can_take();
+  Slot& free_taken(const Batch* batch);
   void make_windows(const std::stop_token& stopping);
   std::unique_ptr<WindowQueue::Entry> claim_window(const std::stop_token& stopping);
   void empty(Slot& slot);

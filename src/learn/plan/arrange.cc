@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/units.h"
+#include "batch/flat.h"
 #include "plan/footprint.h"
 #include "plan/lines.h"
 #include "plan/timing.h"
@@ -26,6 +27,7 @@ Arrangement arrange(const Question& question, const Arrangement& wanted) {
   arrangement.computing =
       question.gpu ? 1 : std::max(1U, threads - std::min(arrangement.workers, threads / 2));
   arrangement.held = question.gpu ? 1 + kCopiedAhead : 1;
+  if (question.loading) arrangement.held = question.loading->held;
   arrangement.area_bytes = std::max(wanted.area_bytes, kLeastAreaBytes);
   arrangement.price = read_price(question.machine);
   return arrangement;
@@ -35,7 +37,7 @@ Arrangement arrange(const Question& question, const Arrangement& wanted) {
 // faster than to leave cores to them.
 double choose_computing(const Question& question, Arrangement& arrangement, const Reads& reads) {
   const double seconds = predict_time(question, arrangement, reads);
-  if (question.gpu) return seconds;
+  if (question.gpu || question.loading) return seconds;
   Arrangement all = arrangement;
   all.computing = question.threads;
   const double seconds_of_all = predict_time(question, all, reads);
@@ -44,9 +46,11 @@ double choose_computing(const Question& question, Arrangement& arrangement, cons
   return seconds_of_all;
 }
 
-// The most threads that make batches: half of them if the CPU computes, all but one with a GPU.
+// The most threads that make batches: half of them if the CPU computes, all but one with a GPU, all
+// for another program.
 unsigned most_making(const Question& question) {
   const unsigned threads = question.threads;
+  if (question.loading) return std::max(1U, threads);
   return std::max(1U, question.gpu ? threads - 1 : (threads + 1) / 2);
 }
 
@@ -88,6 +92,12 @@ double last_batch_part(const Question& question) {
   return seeds == 0 ? 1 : std::sqrt(static_cast<double>(seeds) / static_cast<double>(whole));
 }
 
+uint64_t whole_slot_bytes(const Question& question, bool reads_disk) {
+  const uint64_t bytes = slot_bytes(question.work(), reads_disk);
+  if (!question.loading) return bytes;
+  return bytes + batch::FlatBatch::bytes_needed(question.probe.largest);
+}
+
 }  // namespace
 
 std::vector<Arrangement> arrangements(const Question& question, bool reads_disk) {
@@ -99,15 +109,16 @@ Taken taken_bytes(const Question& question, const Arrangement& arrangement, bool
   const uint64_t batches = std::max<uint64_t>(1, batches_of_largest_pass(question));
   const auto in_flight = static_cast<unsigned>(std::min<uint64_t>(arrangement.slots(), batches));
   const auto workers = static_cast<unsigned>(std::min<uint64_t>(arrangement.workers, batches));
-  const auto slot =
-      static_cast<double>(slot_bytes(work, reads_disk)) * (question.gpu ? kPinnedRounding : 1);
+  const auto slot = static_cast<double>(whole_slot_bytes(question, reads_disk)) *
+                    (question.gpu ? kPinnedRounding : 1);
   const double full = in_flight < batches ? in_flight : in_flight - 1 + last_batch_part(question);
-  Taken taken{
-      .batches_bytes = static_cast<uint64_t>(full * slot),
-      .workers_bytes = workers * worker_bytes(work, arrangement, reads_disk),
-      .model_bytes = model_bytes(work) + activation_bytes(work),
-      .runtime_bytes = question.runtime_bytes + work.store.split_bytes() + node_sets_bytes(work),
-      .in_flight = in_flight};
+  Taken taken{.batches_bytes = static_cast<uint64_t>(full * slot),
+              .workers_bytes = workers * worker_bytes(work, arrangement, reads_disk),
+              .model_bytes = question.loading ? 0 : model_bytes(work) + activation_bytes(work),
+              .runtime_bytes = question.runtime_bytes + work.store.split_bytes() +
+                               node_sets_bytes(work) +
+                               (question.loading ? question.loading->tables_bytes : 0),
+              .in_flight = in_flight};
   if (reads_disk) taken.windows_bytes = windows_bytes(work, arrangement);
   // A full evaluation uses the memory of the batches, which do not exist meanwhile.
   const uint64_t instead =

@@ -56,7 +56,8 @@ void list_parts(const Question& question, const Layout& layout, uint64_t usable_
                    plan.arrangement.workers == 1 ? "worker" : "workers")},
       {"windows", taken.windows_bytes, windows_note(plan)},
       {"model", taken.model_bytes, "parameters, gradients, optimizer, activations"},
-      {"runtime", taken.runtime_bytes, "libtorch, splits"}};
+      {"runtime", taken.runtime_bytes,
+       question.loading ? "the program itself, ids, labels" : "libtorch, splits"}};
   plan.peak_bytes = 0;
   for (const MemoryPart& part : plan.parts) plan.peak_bytes += part.bytes;
   const uint64_t spare = plan.reads_disk() ? 0 : usable_bytes - plan.peak_bytes;

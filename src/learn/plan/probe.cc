@@ -37,14 +37,15 @@ memory::Buffer<uint32_t> load_split(const graph::Store& store, size_t split,
 
 class Drawer {
  public:
-  Drawer(const graph::Store& store, const recipe::Recipe& recipe, bool in_memory,
+  Drawer(const graph::Store& store, const recipe::Recipe& recipe, const DrawBudget& budget,
          memory::Ledger& ledger)
-      : topology_(open_topology(store, in_memory, ledger)),
-        train_nodes_(load_split(store, 0, ledger)),
+      : topology_(open_topology(store, budget.in_memory, ledger)),
+        loaded_(budget.from.empty() ? load_split(store, 0, ledger) : memory::Buffer<uint32_t>()),
+        train_nodes_(budget.from.empty() ? loaded_.span() : budget.from),
         fanout_(batch::drawn_fanout(recipe, store.meta().first_layer)),
         sampler_(topology_, {.fanout = fanout_, .draw = recipe.sampler}, ledger),
         neighborhood_(ledger, fanout_.size()) {
-    if (train_nodes_.size() >= recipe.batch_size) return;
+    if (train_nodes_.size() >= recipe.batch_size || !budget.from.empty()) return;
     for (const size_t split : {1, 2}) {
       const uint64_t nodes = store.meta().split_sizes.at(split);
       if (nodes == 0 || nodes > kMostOthers) continue;
@@ -68,7 +69,7 @@ class Drawer {
         chosen.push_back(shuffled.node(shuffled.place(i)));
       }
     };
-    choose(train_nodes_.span());
+    choose(train_nodes_);
     for (const auto& nodes : others_) choose(nodes.span());
     try {
       sampler_.sample(chosen, kDrawKey, neighborhood_);
@@ -114,7 +115,8 @@ class Drawer {
   }
 
   sample::Topology topology_;
-  memory::Buffer<uint32_t> train_nodes_;
+  memory::Buffer<uint32_t> loaded_;
+  std::span<const uint32_t> train_nodes_;
   // If the training nodes are fewer than a batch: batches of evaluations are larger.
   std::vector<memory::Buffer<uint32_t>> others_;
   std::vector<uint32_t> fanout_;
@@ -126,7 +128,7 @@ class Drawer {
 
 Draws draw(const graph::Store& store, const recipe::Recipe& recipe, const DrawBudget& budget,
            memory::Ledger& ledger) {
-  Drawer drawer(store, recipe, budget.in_memory, ledger);
+  Drawer drawer(store, recipe, budget, ledger);
   Draws none;
   none.hops.resize(drawer.hops());
   uint64_t seeds = std::min(drawer.candidates(), kFirstSeeds);

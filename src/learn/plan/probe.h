@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "graph/store.h"
@@ -38,6 +39,8 @@ struct Draws {
 struct DrawBudget {
   uint64_t reads = 0;
   bool in_memory = false;  // load the lists first, so that reads are almost free
+  // The nodes to sample for, by position; empty: the training nodes. Must outlive draw().
+  std::span<const uint32_t> from = {};
 };
 
 // Samples as many seeds, in random order, as about `reads` reads and the ledger allow.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "plan/footprint.h"
 #include "plan/machine.h"
@@ -11,6 +12,13 @@
 #include "recipe/recipe.h"
 
 namespace plimsoll::plan {
+
+// Batches for another program, which computes with them itself. Nothing else is held here, and they
+// are made in the form of batch/flat.h, too.
+struct Loading {
+  unsigned held = 2;          // batches that the other program may have at the same time
+  uint64_t tables_bytes = 0;  // of ids and labels, which are in memory as a whole
+};
 
 struct Question {
   StoreShape store;
@@ -23,6 +31,7 @@ struct Question {
   unsigned window = 0;   // 0 = the plan chooses
   bool gpu = false;      // a GPU computes; `machine.step` then has its rates
   Machine machine;
+  std::optional<Loading> loading = {};
 
   Work work() const { return {store, recipe, probe}; }
   uint64_t batches() const {  // per epoch

@@ -149,6 +149,7 @@ struct StepCost {
 };
 
 StepCost step_cost(const Question& question, unsigned threads) {
+  if (question.loading) return {};  // the other program computes
   const Work work = question.work();
   const recipe::Recipe& recipe = question.recipe;
   const StepRates& rates = question.machine.step;
@@ -296,7 +297,9 @@ MakingTime making_time(const Question& question, const Arrangement& arrangement,
 }
 
 bool known(const Question& question, const Reads& reads) {
-  return question.machine.known() && (reads.all() == 0 || question.machine.reads_per_second > 0);
+  const Machine& machine = question.machine;
+  const bool makes = question.loading ? machine.making.known() : machine.known();
+  return makes && (reads.all() == 0 || machine.reads_per_second > 0);
 }
 
 }  // namespace
@@ -318,8 +321,8 @@ double predict_time(const Question& question, const Arrangement& arrangement, co
   const double cores = std::max(1U, question.threads);
   const uint64_t workers =
       std::clamp<uint64_t>(question.batches(), 1, std::max(1U, arrangement.workers));
-  const bool in_turns =
-      !question.gpu && arrangement.computing + workers > std::max(1U, question.threads);
+  const bool in_turns = !question.gpu && !question.loading &&
+                        arrangement.computing + workers > std::max(1U, question.threads);
   const double shared = (making.core_seconds + computing) / cores * (in_turns ? kTurns : 1);
   const double seconds = std::max(longest(making.seconds, step), shared);
   double all = static_cast<double>(question.batches()) * seconds;

@@ -214,18 +214,25 @@ uint64_t JointSampler::hop_key(const Draft& draft, size_t hop) {
 
 void JointSampler::sample(std::span<Draft> drafts) {
   for (Draft& draft : drafts) {
-    draft.known = 0;
+    draft.known = draft.begin = 0;
     draft.count = draft.out->seeds;
   }
   const std::vector<uint32_t>& fanout = options_.sampling.fanout;
+  const bool once = options_.sampling.expansion == Expansion::once;
   for (size_t hop = 0; hop < fanout.size(); ++hop) {
     if (fanout[hop] == 0) {
-      for (Draft& draft : drafts) draft.out->hops[hop].lead_nowhere(draft.count);
+      for (Draft& draft : drafts) {
+        draft.out->hops[hop].lead_nowhere(draft.count);
+        if (once) draft.begin = draft.count;
+      }
       continue;
     }
     find_bounds(drafts);
     pick(drafts, hop);
     for_each(drafts, [&](Draft& draft, Scratch& scratch) { number(draft, hop, scratch); });
+    if (once) {
+      for (Draft& draft : drafts) draft.begin = draft.out->hops[hop].destinations;
+    }
   }
   if (options_.sampling.all_degrees) find_bounds(drafts);
 }
@@ -374,11 +381,11 @@ void JointSampler::pick_resident(Draft& draft, size_t hop, Scratch& scratch) con
   Hop& out = draft.out->hops[hop];
   out.destinations = draft.count;
   out.offsets.renew(uint64_t{out.destinations} + 1);
-  out.offsets[0] = 0;
+  std::fill_n(out.offsets.data(), draft.begin + 1, 0);
   uint64_t edges = 0;
   uint64_t longest = 0;
   uint64_t most_read = 0;
-  for (uint32_t i = 0; i < out.destinations; ++i) {
+  for (uint32_t i = draft.begin; i < out.destinations; ++i) {
     const ListBounds& list = draft.bounds[i];
     edges += Chooser::taken(list, fanout);
     out.offsets[i + 1] = static_cast<uint32_t>(edges);
@@ -399,7 +406,7 @@ void JointSampler::pick_resident(Draft& draft, size_t hop, Scratch& scratch) con
   const auto is_here = [&](const ListBounds& list) {
     return list.degree == 0 || list.begin + list.degree <= line;
   };
-  for (uint32_t next = 0; next < out.destinations;) {
+  for (uint32_t next = draft.begin; next < out.destinations;) {
     const uint32_t first = next;
     uint64_t count = 0;
     for (; next < out.destinations && next - first < kGroup && count < kMostPlaces; ++next) {

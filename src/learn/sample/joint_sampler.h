@@ -30,6 +30,7 @@ struct Draft {
   memory::Growing<ListBounds> bounds;  // of the nodes met so far
   uint32_t known = 0;                  // how many of them
   uint32_t count = 0;                  // nodes met so far
+  uint32_t begin = 0;                  // the first node for which this hop draws
   memory::Growing<uint32_t> missing;   // whose lists are not resident, in the order of the lists
   uint32_t missing_count = 0;
 };

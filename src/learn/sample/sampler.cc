@@ -105,15 +105,19 @@ void Sampler::sample(std::span<const uint32_t> seeds, uint64_t key, Neighborhood
   if (table_.count() != seeds.size()) {
     fail(ErrorKind::internal, "{} seeds, {} of them different", seeds.size(), table_.count());
   }
-  uint32_t known = 0;  // the bounds of the first `known` nodes are known
+  uint32_t known = 0;     // the bounds of the first `known` nodes are known
+  uint32_t expanded = 0;  // the first so many nodes have had their hop
   for (size_t i = 0; i < options_.fanout.size(); ++i) {
+    const uint32_t met = table_.count();
+    const uint32_t first = options_.expansion == Expansion::once ? expanded : 0;
+    expanded = met;
     if (options_.fanout[i] == 0) {
-      out.hops[i].lead_nowhere(table_.count());
+      out.hops[i].lead_nowhere(met);
       continue;
     }
-    find_bounds(out, known, table_.count());
-    known = table_.count();
-    sample_hop(options_.fanout[i], RandomStream(key, i).at(0), out, out.hops[i]);
+    find_bounds(out, known, met);
+    known = met;
+    sample_hop(i, RandomStream(key, i).at(0), first, out);
   }
   if (options_.all_degrees) find_bounds(out, known, table_.count());
 }
@@ -127,14 +131,16 @@ void Sampler::find_bounds(Neighborhood& out, uint32_t known, uint32_t count) {
   }
 }
 
-void Sampler::sample_hop(uint32_t fanout, uint64_t key, Neighborhood& out, Hop& hop) {
+void Sampler::sample_hop(size_t index, uint64_t key, uint32_t begin, Neighborhood& out) {
+  const uint32_t fanout = options_.fanout[index];
+  Hop& hop = out.hops[index];
   hop.destinations = table_.count();
   hop.offsets.renew(uint64_t{hop.destinations} + 1);
-  hop.offsets[0] = 0;
+  std::fill_n(hop.offsets.data(), begin + 1, 0);
   uint64_t edges = 0;
   const uint32_t group = lists_.topology().neighbors().resident() ? kGroup : kDiskGroup;
   const bool labor = options_.draw == recipe::Draw::labor;
-  for (uint32_t next = 0; next < hop.destinations;) {
+  for (uint32_t next = begin; next < hop.destinations;) {
     const uint32_t first = next;
     place_count_ = 0;
     for (; next < hop.destinations && next - first < group && place_count_ < kMostPlaces; ++next) {

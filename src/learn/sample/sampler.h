@@ -1,6 +1,7 @@
 // Samples neighbourhoods, hop by hop from the seeds outwards: each hop draws up to `fanout`
 // in-neighbours of every node met so far, uniformly and without replacement. If a list is not
-// longer than the fan-out, the whole list is taken.
+// longer than the fan-out, the whole list is taken. With Expansion::once a hop draws only for the
+// nodes that the hop before it met first; for these the draws are the same.
 //
 // Every draw is a hash of (key, hop, node, draw), so a neighbourhood depends only on its seeds and
 // its key, not on threads or on earlier draws.
@@ -60,9 +61,16 @@ struct Neighborhood {
 // Throws Error{input} if a hop has more edges than 32-bit numbers reach.
 void check_edges(uint64_t edges);
 
+// For which nodes a hop draws.
+enum class Expansion {
+  every_hop,  // all nodes met so far: each layer of a model has its own draws
+  once        // each node in one hop only, as PyTorch Geometric does: all layers share one graph
+};
+
 struct SamplerOptions {
   std::vector<uint32_t> fanout;  // one entry per hop, the seeds' first; 0 = sample no neighbours
-  bool all_degrees = false;      // also find the degrees of the outermost nodes
+  Expansion expansion = Expansion::every_hop;
+  bool all_degrees = false;  // also find the degrees of the outermost nodes
   recipe::Draw draw = recipe::Draw::uniform;
   io::ReadOptions reading;
 };
@@ -88,7 +96,8 @@ class Sampler {
 
  private:
   void find_bounds(Neighborhood& out, uint32_t known, uint32_t count);
-  void sample_hop(uint32_t fanout, uint64_t key, Neighborhood& out, Hop& hop);
+  // Draws for the nodes from `begin` on.
+  void sample_hop(size_t index, uint64_t key, uint32_t begin, Neighborhood& out);
   void choose(uint32_t node, const ListBounds& list, uint32_t fanout, uint64_t key);
 
   const SamplerOptions options_;

@@ -13,6 +13,7 @@
 #include "base/interrupt.h"
 #include "base/random.h"
 #include "nn/threads.h"
+#include "recipe/epoch_key.h"
 #include "train/device.h"
 
 namespace plimsoll::train {
@@ -25,12 +26,8 @@ constexpr double kLeastWriteSeconds = 10;  // between checkpoints if epochs are 
 constexpr uint64_t kPlateauPatience = 5;   // evaluations before the rate is reduced
 constexpr double kPlateauFactor = 0.5;
 
-enum Purpose : uint64_t { kShuffle = 1, kDraws = 2, kDropout = 3, kParameters = 4 };
-
-// The random key of an epoch for one purpose.
-uint64_t key(uint64_t seed, Purpose purpose, uint64_t epoch) {
-  return RandomStream(seed, purpose).at(epoch);
-}
+using recipe::epoch_key;
+using recipe::Purpose;
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -47,7 +44,8 @@ Trainer::Trainer(const TrainJob& job, const Prepared& prepared)
       place_{prepared.data.topology, job.plan.arrangement, prepared.device, job.ledger,
              [this](const std::string& what) { report_.note(what); }},
       store_(identity_of(job.store)),
-      model_(shape_of(recipe_, job.store), key(recipe_.seed, kParameters, 0), prepared.device),
+      model_(shape_of(recipe_, job.store), epoch_key(recipe_.seed, Purpose::parameters, 0),
+             prepared.device),
       adam_(model_.values()),
       feed_(place_, prepared.data.rows, hops_of(recipe_, job.store.meta().first_layer),
             batch::assembly_for(recipe_, job.store.meta().first_layer)),
@@ -150,8 +148,8 @@ double Trainer::learning_rate() const {
 
 bool Trainer::train_epoch() {
   const batch::Split& split = data_.splits.train;
-  const batch::Seeds seeds =
-      batch::Seeds::shuffled(split.nodes.span(), key(recipe_.seed, kShuffle, position_.epoch));
+  const batch::Seeds seeds = batch::Seeds::shuffled(
+      split.nodes.span(), epoch_key(recipe_.seed, Purpose::shuffle, position_.epoch));
   const uint64_t total = seeds.batches(recipe_.batch_size);
   if (position_.batch >= total) return true;  // the run was stopped during the evaluation
   if (++passes_ == 2) pace_ = {};             // the first epoch warms up
@@ -169,7 +167,7 @@ bool Trainer::train_epoch() {
                       .labels = split.labels.span(),
                       .batch_size = recipe_.batch_size,
                       .first_batch = position_.batch,
-                      .key = key(recipe_.seed, kDraws, position_.epoch),
+                      .key = epoch_key(recipe_.seed, Purpose::draws, position_.epoch),
                       .gradients = true});
   const auto next = [&]() -> FedBatch& {
     try {
@@ -251,7 +249,8 @@ void Trainer::begin_again(const batch::Batch& batch) {
 at::Tensor Trainer::forward_backward(const nn::BatchTensors& tensors, int64_t batch_seeds) {
   const Clock::time_point start = Clock::now();
   const uint64_t dropout_key =
-      RandomStream(key(recipe_.seed, kDropout, position_.epoch), 0).at(position_.batch);
+      RandomStream(epoch_key(recipe_.seed, Purpose::dropout, position_.epoch), 0)
+          .at(position_.batch);
   const at::Tensor logits = model_.forward(tensors, /*training=*/true, dropout_key).logits;
   const nn::Loss loss =
       nn::cross_entropy(logits, tensors.labels, recipe_.label_smoothing, batch_seeds);

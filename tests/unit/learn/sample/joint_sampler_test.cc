@@ -175,6 +175,20 @@ TEST_F(JointSamplerTest, DrawsAsASamplerWhereverTheLinesAre) {
   }
 }
 
+TEST_F(JointSamplerTest, DrawsForEachNodeOnceAsASamplerDoes) {
+  const Lists lists = joint_lists();
+  write(lists);
+  const Topology resident = topology_of(lists, ledger_);
+  const Topology cut = load({kLineStep, kLineStep});
+  for (const auto& fanout : std::vector<Seeds>{{15, 10, 5}, {5, 0, 3}, {3, kWholeList}}) {
+    const SamplerOptions options = {
+        .fanout = fanout, .expansion = Expansion::once, .reading = kSmallReads};
+    const auto expected = draw_one_by_one(resident, options, joint_seeds(3));
+    JointSampler joint(cut, together(options, kTinyRoom, 2), ledger_);
+    EXPECT_EQ(Drafts(ledger_, options, joint_seeds(3)).sample(joint), expected);
+  }
+}
+
 // More sectors of one list than fit into the room: every draft picks others.
 TEST_F(JointSamplerTest, DrawsWhereManyDraftsPickFromOneLongList) {
   Lists lists(60'000);

@@ -305,6 +305,38 @@ TEST(Sampler, DrawsAnewInEveryHop) {
   EXPECT_NE(list(0), list(1));
 }
 
+TEST(Sampler, DrawsForEachNodeOnceIfAsked) {
+  const Lists lists = random_lists(1000, 30, 7);
+  memory::Ledger ledger(kGiB);
+  const Topology topology = topology_of(lists, ledger);
+  const std::vector<uint32_t> seeds = {5, 900, 12};
+  Sampler sampler(topology, {.fanout = {10, 5, 3}, .expansion = Expansion::once}, ledger);
+  Neighborhood out(ledger, 3);
+  sampler.sample(seeds, 1, out);
+  const Drawn once = copy_of(out);
+  uint32_t expanded = 0;
+  for (const Drawn::Block& hop : once.hops) {
+    EXPECT_EQ(hop.offsets[expanded], 0U) << "a node that had its hop before";
+    expanded = static_cast<uint32_t>(hop.offsets.size() - 1);
+  }
+  // Nodes that a hop draws for have the neighbours that they have without the option.
+  const Drawn every = Sampling(lists, {10, 5, 3}).draw(seeds, 1);
+  EXPECT_EQ(once.hops[0], every.hops[0]);
+  const auto neighbors = [](const Drawn& drawn, uint32_t node) {
+    std::vector<uint32_t> found;
+    for (uint32_t i = 3; i + 1 < drawn.hops[1].offsets.size(); ++i) {
+      if (drawn.nodes[i] != node) continue;
+      for (uint32_t e = drawn.hops[1].offsets[i]; e < drawn.hops[1].offsets[i + 1]; ++e) {
+        found.push_back(drawn.nodes[drawn.hops[1].indices[e]]);
+      }
+    }
+    return found;
+  };
+  for (uint32_t i = 3; i + 1 < once.hops[1].offsets.size(); ++i) {
+    EXPECT_EQ(neighbors(once, once.nodes[i]), neighbors(every, once.nodes[i]));
+  }
+}
+
 TEST(Sampler, DrawsAgainAfterItsMemoryWasRefused) {
   const Lists lists = random_lists(3000, 100, 8);
   const auto seeds = every(59, 1, 3000);

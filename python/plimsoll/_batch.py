@@ -1,0 +1,119 @@
+"""Turns a batch of the C interface into arrays or tensors that share its memory."""
+from __future__ import annotations
+
+import ctypes
+import functools
+from typing import Any, Dict, Optional, Tuple
+
+import numpy as np
+
+from . import _library
+from .data import Data
+
+_ARRAYS = ("x", "y", "edge_index", "n_id", "input_id")
+_CAPSULE = b"plimsoll_batch"  # must outlive the capsules
+
+
+@functools.lru_cache(None)
+def import_torch() -> Optional[Any]:
+    """torch, or None if it is not installed."""
+    try:
+        import torch
+    except ImportError:
+        return None
+    return torch
+
+
+def import_pyg() -> Optional[Any]:
+    """torch_geometric, or None if it is not installed."""
+    if import_torch() is None:
+        return None
+    try:
+        import torch_geometric
+        import torch_geometric.data  # noqa: F401
+    except ImportError:
+        return None
+    return torch_geometric
+
+
+@functools.lru_cache(None)
+def _capsules() -> Tuple[Any, Any]:
+    """The function that makes a capsule, and the destructor of ours."""
+    new = ctypes.pythonapi.PyCapsule_New
+    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    return new, ctypes.cast(_library.library().plimsoll_batch_capsule_end, ctypes.c_void_p)
+
+
+def _lent(handle: int) -> Any:
+    """An object that gives the batch back when nothing refers to it any more. A capsule does so without running Python,
+    where a Ctrl-C could get lost."""
+    new, destructor = _capsules()
+    return new(handle, _CAPSULE, destructor)
+
+
+class _View:
+    """Memory of a batch as NumPy wants to be told of it. The array that is made of it keeps it, and so the batch."""
+
+    __slots__ = ("__array_interface__", "lent")
+
+    def __init__(self, lent: Any, address: int, shape: Tuple[int, ...], kind: str) -> None:
+        self.lent = lent
+        self.__array_interface__ = {"version": 3, "data": (address, False), "shape": shape, "typestr": kind}
+
+
+def _array(lent: Any, address: Optional[int], shape: Tuple[int, ...], kind: str) -> np.ndarray:
+    if not address or 0 in shape:
+        return np.empty(shape, dtype=kind)
+    return np.asarray(_View(lent, address, shape, kind))
+
+
+@functools.lru_cache(None)
+def _numbers(count: int) -> Any:
+    return ctypes.c_int64 * count
+
+
+def fields_of(batch: _library.Batch) -> Dict[str, Any]:
+    """The fields of a batch in PyG's form, as NumPy arrays. Takes over the batch."""
+    lent = _lent(batch.handle)
+    nodes, seeds, hops, columns, labels = batch.nodes, batch.seeds, batch.hops, batch.columns, batch.label_count
+    fields: Dict[str, Any] = {}
+    if columns:
+        fields["x"] = _array(lent, batch.x, (nodes, columns), "<f4")
+    if labels:
+        fields["y"] = _array(lent, batch.y, (labels,), "<i8")
+    fields["edge_index"] = _array(lent, batch.edge_index, (2, batch.edges), "<i8")
+    fields["n_id"] = _array(lent, batch.n_id, (nodes,), "<i8")
+    fields["input_id"] = _array(lent, batch.input_id, (seeds,), "<i8")
+    fields["batch_size"] = seeds
+    fields["num_sampled_nodes"] = _numbers(hops + 1).from_address(batch.hop_nodes)[:]
+    fields["num_sampled_edges"] = _numbers(hops).from_address(batch.hop_edges)[:]
+    return fields
+
+
+def make_data(fields: Dict[str, Any], output: str) -> Any:
+    """The fields as a batch: NumPy arrays or tensors, in a Data of PyG or of ours."""
+    if output == "numpy":
+        return Data(**fields)
+    to_tensor = import_torch().from_numpy
+    for name in _ARRAYS:
+        if name in fields:
+            fields[name] = to_tensor(fields[name])
+    if output == "torch":
+        return Data(**fields)
+    data = import_pyg().data.Data(**fields)
+    if "x" not in fields:
+        data.num_nodes = len(fields["n_id"])
+    return data
+
+
+def choose_output(output: str) -> str:
+    """What "auto" means here: "pyg" where PyG is installed, else "torch", else "numpy"."""
+    if output == "auto":
+        return "pyg" if import_pyg() else "torch" if import_torch() else "numpy"
+    if output not in ("numpy", "torch", "pyg"):
+        raise _library.UsageError(f"output={output!r}: choose 'auto', 'numpy', 'torch' or 'pyg'", "usage")
+    if output != "numpy" and import_torch() is None:
+        raise _library.UsageError(f"output={output!r} needs torch, which is not installed here", "usage")
+    if output == "pyg" and import_pyg() is None:
+        raise _library.UsageError("output='pyg' needs torch_geometric, which is not installed here", "usage")
+    return output

@@ -1,0 +1,239 @@
+#include "api/loader.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "base/units.h"
+#include "io/load.h"
+#include "recipe/epoch_key.h"
+
+namespace plimsoll::api {
+namespace {
+
+constexpr uint64_t kRowsOfARead = 4096;
+
+}  // namespace
+
+BatchPool::BatchPool(std::shared_ptr<Residence> residence, size_t hops, unsigned most)
+    : residence_(std::move(residence)), hops_(hops), most_(most) {}
+
+std::unique_ptr<batch::Assembler> BatchPool::lend() {
+  const std::lock_guard lock(mutex_);
+  if (lent_ == most_) return nullptr;
+  ++lent_;
+  if (free_.empty()) {
+    return std::make_unique<batch::Assembler>(residence_->ledger(), hops_, nullptr);
+  }
+  auto memory = std::move(free_.back());
+  free_.pop_back();
+  return memory;
+}
+
+void BatchPool::give_back(std::unique_ptr<batch::Assembler> memory) {
+  const std::lock_guard lock(mutex_);
+  --lent_;
+  if (!closed_) free_.push_back(std::move(memory));
+}
+
+void BatchPool::close() {
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+  free_.clear();
+}
+
+unsigned BatchPool::lent() const {
+  const std::lock_guard lock(mutex_);
+  return lent_;
+}
+
+Loader::Loader(std::shared_ptr<Residence> residence, const LoaderOptions& options)
+    : residence_(std::move(residence)),
+      options_(options),
+      seat_(*residence_),
+      seeds_(list_seeds(options, *residence_)),
+      pool_(std::make_shared<BatchPool>(residence_, options.fanout.size(), options.held)) {
+  const plan::Plan plan = plan_loader(options_, *residence_, seeds_.nodes);
+  arrangement_ = plan.arrangement;
+  // Tables first: they are needed as a whole, and lines take what is left.
+  if (!options_.positions) tables_.ids = residence_->ids();
+  if (options_.labels == LabelScope::all) tables_.labels = residence_->labels();
+  if (options_.labels == LabelScope::seeds) load_seed_labels();
+  share_residence(plan);
+  pipeline_ = std::make_unique<batch::Pipeline>(residence_->topology(), residence_->rows(),
+                                                pipeline_options(), residence_->ledger());
+}
+
+Loader::~Loader() {
+  pool_->close();
+  residence_->share().need_less(needed_bytes_);
+}
+
+// The first loader of a residence loads it. The others find its lines where that one has put them,
+// and its windows are the largest that they can have.
+void Loader::share_residence(const plan::Plan& plan) {
+  // The least with which it goes on when the rest of the process grows: no windows, one batch
+  // ahead.
+  const uint64_t least = plan.minimum_bytes - plan::headroom_bytes(plan.minimum_bytes);
+  const uint64_t needed = least - std::min(least, plan.runtime_bytes);
+  if (residence_->loaded()) {
+    const plan::Arrangement& first = residence_->arrangement();
+    arrangement_.window_bytes = std::min(arrangement_.window_bytes, first.window_bytes);
+    if (first.window <= 1) arrangement_.window = 1;
+    residence_->share().need_more(needed);
+  } else {
+    check_fits(plan, residence_->share());
+    residence_->load(arrangement_, options_.threads, needed);
+  }
+  needed_bytes_ = needed;
+}
+
+batch::PipelineOptions Loader::pipeline_options() const {
+  return {.fanout = options_.fanout,
+          .draw = options_.labor ? recipe::Draw::labor : recipe::Draw::uniform,
+          .expansion = options_.every_hop ? sample::Expansion::every_hop : sample::Expansion::once,
+          .assembly = {.input = batch::Input::rows, .weighting = batch::Weighting::none},
+          .flat = &tables_,
+          .workers = arrangement_.workers,
+          .slots = arrangement_.workers + arrangement_.ahead,  // those that are held are the pool's
+          .window = {.batches = arrangement_.window,
+                     .first_batches = arrangement_.first_window,
+                     .bytes = arrangement_.window_bytes,
+                     .threads = arrangement_.drawing,
+                     .price = arrangement_.price}};
+}
+
+void Loader::load_seed_labels() {
+  const graph::Store& store = residence_->store();
+  if (store.meta().classes == 0) return;
+  const auto labels =
+      io::load_array<int32_t>(residence_->ledger(), "labels", store.file("labels.i32"),
+                              store.meta().nodes, 1, [](std::span<const int32_t>) {});
+  seed_labels_ = memory::Buffer<int32_t>(residence_->ledger(), "splits", seeds_.nodes.size());
+  for (uint64_t i = 0; i < seeds_.nodes.size(); ++i) seed_labels_[i] = labels[seeds_.nodes[i]];
+}
+
+uint64_t Loader::batches() const {
+  const uint64_t nodes = seeds_.nodes.size();
+  const uint64_t whole = nodes / options_.batch_size;
+  return whole + (!options_.drop_last && nodes % options_.batch_size != 0 ? 1 : 0);
+}
+
+void Loader::start(uint64_t epoch) {
+  using recipe::epoch_key;
+  using recipe::Purpose;
+  const batch::Seeds seeds =
+      options_.shuffle
+          ? batch::Seeds::shuffled(seeds_.nodes, epoch_key(options_.seed, Purpose::shuffle, epoch))
+          : batch::Seeds::in_order(seeds_.nodes);
+  taken_ = 0;
+  started_ = true;
+  pipeline_->start({.seeds = seeds,
+                    .labels = seed_labels_.span(),
+                    .batch_size = options_.batch_size,
+                    .key = epoch_key(options_.seed, Purpose::draws, epoch)});
+}
+
+NextResult Loader::next(std::optional<std::chrono::milliseconds> patience,
+                        std::unique_ptr<LentBatch>& out) {
+  if (!started_) fail(ErrorKind::usage, "no pass has been started");
+  if (taken_ == batches()) return NextResult::end;
+  if (pool_->lent() == pool_->most()) return NextResult::held;
+  residence_->share().look_if_due();
+  if (patience && !pipeline_->wait(*patience)) return NextResult::wait;
+  const batch::Batch* const batch = pipeline_->take();
+  if (batch == nullptr) return NextResult::end;
+  if (batch->seeds != batch->whole) {
+    const uint64_t seeds = batch->whole;
+    pipeline_->give_back(batch);
+    pipeline_->stop();
+    started_ = false;
+    fail(ErrorKind::memory,
+         "a batch of {} seeds does not fit into memory: the limit is {}, this program itself has "
+         "{}, and {} batches are held; raise the memory limit, or lower the batch size, the "
+         "fan-out or the number of held batches",
+         seeds, format_bytes(residence_->share().limit_bytes()),
+         format_bytes(residence_->share().host_bytes()), pool_->lent());
+  }
+  auto lent = std::make_unique<LentBatch>(pool_, pool_->lend());
+  pipeline_->trade(batch, lent->memory());
+  ++taken_;
+  out = std::move(lent);
+  return NextResult::batch;
+}
+
+sample::Sampler& Loader::sampler() {
+  if (!sampler_) {
+    sampler_ = std::make_unique<sample::Sampler>(
+        residence_->topology(),
+        sample::SamplerOptions{
+            .fanout = options_.fanout,
+            .expansion =
+                options_.every_hop ? sample::Expansion::every_hop : sample::Expansion::once,
+            .draw = options_.labor ? recipe::Draw::labor : recipe::Draw::uniform},
+        residence_->ledger());
+  }
+  return *sampler_;
+}
+
+std::unique_ptr<LentBatch> Loader::sample(std::span<const int64_t> ids, uint64_t epoch,
+                                          uint64_t index) {
+  if (pool_->lent() == pool_->most()) return nullptr;
+  const auto positions = residence_->positions();
+  std::vector<uint32_t> nodes;
+  nodes.reserve(ids.size());
+  for (const int64_t id : ids) nodes.push_back(residence_->position_of(positions, id));
+  std::vector<uint32_t> sorted = nodes;
+  std::ranges::sort(sorted);
+  const auto twice = std::ranges::adjacent_find(sorted);
+  if (twice != sorted.end()) {
+    fail(ErrorKind::input, "node {} is given twice; every node may be given once",
+         residence_->ids()[*twice]);
+  }
+  auto lent = std::make_unique<LentBatch>(pool_, pool_->lend());
+  batch::Assembler& memory = lent->memory();
+  const uint64_t key = recipe::epoch_key(options_.seed, recipe::Purpose::draws, epoch);
+  sampler().sample(nodes, RandomStream(key, index).at(0), memory.neighborhood());
+  memory.batch() = {.index = index,
+                    .whole = static_cast<uint32_t>(nodes.size()),
+                    .seeds = static_cast<uint32_t>(nodes.size())};
+  memory.flat().fill(memory.neighborhood(), tables_, {}, [](uint32_t i) { return i; });
+  return lent;
+}
+
+void Loader::read_rows(std::span<const int64_t> ids, float* out) {
+  const auto positions = residence_->positions();
+  const uint32_t columns = residence_->rows().shape().columns;
+  batch::Assembler memory(residence_->ledger(), 0, nullptr);
+  batch::Gatherer gatherer(
+      residence_->rows(), [this]() -> io::ReadQueue& { return sampler().queue(); },
+      residence_->ledger());
+  for (uint64_t first = 0; first < ids.size(); first += kRowsOfARead) {
+    const auto some = ids.subspan(first, std::min(kRowsOfARead, ids.size() - first));
+    sample::Neighborhood& nodes = memory.neighborhood();
+    nodes.seeds = static_cast<uint32_t>(some.size());
+    nodes.nodes.renew(some.size());
+    for (size_t i = 0; i < some.size(); ++i) {
+      nodes.nodes[i] = residence_->position_of(positions, some[i]);
+    }
+    memory.prepare({.input = batch::Input::rows}, columns);
+    gatherer.gather(memory);
+    std::memcpy(out + first * columns, memory.batch().input.data,
+                some.size() * columns * sizeof(float));
+  }
+}
+
+void Loader::read_labels(std::span<const int64_t> ids, int64_t* out) {
+  const auto positions = residence_->positions();
+  const auto labels = residence_->labels();
+  if (labels.empty()) {
+    fail(ErrorKind::input, "{} has no labels; import it with labels",
+         residence_->store().folder().string());
+  }
+  for (size_t i = 0; i < ids.size(); ++i) {
+    out[i] = labels[residence_->position_of(positions, ids[i])];
+  }
+}
+
+}  // namespace plimsoll::api

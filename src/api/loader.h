@@ -1,0 +1,108 @@
+// A loader: passes over some nodes of a store, with batches that the caller may keep. Its batches
+// are those of `plimsoll train` with the same seed and epoch.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "api/loader_plan.h"
+#include "api/residence.h"
+#include "batch/assemble.h"
+#include "batch/pipeline.h"
+#include "sample/sampler.h"
+
+namespace plimsoll::api {
+
+// The memory of the batches that callers have. At most `most` exist; one that is given back is used
+// again.
+class BatchPool {
+ public:
+  BatchPool(std::shared_ptr<Residence> residence, size_t hops, unsigned most);
+
+  // Null if all are lent.
+  std::unique_ptr<batch::Assembler> lend();
+  void give_back(std::unique_ptr<batch::Assembler> memory);
+  // What is not lent is released now, the rest when it is given back.
+  void close();
+  unsigned lent() const;
+  unsigned most() const { return most_; }
+
+ private:
+  const std::shared_ptr<Residence> residence_;
+  const size_t hops_;
+  const unsigned most_;
+  mutable std::mutex mutex_;  // guards what follows
+  std::vector<std::unique_ptr<batch::Assembler>> free_;
+  unsigned lent_ = 0;
+  bool closed_ = false;
+};
+
+// A batch that a caller has; gives it back when it ends.
+class LentBatch {
+ public:
+  LentBatch(std::shared_ptr<BatchPool> pool, std::unique_ptr<batch::Assembler> memory)
+      : pool_(std::move(pool)), memory_(std::move(memory)) {}
+  LentBatch(const LentBatch&) = delete;
+  LentBatch& operator=(const LentBatch&) = delete;
+  ~LentBatch() { pool_->give_back(std::move(memory_)); }
+  batch::Assembler& memory() const { return *memory_; }
+
+ private:
+  std::shared_ptr<BatchPool> pool_;
+  std::unique_ptr<batch::Assembler> memory_;
+};
+
+enum class NextResult { batch, end, wait, held };
+
+// For one thread at a time.
+class Loader {
+ public:
+  // Loads the residence unless another loader has done so. Throws Error{memory} if the plan does
+  // not fit.
+  Loader(std::shared_ptr<Residence> residence, const LoaderOptions& options);
+  Loader(const Loader&) = delete;
+  Loader& operator=(const Loader&) = delete;
+  ~Loader();
+
+  uint64_t batches() const;
+  void start(uint64_t epoch);
+  // Without `patience`, waits as long as it takes.
+  NextResult next(std::optional<std::chrono::milliseconds> patience,
+                  std::unique_ptr<LentBatch>& out);
+  // As of batch `index` in that epoch, for any nodes; null if all batches are held. Has no rows.
+  std::unique_ptr<LentBatch> sample(std::span<const int64_t> ids, uint64_t epoch, uint64_t index);
+  void read_rows(std::span<const int64_t> ids, float* out);
+  void read_labels(std::span<const int64_t> ids, int64_t* out);
+
+  Residence& residence() { return *residence_; }
+  const BatchPool& pool() const { return *pool_; }
+  unsigned workers() const { return arrangement_.workers; }
+  batch::ReadCounts reads() const { return pipeline_->reads(); }
+
+ private:
+  batch::PipelineOptions pipeline_options() const;
+  void load_seed_labels();
+  void share_residence(const plan::Plan& plan);
+  sample::Sampler& sampler();
+
+  const std::shared_ptr<Residence> residence_;
+  const LoaderOptions options_;
+  const Residence::Seat seat_;
+  SeedList seeds_;
+  plan::Arrangement arrangement_;
+  uint64_t needed_bytes_ = 0;  // without the lines
+  batch::FlatTables tables_;
+  memory::Buffer<int32_t> seed_labels_;
+  const std::shared_ptr<BatchPool> pool_;
+  std::unique_ptr<sample::Sampler> sampler_;
+  std::unique_ptr<batch::Pipeline> pipeline_;
+  uint64_t taken_ = 0;  // batches of this pass
+  bool started_ = false;
+};
+
+}  // namespace plimsoll::api

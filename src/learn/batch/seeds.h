@@ -67,6 +67,18 @@ class Seeds {
   std::optional<Shuffle> shuffle_;
 };
 
+// Cuts every batch of a pass among several processes (ranks): each takes a contiguous part of its
+// seeds. The parts differ by one seed at most; parts of a short batch may be empty.
+struct BatchCut {
+  unsigned part = 0;
+  unsigned parts = 1;
+
+  uint64_t begin(uint64_t seeds) const { return seeds * part / parts; }
+  uint64_t end(uint64_t seeds) const { return seeds * (part + 1) / parts; }
+  bool empty(uint64_t seeds) const { return begin(seeds) == end(seeds); }
+  bool whole() const { return parts == 1; }
+};
+
 // The nodes of a split and their labels: a few bytes per node of the split, not an array as long as
 // the graph.
 struct Split {

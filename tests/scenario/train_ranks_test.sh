@@ -62,6 +62,30 @@ learns_like moved 3
 run plimsoll train a.plim --resume moved --threads 1 --ranks 2 --quiet
 expect 0 "nothing left to do"
 
+# Predictions, too, whichever nodes and however evaluated: the same bytes, but for rounding of scores.
+cat >same.py <<'PYTHON'
+import sys
+import numpy
+one, other = map(numpy.load, sys.argv[1:])
+assert one.shape == other.shape and one.dtype == other.dtype, (one.shape, other.shape)
+if one.dtype.kind == "i":
+    assert (one == other).all()
+else:
+    assert numpy.abs(one - other).max() <= 1e-6 * numpy.abs(one).max()
+PYTHON
+for options in "--split test" "--split all --logits" "--split valid --eval full" "--split all --eval full --embeddings"; do
+  predict="predict a.plim --checkpoint one/best.pth --threads 1 --quiet --force $options"
+  run plimsoll $predict --out one.npy --ids one_ids.npy
+  expect 0 "wrote     one.npy"
+  run plimsoll $predict --out ranks.npy --ids ranks_ids.npy --ranks 3
+  expect 0 "wrote     ranks.npy"
+  run /usr/bin/python3 same.py one.npy ranks.npy
+  [ "$code" -eq 0 ] || fail "3 ranks predict something else: $options"
+  cmp -s one_ids.npy ranks_ids.npy || fail "3 ranks write other ids: $options"
+done
+run plimsoll predict a.plim --checkpoint one/best.pth --out ranks.npy --ranks 2
+expect 7 "ranks.npy exists"
+
 # Refused, once and by name.
 run plimsoll $train --ranks 2 --save-dir new --batch-norm
 expect 2 "--batch-norm does not go with 2 ranks"

@@ -258,8 +258,8 @@ code 9. A resumed run has the same results as one that was never stopped.
 The spellings of PyTorch scripts are accepted as well: --data_root, --hidden_dim, --batch_size,
 --weight_decay, --num_neighbors 15 10, --num_workers, --log_steps, --save_dir.
 
-Several processes can train together: --ranks N starts them here; under torchrun and srun each process
-finds its place by itself. N ranks learn what one process learns (docs/training.md).
+Several processes can train together: --ranks N starts them here; under torchrun and srun each
+process finds its place by itself. N ranks learn what one process learns (docs/training.md).
 
 Examples:
   plimsoll train papers.plim --model gcn --fanout 15,10 --hidden 256 --epochs 20 --save-dir models/

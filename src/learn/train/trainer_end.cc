@@ -188,8 +188,9 @@ void Trainer::print_memory(const Results& results) const {
   }
   const uint64_t resident = memory::process_usage().resident_bytes;
   const uint64_t rest = resident > lent ? resident - lent : 0;
-  const std::string who =
-      group_ == nullptr ? "" : fmt::format("all {} ranks of this host: ", job_.plan.host_ranks);
+  const std::string who = job_.plan.host_ranks == 1
+                              ? ""
+                              : fmt::format("all {} ranks of this host: ", job_.plan.host_ranks);
   fmt::print("memory    {}{}runtime {}; {}peak {} of {}\n",
              group_ == nullptr ? "" : "rank 0: ", parts, format_bytes(rest), who,
              format_bytes(results.peak_memory_bytes), format_bytes(job_.plan.limit_bytes));

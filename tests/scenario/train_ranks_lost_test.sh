@@ -126,3 +126,33 @@ rm pid
 expect_text="stopped by signal 15"
 grep -qF "$expect_text" output || fail "nothing says: $expect_text"
 goes_on orphaned
+
+# A rank fails by itself, here because its store is damaged while it reads from it: all end, and rank 0 says why.
+plimsoll synth papers100M --scale 0.002 --seed 1 --out a0.plim --quiet
+cp -r a0.plim a1.plim
+least=$("$PLIMSOLL" plan a0.plim --hidden 32 --fanout 8,6 --batch-size 150 --threads 1 --ranks 2 --json |
+  sed -n 's/^ *"minimum_bytes": \([0-9]*\),*$/\1/p')
+port=$((20000 + $$ % 10000))
+# as_rank RANK STORE
+as_rank() {
+  RANK=$1 WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$port timeout 100 "$PLIMSOLL" train "$2" --hidden 32 \
+    --fanout 8,6 --batch-size 150 --epochs 100000 --log-steps 100000 --threads 1 --memory "$least" --save-dir damaged --quiet
+}
+: >output
+as_rank 1 a1.plim >output1 2>&1 &
+other=$!
+as_rank 0 a0.plim >output 2>&1 &
+first=$!
+tries=0
+until grep -qF "Epoch 001" output; do
+  tries=$((tries + 1))
+  [ $tries -lt 3000 ] || fail "it never trained an epoch"
+  sleep 0.02
+done
+: >a1.plim/features.f16
+code=0
+wait $first || code=$?
+expect 13 "rank 1 on $(hostname)" "has failed: " "a1.plim/features.f16" "damaged/last.pth"
+code=0
+wait $other || code=$?
+[ "$code" -eq 8 ] || fail "rank 1 ended with $code: $(cat output1)"

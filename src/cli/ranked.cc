@@ -93,8 +93,21 @@ std::unique_ptr<ranks::Group> join(const CLI::App& command, RunningOptions& opti
     ranks::follow_launcher(Host::real().variable(ranks::kLauncherVariable).value_or(""));
   }
   const auto minutes = std::chrono::duration<double, std::ratio<60>>(options.rank_timeout_minutes);
-  auto group = launch::load_train_module().join(
-      place, std::chrono::duration_cast<std::chrono::milliseconds>(minutes));
+  std::unique_ptr<ranks::Group> group;
+  try {
+    group = launch::load_train_module().join(
+        place, std::chrono::duration_cast<std::chrono::milliseconds>(minutes));
+  } catch (const Interrupted& interrupted) {
+    // The launcher says why, or rank 0 does.
+    if (place.rank > 0 || place.source == ranks::RankSource::launcher) {
+      throw ExitWith{128 + interrupted.signal_number()};
+    }
+    throw;
+  } catch (const Error& error) {
+    const bool said = place.rank > 0 && place.source == ranks::RankSource::launcher;
+    if (said && error.kind() == ErrorKind::lost) throw ExitWith{exit_code(error.kind())};
+    throw;
+  }
   divide_threads(command, options.run, static_cast<unsigned>(group->host_ranks().size()));
   return group;
 }

@@ -141,6 +141,10 @@ class Children {
   std::vector<Child> living_;
 };
 
+bool contains(const std::vector<unsigned>& ranks, unsigned rank) {
+  return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+}
+
 }  // namespace
 
 void follow_launcher(const std::string& launcher) {
@@ -165,18 +169,24 @@ LaunchEnd launch(const LaunchRequest& request) {
   for (unsigned rank = 0; rank < request.ranks; ++rank) children.add(start(request, rank, port));
   LaunchEnd end;
   int passed_on = 0;
-  std::optional<Clock::time_point> deadline;
+  std::optional<Clock::time_point> failed;  // when the first rank did
   while (!children.empty()) {
     for (const RankEnd& one : children.wait()) {
       end.ends.push_back(one);
-      if (!one.good() && !deadline) deadline = Clock::now() + request.grace;
+      if (!one.good() && !failed) failed = Clock::now();
     }
     const int signal_number = pending_interrupt();
     if (signal_number != passed_on) {
       children.signal_all(signal_number);
       passed_on = signal_number;
     }
-    if (deadline && Clock::now() > *deadline && end.killed.empty()) {
+    if (!failed) continue;
+    const auto since = Clock::now() - *failed;
+    if (since > request.patience && end.asked.empty()) {
+      end.asked = children.ranks();
+      if (passed_on == 0) children.signal_all(SIGTERM);
+    }
+    if (since > request.grace && end.killed.empty()) {
       end.killed = children.ranks();
       children.signal_all(SIGKILL);
     }
@@ -187,7 +197,8 @@ LaunchEnd launch(const LaunchRequest& request) {
 int exit_code_of(const LaunchEnd& end, int lost_code) {
   int code = 0;
   for (const RankEnd& one : end.ends) {
-    const int own = WIFEXITED(one.status) ? WEXITSTATUS(one.status) : lost_code;
+    int own = WIFEXITED(one.status) ? WEXITSTATUS(one.status) : lost_code;
+    if (own == 128 + SIGTERM && contains(end.asked, one.rank)) own = lost_code;
     if (own != 0 && own != lost_code) return own;
     if (own != 0) code = own;
   }
@@ -198,9 +209,7 @@ std::string describe_killed(const LaunchEnd& end) {
   std::string text;
   const auto add = [&](const std::string& line) { text += (text.empty() ? "" : "\n") + line; };
   for (const RankEnd& one : end.ends) {
-    const bool by_us =
-        std::find(end.killed.begin(), end.killed.end(), one.rank) != end.killed.end();
-    if (by_us) {
+    if (contains(end.killed, one.rank)) {
       add(fmt::format("rank {} did not end in time after another had failed, and was killed",
                       one.rank));
     } else if (WIFSIGNALED(one.status)) {

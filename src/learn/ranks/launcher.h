@@ -12,7 +12,9 @@ namespace plimsoll::ranks {
 struct LaunchRequest {
   std::vector<std::string> command;  // the program and its arguments, the same for every rank
   unsigned ranks = 1;
-  // How long the others may take to end after a rank has failed, before they are killed.
+  // How long the others may take to end after a rank has failed, before they are asked to (ranks
+  // that are still meeting do not notice a loss by themselves), and before they are killed.
+  std::chrono::milliseconds patience = std::chrono::seconds(2);
   std::chrono::milliseconds grace = std::chrono::seconds(10);
 };
 
@@ -26,6 +28,7 @@ struct RankEnd {
 
 struct LaunchEnd {
   std::vector<RankEnd> ends;     // in the order in which they ended
+  std::vector<unsigned> asked;   // to end by SIGTERM, because another had failed
   std::vector<unsigned> killed;  // by the launcher, because they did not end in time
 };
 

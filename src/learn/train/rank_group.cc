@@ -24,6 +24,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
@@ -42,6 +43,7 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr auto kJoinTime = std::chrono::minutes(3);
+constexpr auto kConnectTime = std::chrono::seconds(2);  // between two looks for signals
 constexpr auto kBeatEvery = milliseconds(500);
 constexpr auto kLookEvery = milliseconds(100);
 // After a connection has failed: how long to wait until the beats say which rank is lost.
@@ -184,7 +186,15 @@ RankGroup::Connections::Connections(const ranks::RankPlace& where, milliseconds 
   const bool serves = place.rank == 0 && !place.agent_serves;
   store_ = connect(serves);
   heart_store_ = connect(false);
-  meet();
+  try {
+    meet();
+  } catch (const std::system_error& error) {
+    fail(ErrorKind::lost, "the meeting point {}:{} of the ranks is gone: {}", place.address,
+         place.port, error.what());
+  } catch (const c10::Error& error) {
+    fail(ErrorKind::lost, "the meeting point {}:{} of the ranks is gone: {}", place.address,
+         place.port, first_line(error.what()));
+  }
   auto options = c10d::ProcessGroupGloo::Options::create(kJoinTime);
   options->devices = {make_device()};
   options->threads = 1;
@@ -207,22 +217,32 @@ void RankGroup::Connections::abandon() noexcept {
 }
 
 c10::intrusive_ptr<c10d::Store> RankGroup::Connections::connect(bool serve) const {
+  const auto deadline = Clock::now() + kJoinTime;
   c10d::TCPStoreOptions options;
   options.port = place.port;
   options.isServer = serve;
   options.waitWorkers = false;
-  options.timeout = kJoinTime;
-  try {
-    auto store = c10::make_intrusive<c10d::TCPStore>(place.address, options);
-    return c10::make_intrusive<c10d::PrefixStore>("plimsoll/" + place.attempt, store);
-  } catch (const std::exception& error) {
-    if (serve) {
-      fail(ErrorKind::io,
-           "rank 0 cannot open {}:{} for the other ranks: {}; choose another MASTER_PORT",
-           place.address, place.port, first_line(error.what()));
+  options.timeout = kConnectTime;
+  // c10d waits for the server by itself, but then no signal could end the wait.
+  for (;;) {
+    throw_if_interrupted();
+    try {
+      auto store = c10::make_intrusive<c10d::TCPStore>(place.address, options);
+      store->setTimeout(kJoinTime);
+      return c10::make_intrusive<c10d::PrefixStore>("plimsoll/" + place.attempt, store);
+    } catch (const std::exception& error) {
+      if (serve) {
+        fail(ErrorKind::io,
+             "rank 0 cannot open {}:{} for the other ranks: {}; choose another MASTER_PORT",
+             place.address, place.port, first_line(error.what()));
+      }
+      if (Clock::now() < deadline) {
+        std::this_thread::sleep_for(kLookEvery);
+        continue;
+      }
+      fail(ErrorKind::lost, "rank {} does not reach the meeting point {}:{} of the ranks: {}",
+           place.rank, place.address, place.port, first_line(error.what()));
     }
-    fail(ErrorKind::lost, "rank {} does not reach the meeting point {}:{} of the ranks: {}",
-         place.rank, place.address, place.port, first_line(error.what()));
   }
 }
 

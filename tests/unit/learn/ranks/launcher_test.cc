@@ -24,6 +24,12 @@ TEST(LaunchEnd, IsALostRankIfOneWasKilled) {
   EXPECT_EQ(exit_code_of({.ends = {{0, 0}, {1, SIGKILL}}}, kLost), kLost);
 }
 
+TEST(LaunchEnd, DoesNotCountTheCodesOfRanksThatItAskedToEnd) {
+  const std::vector<RankEnd> ends = {{1, SIGKILL}, {0, exited(128 + SIGTERM)}};
+  EXPECT_EQ(exit_code_of({.ends = ends, .asked = {0}}, kLost), kLost);
+  EXPECT_EQ(exit_code_of({.ends = ends}, kLost), 128 + SIGTERM);
+}
+
 TEST(LaunchEnd, NamesRanksThatASignalEnded) {
   EXPECT_EQ(describe_killed({.ends = {{0, 0}, {1, exited(4)}}}), "");
   const std::string text = describe_killed({.ends = {{2, SIGKILL}, {0, SIGKILL}}, .killed = {0}});

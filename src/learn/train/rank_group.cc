@@ -43,7 +43,7 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr auto kJoinTime = std::chrono::minutes(3);
-constexpr auto kConnectTime = std::chrono::seconds(2);  // between two looks for signals
+constexpr auto kConnectTime = std::chrono::seconds(30);  // between two looks for signals
 constexpr auto kBeatEvery = milliseconds(500);
 constexpr auto kLookEvery = milliseconds(100);
 // After a connection has failed: how long to wait until the beats say which rank is lost.

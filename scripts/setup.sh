@@ -10,8 +10,8 @@ program_packages="
   libre2-dev
 "
 # Without them the rest is built. Torch computes many times faster on OpenBLAS than on the plain BLAS that would
-# come with it.
-training_packages="libtorch-dev libopenblas0-pthread"
+# come with it. Gloo's headers are for training on several ranks.
+training_packages="libtorch-dev libopenblas0-pthread libgloo-dev"
 # Python's torch is for the tests that open checkpoints with it and, with NumPy, for those of the Python package; SciPy
 # for those that compare statistics, optuna for the example that uses it.
 test_packages="libgtest-dev libgmock-dev clang-format python3-numpy python3-torch python3-scipy python3-optuna"
@@ -67,7 +67,7 @@ as_root() {
 available() {
   for package in "$@"; do
     case $package in
-      libtorch-dev | python3-torch)
+      libtorch-dev | libgloo-dev | python3-torch)
         apt-cache show "$package" >/dev/null 2>&1 || {
           echo "setup: this system has no package $package; without libtorch, train and predict are left out" >&2
           continue

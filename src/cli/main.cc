@@ -38,6 +38,7 @@ constexpr const char* kFooter = R"(Exit codes:
   2  command line wrong  5  disk full                 8  store unusable
   9  training stopped on request, --resume continues  10  training diverged
   11  experiments of a batch failed                   12  batch paused: same failure five times
+  13  another rank of a training was lost, --resume continues
   exec: the command's own code, or 121 hung, 122 memory limit, 124 timeout, 125 not supervised
   128 + N  ended by signal N
 docs/errors.md explains each of them and what to do.

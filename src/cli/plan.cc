@@ -15,6 +15,7 @@
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/gpu_facts.h"
+#include "cli/ranked.h"
 #include "cli/train_options.h"
 #include "formats/data_root.h"
 #include "launch/planning.h"
@@ -284,11 +285,16 @@ void plan(const CLI::App& command, Options& options) {
   if (store) {
     for (const recipe::Recipe& recipe : asked) launch::check_trainable(*store, recipe);
   }
-  const train::LaunchOptions& run = options.train.running.run;
+  train::LaunchOptions& run = options.train.running.run;
+  const unsigned ranks = std::max(1U, options.train.running.ranks);
+  divide_threads(command, run, ranks);
+  for (const recipe::Recipe& recipe : asked) check_for_ranks(recipe, ranks);
   launch::Planner planner(estimate ? estimate->planned() : launch::Planned{*store},
                           {.run = run,
                            .device = launch::training_device(run.device, gpu_facts()),
-                           .calibrate = options.calibrate});
+                           .calibrate = options.calibrate,
+                           .ranks = ranks,
+                           .host_ranks = ranks});
   if (options.fastest) {
     options.train.recipe = asked.front();
     show_fastest(planner, command, options, under.front(), estimate.get());
@@ -365,6 +371,7 @@ void add_plan(CLI::App& app) {
       ->group(command->get_option("--fanout")->get_group());
   add_device_options(*command, options->train.running.run);
   add_training_memories(*command, options->memory);
+  add_ranks(*command, options->train.running.ranks);
   command
       ->add_flag("--fastest", options->fastest,
                  "find the fastest numbers of workers and of batches made ahead for this memory; "

@@ -9,11 +9,13 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/host.h"
 #include "base/units.h"
 #include "batch/first_layer.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/gpu_facts.h"
+#include "cli/ranked.h"
 #include "cli/running.h"
 #include "formats/data_root.h"
 #include "io/file.h"
@@ -21,11 +23,15 @@
 #include "launch/train_module.h"
 #include "memory/index_set.h"
 #include "memory/limit.h"
+#include "ranks/rank_place.h"
 
 namespace plimsoll::cli {
 namespace {
 
 namespace fs = std::filesystem;
+
+// With several ranks, each needs so much to send its rows to rank 0.
+constexpr uint64_t kCollectingBytes = 3 * io::kStreamBytes;
 
 struct Options {
   fs::path store;
@@ -103,41 +109,129 @@ uint64_t output_bytes(const Options& options, const graph::Store& store, uint64_
          memory::IndexSet::bytes_needed(store.meta().nodes) + 2 * io::kStreamBytes;
 }
 
-void predict(const Options& options) {
-  check_files(options);
-  const graph::Store store = formats::open_store(options.store);
-  const train::SplitName split = parse_split(options.split);
-  const uint64_t nodes = count_nodes(store, split);
-  const memory::Limit limit = launch::training_limit(options.running.memory_bytes);
-  const train::Module& module = launch::load_train_module();
-  recipe::Recipe recipe = module.read_recipe(options.checkpoint);
+// With all neighbours, or with batches that may be cut.
+void check_prediction_for_ranks(const recipe::Recipe& recipe, unsigned ranks) {
+  const bool sampled = recipe.evaluation == recipe::Evaluation::sampled;
+  if (sampled && recipe.model == recipe::ModelKind::gcn && recipe.norm == recipe::Norm::sampled) {
+    fail(
+        ErrorKind::usage,
+        "a model of --norm sampled counts edges in a whole batch, and each of {} ranks sees only a "
+        "part; use --eval full, or one process",
+        ranks);
+  }
+  if (sampled && recipe.batch_size < ranks) {
+    fail(ErrorKind::usage, "the model's batches have {} nodes, less than {} ranks; use fewer",
+         recipe.batch_size, ranks);
+  }
+}
+
+recipe::Recipe read_recipe(const Options& options, const graph::Store& store) {
+  recipe::Recipe recipe = launch::load_train_module().read_recipe(options.checkpoint);
   recipe.evaluation = options.evaluation.value_or(recipe.evaluation);
   batch::check_first_layer(store, recipe);
-  verify_if_asked(store, options.running);
+  return recipe;
+}
+
+plan::Plan plan_for(const Options& options, const graph::Store& store, const recipe::Recipe& recipe,
+                    uint64_t limit_bytes, const ranks::Group* group) {
   const train::LaunchOptions& run = options.running.run;
-  const launch::PlannerOptions planning = {
+  launch::PlannerOptions planning = {
       .run = run,
-      .device = launch::settled_device(run.device, module.has_gpu(),
+      .device = launch::settled_device(run.device, launch::load_train_module().has_gpu(),
                                        launch::training_device(run.device, gpu_facts())),
-      .limit_bytes = limit.bytes};
-  const plan::Plan plan = launch::plan_prediction(store, recipe, planning, nodes,
-                                                  output_bytes(options, store, nodes, recipe));
+      .limit_bytes = limit_bytes};
+  if (group != nullptr) {
+    planning.ranks = group->place().size;
+    planning.host_ranks = static_cast<unsigned>(group->host_ranks().size());
+  }
+  const uint64_t nodes = count_nodes(store, parse_split(options.split));
+  uint64_t own_bytes = output_bytes(options, store, nodes, recipe);
+  if (group != nullptr) own_bytes += planning.host_ranks * kCollectingBytes;
+  return launch::plan_prediction(store, recipe, planning, nodes, own_bytes);
+}
+
+void say_opening(const Options& options, const graph::Store& store, const memory::Limit& limit) {
+  const uint64_t nodes = count_nodes(store, parse_split(options.split));
   say(options.running, "store", describe(store));
   say(options.running, "model", options.checkpoint.string());
   say(options.running, "nodes", fmt::format("{}, {}", format_count(nodes), options.split));
   say(options.running, "memory", describe(limit));
+}
 
+void run_prediction(const Options& options, const graph::Store& store, const plan::Plan& plan,
+                    recipe::Evaluation evaluation, memory::Ledger& ledger, ranks::Group* group) {
+  launch::load_train_module().predict({.store = store,
+                                       .checkpoint = options.checkpoint,
+                                       .split = parse_split(options.split),
+                                       .output = output_of(options),
+                                       .evaluation = evaluation,
+                                       .out = options.out,
+                                       .ids_out = options.ids_out,
+                                       .run = launch::as_planned(options.running.run, plan),
+                                       .plan = plan,
+                                       .ledger = ledger,
+                                       .group = group});
+}
+
+void predict_alone(const Options& options) {
+  check_files(options);
+  const graph::Store store = formats::open_store(options.store);
+  count_nodes(store, parse_split(options.split));
+  const memory::Limit limit = launch::training_limit(options.running.memory_bytes);
+  const recipe::Recipe recipe = read_recipe(options, store);
+  verify_if_asked(store, options.running);
+  const plan::Plan plan = plan_for(options, store, recipe, limit.bytes, nullptr);
+  say_opening(options, store, limit);
   memory::Ledger ledger(limit.bytes - plan::headroom_bytes(limit.bytes));
-  module.predict({.store = store,
-                  .checkpoint = options.checkpoint,
-                  .split = split,
-                  .output = output_of(options),
-                  .evaluation = recipe.evaluation,
-                  .out = options.out,
-                  .ids_out = options.ids_out,
-                  .run = launch::as_planned(run, plan),
-                  .plan = plan,
-                  .ledger = ledger});
+  run_prediction(options, store, plan, recipe.evaluation, ledger, nullptr);
+}
+
+// As one of several ranks. Rank 0 writes the output; the others send it what they have computed.
+void predict_with(ranks::Group& group, const Options& options) {
+  std::optional<graph::Store> store;
+  recipe::Recipe recipe;
+  together(group, [&] {
+    if (group.first()) check_files(options);
+    store = formats::open_store(options.store);
+    count_nodes(*store, parse_split(options.split));
+    recipe = read_recipe(options, *store);
+    check_prediction_for_ranks(recipe, group.place().size);
+    if (group.leads_host()) verify_if_asked(*store, options.running);
+  });
+  memory::Limit limit = launch::training_limit(options.running.memory_bytes);
+  limit.bytes = share_number(group, limit.bytes)[group.host_ranks().front()];
+  plan::Plan plan;
+  for (const bool leaders : {true, false}) {
+    together(group, [&] {
+      if (group.leads_host() == leaders) {
+        plan = plan_for(options, *store, recipe, limit.bytes, &group);
+      }
+    });
+  }
+  say_opening(options, *store, limit);
+  say(options.running, "ranks", describe_ranks(group));
+  const uint64_t nodes = count_nodes(*store, parse_split(options.split));
+  memory::Ledger ledger(plan::ledger_bytes(plan) + kCollectingBytes +
+                        (group.first() ? output_bytes(options, *store, nodes, recipe) : 0));
+  run_prediction(options, *store, plan, recipe.evaluation, ledger, &group);
+  group.leave();
+}
+
+void predict(const CLI::App& command, Options& options) {
+  const ranks::RankPlace place = ranks::find_place(Host::real().variable, options.running.ranks);
+  if (place.source == ranks::RankSource::none) return predict_alone(options);
+  if (place.source == ranks::RankSource::option) {
+    check_files(options);
+    count_nodes(formats::open_store(options.store), parse_split(options.split));
+    launch_ranks("predict", place.size);
+  }
+  const auto group = join(command, options.running, place);
+  end_together(
+      *group, [] { return std::string("run the command again"); },
+      [&] {
+        predict_with(*group, options);
+        return 0;
+      });
 }
 
 constexpr const char* kFooter =
@@ -197,7 +291,7 @@ void add_predict(CLI::App& app) {
   add_output_options(*command, *options);
   add_running_options(*command, options->running);
   command->footer(kFooter);
-  command->callback([options] { predict(*options); });
+  command->callback([command, options] { predict(*command, *options); });
 }
 
 }  // namespace plimsoll::cli

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "base/error.h"
@@ -11,12 +12,15 @@
 #include "formats/data_root.h"
 #include "memory/limit.h"
 #include "plan/describe.h"
+#include "ranks/rank_place.h"
 
 namespace plimsoll::cli {
 namespace {
 
 constexpr unsigned kMostWorkers = 4096;
 constexpr unsigned kMostWindow = 1'000'000;
+constexpr double kLeastRankMinutes = 0.01;
+constexpr double kMostRankMinutes = 100'000;
 
 train::DeviceKind parse_device(const std::string& word) {
   if (word == "cpu") return train::DeviceKind::cpu;
@@ -52,9 +56,34 @@ void add_device_options(CLI::App& command, train::LaunchOptions& run) {
   add_threads(command, run.threads);
 }
 
+void add_ranks(CLI::App& command, unsigned& ranks) {
+  command
+      .add_option(
+          "--ranks", ranks,
+          "work in N processes on this machine, which cut every batch among them; "
+          "--threads is then for each of them, --memory for all together. Under torchrun or "
+          "srun leave it out")
+      ->check(whole_number(1, plimsoll::ranks::kMostRanks))
+      ->type_name("N")
+      ->group(kResources);
+}
+
+void divide_threads(const CLI::App& command, train::LaunchOptions& run, unsigned host_ranks) {
+  if (command.count("--threads") > 0) return;
+  run.threads = std::max(1U, run.threads / host_ranks);
+}
+
 void add_running_options(CLI::App& command, RunningOptions& options) {
   add_device_options(command, options.run);
   add_training_memory(command, options.memory_bytes);
+  add_ranks(command, options.ranks);
+  command
+      .add_option("--rank-timeout", options.rank_timeout_minutes,
+                  "end all ranks if one is busy without progress for X minutes")
+      ->check(CLI::Range(kLeastRankMinutes, kMostRankMinutes))
+      ->type_name("X")
+      ->capture_default_str()
+      ->group(kResources);
   command.add_flag("--verify", options.verify,
                    "first read every file of the store and compare its checksum");
   add_quiet(command, options.run.quiet);

@@ -15,10 +15,16 @@ namespace plimsoll::cli {
 
 struct RunningOptions {
   train::LaunchOptions run;
+  unsigned ranks = 0;  // 0: as the variables of torchrun or Slurm say, else one process
+  double rank_timeout_minutes = 30;
   std::optional<uint64_t> memory_bytes;
   bool verify = false;
 };
 void add_running_options(CLI::App& command, RunningOptions& options);
+// --ranks N
+void add_ranks(CLI::App& command, unsigned& ranks);
+// Ranks of one host divide its CPUs, unless the user gave --threads, which is for each of them.
+void divide_threads(const CLI::App& command, train::LaunchOptions& run, unsigned host_ranks);
 // Those of them that say what to compute with: --device, --workers, --window, --threads.
 void add_device_options(CLI::App& command, train::LaunchOptions& run);
 

@@ -324,7 +324,7 @@ std::string training_command(const CLI::App& command, const TrainOptions& option
     text += fmt::format(" {}", one.option);
     if (one.field != std::string_view("batch_norm")) text += " " + shell_word(value_of(one));
   }
-  for (const char* name : {"--device", "--threads", "--window"}) {
+  for (const char* name : {"--device", "--threads", "--window", "--ranks"}) {
     const auto values = command.get_option(name)->results();
     if (!values.empty()) text += fmt::format(" {} {}", name, shell_word(values.back()));
   }
@@ -338,7 +338,7 @@ std::string continuing_command(const CLI::App& command, const TrainOptions& opti
       fmt::format("plimsoll train {} --resume {}", shell_word(options.store.string()),
                   shell_word(options.save_dir.string()));
   for (const char* name : {"--save-every", "--checkpoint-minutes", "--device", "--workers",
-                           "--window", "--threads", "--memory"}) {
+                           "--window", "--threads", "--memory", "--ranks", "--rank-timeout"}) {
     const auto values = command.get_option(name)->results();
     if (!values.empty()) text += fmt::format(" {} {}", name, shell_word(values.back()));
   }

@@ -27,6 +27,8 @@ int exit_code(ErrorKind kind) {
       return 9;
     case ErrorKind::diverged:
       return 10;
+    case ErrorKind::lost:
+      return 13;
     case ErrorKind::refused:
       return 125;
   }
@@ -55,6 +57,8 @@ std::string_view name(ErrorKind kind) {
       return "stopped";
     case ErrorKind::diverged:
       return "diverged";
+    case ErrorKind::lost:
+      return "lost";
     case ErrorKind::refused:
       return "refused";
   }

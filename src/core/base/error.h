@@ -23,6 +23,7 @@ enum class ErrorKind {
   store,     // a store of another version, a wrong size or a wrong checksum
   stopped,   // a signal asked a training to stop, and what --resume needs was written
   diverged,  // a training's loss is no number any more
+  lost,      // another rank of a training ended or no longer answers
   refused,   // a command could not be started under supervision
 };
 

@@ -1,6 +1,7 @@
 #include "io/lined_file.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -105,10 +106,44 @@ LinedFile::Use::~Use() {
   if (--file_.users_ == 0) file_.changed_.notify_all();
 }
 
+// Where a line can stand.
+uint64_t LinedFile::goal_of(uint64_t line_bytes) const {
+  return line_bytes >= shape_.bytes ? shape_.bytes : line_bytes / kLineStepBytes * kLineStepBytes;
+}
+
+void LinedFile::map_shared(int memory, uint64_t bytes, int protection) {
+  void* const mapped =
+      mmap(reserved_, bytes, protection, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, memory, 0);
+  if (mapped == MAP_FAILED) {
+    fail(ErrorKind::memory, "cannot map {} of {} for several processes: {}", format_bytes(bytes),
+         path_.string(), std::strerror(errno));
+  }
+  madvise(reserved_, bytes / kLineStepBytes * kLineStepBytes, MADV_HUGEPAGE);
+  shared_ = true;
+}
+
+void LinedFile::share(uint64_t line_bytes) {
+  const uint64_t bytes = round_up(goal_of(line_bytes), memory::kPageBytes);
+  if (bytes == 0) return;
+  shared_memory_ = Fd(memfd_create("plimsoll", MFD_CLOEXEC));
+  if (!shared_memory_ || ftruncate(shared_memory_.get(), static_cast<off_t>(bytes)) != 0) {
+    fail(ErrorKind::io, "the system gives no memory that processes can share, {} for {}: {}",
+         format_bytes(bytes), path_.string(), std::strerror(errno));
+  }
+  map_shared(shared_memory_.get(), bytes, PROT_READ | PROT_WRITE);
+}
+
+void LinedFile::adopt(const Fd& memory, uint64_t line_bytes) {
+  memory::Lease lease = ledger_->lease(tag_, line_bytes);
+  map_shared(memory.get(), round_up(line_bytes, memory::kPageBytes), PROT_READ);
+  const std::lock_guard lock(mutex_);
+  line_bytes_ = line_bytes;
+  lease_ = std::move(lease);
+}
+
 void LinedFile::raise(uint64_t line_bytes, unsigned threads,
                       const std::function<void(std::span<const std::byte> piece)>& on_piece) {
-  const uint64_t goal =
-      line_bytes >= shape_.bytes ? shape_.bytes : line_bytes / kLineStepBytes * kLineStepBytes;
+  const uint64_t goal = goal_of(line_bytes);
   for (uint64_t from = this->line_bytes(); from < goal;) {
     const uint64_t spare = ledger_->available_bytes();
     uint64_t to = std::min(goal, from + kRaiseBytes);
@@ -132,7 +167,7 @@ void LinedFile::raise(uint64_t line_bytes, unsigned threads,
 }
 
 void LinedFile::lower_by(uint64_t bytes) {
-  if (reserved_ == nullptr) return;
+  if (reserved_ == nullptr || shared_) return;
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return !lowering_; });
   if (line_bytes_ == 0) return;

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fd.h"
 #include "io/random_read.h"
 #include "memory/buffer.h"
 #include "memory/ledger.h"
@@ -73,8 +74,18 @@ class LinedFile {
   // has room to spare. Not by two threads at once.
   void raise(uint64_t line_bytes, unsigned threads,
              const std::function<void(std::span<const std::byte> piece)>& on_piece);
-  // Gives back at least `bytes`, or everything.
+  // Gives back at least `bytes`, or everything; nothing of memory that is shared.
   void lower_by(uint64_t bytes);
+
+  // For processes that share one copy. share() prepares memory for a line up to `line_bytes`, which
+  // raise() then fills: a file without a name, that another process opens as /proc/PID/fd/N. Call
+  // it while the line is at 0.
+  void share(uint64_t line_bytes);
+  // This N; -1 if nothing is shared.
+  int shared_memory() const { return shared_memory_.get(); }
+  // Maps the memory that another process has shared and filled up to `line_bytes`, and leases it
+  // like memory of its own.
+  void adopt(const Fd& memory, uint64_t line_bytes);
 
   // Leased memory behind the file's address space, so that one base and one index reach both; there
   // are as many places as the shape says. Must end before the file.
@@ -102,6 +113,8 @@ class LinedFile {
 
  private:
   const std::byte* data() const;
+  uint64_t goal_of(uint64_t line_bytes) const;
+  void map_shared(int memory, uint64_t bytes, int protection);
   std::byte* area(size_t place) const;
 
   memory::Ledger* ledger_ = nullptr;
@@ -113,6 +126,8 @@ class LinedFile {
   const std::byte* resident_ = nullptr;  // without a file
   std::byte* reserved_ = nullptr;        // with one
   uint64_t reserved_bytes_ = 0;
+  Fd shared_memory_;     // of share()
+  bool shared_ = false;  // with other processes, so the line stays
 
   mutable std::mutex mutex_;       // guards what follows
   std::vector<bool> taken_areas_;  // the readers', then the windows'

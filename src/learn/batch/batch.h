@@ -52,7 +52,8 @@ struct Batch {
   uint64_t index = 0;               // of the batch in its pass
   uint64_t first_seed = 0;          // index of the first seed in the pass
   uint32_t before = 0;              // seeds in earlier parts of the batch
-  uint32_t whole = 0;               // seeds in all parts of the batch
+  uint32_t whole = 0;               // seeds in all parts of the batch that this process makes
+  uint32_t of_all = 0;              // seeds in the batch, those of other ranks included
   std::span<const uint32_t> nodes;  // positions in the store: the seeds, then the sampled nodes
   uint32_t seeds = 0;
   std::span<const int32_t> labels;  // of the seeds; empty if the pass has no labels

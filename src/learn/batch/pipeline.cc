@@ -56,9 +56,9 @@ void Pipeline::start(const Pass& pass) {
   stop();
   if (!taken_.empty()) fail(ErrorKind::internal, "{} batches not given back", taken_.size());
   pass_ = pass;
-  batch_count_ = pass.seeds.batches(pass.batch_size);
+  batch_count_ = count_batches();
   next_to_make_ = pass.first_batch;
-  next_to_take_ = {.index = pass.first_batch};
+  next_to_take_ = begin_of(pass.first_batch);
   again_.clear();
   ready_.clear();
   free_.clear();
@@ -84,9 +84,30 @@ void Pipeline::stop() {
   threads_.clear();
 }
 
+uint64_t Pipeline::seeds_of(uint64_t index) const {
+  return std::min(pass_->batch_size, pass_->seeds.size() - index * pass_->batch_size);
+}
+
+// All of a batch that this pipeline makes.
 Pipeline::Range Pipeline::whole(uint64_t index) const {
-  const uint64_t first = index * pass_->batch_size;
-  return {index, 0, std::min(pass_->batch_size, pass_->seeds.size() - first)};
+  const uint64_t seeds = seeds_of(index);
+  return {index, pass_->cut.begin(seeds), pass_->cut.end(seeds)};
+}
+
+// The batches of the pass in which this pipeline has a part.
+uint64_t Pipeline::count_batches() const {
+  if (pass_->batch_size < pass_->cut.parts) {
+    fail(ErrorKind::internal, "batches of {} seeds, cut into {} parts", pass_->batch_size,
+         pass_->cut.parts);
+  }
+  const uint64_t batches = pass_->seeds.batches(pass_->batch_size);
+  const bool last_is_empty = batches > 0 && pass_->cut.empty(seeds_of(batches - 1));
+  return last_is_empty ? batches - 1 : batches;
+}
+
+// Where the batch begins; `last` is not set.
+Pipeline::Range Pipeline::begin_of(uint64_t index) const {
+  return {.index = index, .first = index < batch_count_ ? whole(index).first : 0};
 }
 
 void Pipeline::work(const std::stop_token& stopping, Worker& worker) {
@@ -226,8 +247,10 @@ void Pipeline::begin(const Range& range, Assembler& assembler) {
   Batch& batch = assembler.batch();
   batch.index = range.index;
   batch.first_seed = first;
-  batch.before = static_cast<uint32_t>(range.first);
-  batch.whole = static_cast<uint32_t>(whole(range.index).last);
+  const Range all = whole(range.index);
+  batch.before = static_cast<uint32_t>(range.first - all.first);
+  batch.whole = static_cast<uint32_t>(all.last - all.first);
+  batch.of_all = static_cast<uint32_t>(seeds_of(range.index));
   batch.labels = assembler.labels().first(count);
 }
 
@@ -343,7 +366,8 @@ bool Pipeline::make_again(const Batch* batch, bool from_its_start) {
   changed_.wait(lock, [&] { return making_ == 0 || failure_; });
   if (failure_) return true;  // the next take() rethrows it
   give_back_all();
-  next_to_take_ = {.index = tried.index, .first = from_its_start ? 0 : tried.first};
+  next_to_take_ =
+      from_its_start ? begin_of(tried.index) : Range{.index = tried.index, .first = tried.first};
   std::erase_if(again_, [&](const Range& range) { return range.index == tried.index; });
   again_.insert({tried.index, next_to_take_.first, whole(tried.index).last});
   lone_batch_ = tried.index;
@@ -401,7 +425,8 @@ const Batch* Pipeline::take() {
   Slot* slot = ready_.extract(find_next()).mapped();
   const Range& range = slot->range;
   const bool ended = range.last == whole(range.index).last;
-  next_to_take_ = {.index = ended ? range.index + 1 : range.index, .first = ended ? 0 : range.last};
+  next_to_take_ =
+      ended ? begin_of(range.index + 1) : Range{.index = range.index, .first = range.last};
   const Batch* batch = &slot->assembler.batch();
   taken_[batch] = slot;
   return batch;

@@ -67,6 +67,9 @@ struct Pass {
   uint64_t first_batch = 0;
   uint64_t key = 0;  // together with the batch's index, the seed of the sampling
   bool gradients = false;
+  // The part of every batch that this pipeline makes. Only the last batch may have an empty part,
+  // so batch_size must not be less than the number of parts; take() leaves that batch out.
+  BatchCut cut = {};
 };
 
 // Seconds, summed over threads.
@@ -127,7 +130,7 @@ class Pipeline {
 
  private:
   enum class Stage { idle, waiting_for_slots, sampling, gathering, waiting_for_memory };
-  // Seeds first <= i < last of a batch; sorted in the order of take().
+  // Seeds first <= i < last of a batch, all ranks' seeds counted; sorted in the order of take().
   struct Range {
     uint64_t index = 0;
     uint64_t first = 0;
@@ -172,7 +175,10 @@ class Pipeline {
   bool alone() const;
   bool others_hold();
   std::map<Range, Slot*>::iterator find_next();
+  uint64_t seeds_of(uint64_t index) const;
   Range whole(uint64_t index) const;
+  uint64_t count_batches() const;
+  Range begin_of(uint64_t index) const;
   std::string describe() const;
 
   const sample::Topology& topology_;

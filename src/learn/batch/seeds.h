@@ -49,10 +49,18 @@ class Seeds {
     return seeds;
   }
 
+  // Some of the nodes, in the same order. Not of a shuffled list.
+  Seeds part(uint64_t first, uint64_t count) const {
+    Seeds some = *this;
+    some.first_ += first;
+    some.count_ = count;
+    return some;
+  }
+
   uint64_t size() const { return count_; }
   uint64_t batches(uint64_t batch_size) const { return (count_ + batch_size - 1) / batch_size; }
   // The index in the list of the pass's i-th node.
-  uint64_t place(uint64_t i) const { return shuffle_ ? shuffle_->at(i) : i; }
+  uint64_t place(uint64_t i) const { return shuffle_ ? shuffle_->at(i) : first_ + i; }
   uint32_t node(uint64_t place) const {
     if (set_ != nullptr) return static_cast<uint32_t>(set_->at(place));
     return nodes_.empty() ? static_cast<uint32_t>(place) : nodes_[place];
@@ -63,8 +71,21 @@ class Seeds {
 
   std::span<const uint32_t> nodes_;  // empty: the node is its own index
   uint64_t count_;
+  uint64_t first_ = 0;  // of a part
   const memory::IndexSet* set_ = nullptr;
   std::optional<Shuffle> shuffle_;
+};
+
+// Cuts every batch of a pass among several processes (ranks): each takes a contiguous part of its
+// seeds. The parts differ by one seed at most; parts of a short batch may be empty.
+struct BatchCut {
+  unsigned part = 0;
+  unsigned parts = 1;
+
+  uint64_t begin(uint64_t seeds) const { return seeds * part / parts; }
+  uint64_t end(uint64_t seeds) const { return seeds * (part + 1) / parts; }
+  bool empty(uint64_t seeds) const { return begin(seeds) == end(seeds); }
+  bool whole() const { return parts == 1; }
 };
 
 // The nodes of a split and their labels: a few bytes per node of the split, not an array as long as

@@ -50,6 +50,7 @@ RowSource load_rows(const graph::Store& store, memory::Ledger& ledger, const Row
                     .windows = layout.windows,
                     .window_bytes = layout.window_bytes},
                    ledger);
+  if (layout.shared) source.file().share(layout.line_bytes);
   source.file().raise(layout.line_bytes, threads,
                       [&](std::span<const std::byte> piece) { on_bytes(piece.size()); });
   return source;

@@ -58,6 +58,7 @@ struct RowLayout {
   uint64_t area_bytes = 0;
   unsigned windows = 0;
   uint64_t window_bytes = 0;
+  bool shared = false;  // other processes will use the same memory: LinedFile::share
 };
 RowSource load_rows(const graph::Store& store, memory::Ledger& ledger, const RowLayout& layout,
                     unsigned threads, const std::function<void(uint64_t bytes)>& on_bytes);

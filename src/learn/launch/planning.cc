@@ -154,16 +154,25 @@ const plan::Draws& Planner::draws(const recipe::Recipe& recipe) {
 
 plan::Question Planner::question(const recipe::Recipe& recipe, uint64_t limit_bytes) {
   const bool gpu = options_.device.gpu;
-  return {.store = shape_,
-          .recipe = recipe,
-          .probe = plan::expect_batch(draws(recipe), shape_, recipe.batch_size),
-          .limit_bytes = limit_bytes,
-          .runtime_bytes = runtime_bytes(gpu, machine_.step.library_bytes),
-          .threads = options_.run.threads,
-          .workers = options_.run.workers,
-          .window = options_.run.window,
-          .gpu = gpu,
-          .machine = machine_};
+  plan::Question question = {.store = shape_,
+                             .recipe = recipe,
+                             .limit_bytes = limit_bytes,
+                             .runtime_bytes = runtime_bytes(gpu, machine_.step.library_bytes),
+                             .threads = options_.run.threads,
+                             .workers = options_.run.workers,
+                             .window = options_.run.window,
+                             .gpu = gpu,
+                             .ranks = options_.ranks,
+                             .host_ranks = options_.host_ranks,
+                             .machine = machine_};
+  question.probe = plan::expect_batch(draws(recipe), shape_, question.own_seeds(recipe.batch_size));
+  // The disk serves all ranks of the host.
+  for (double* const rate :
+       {&question.machine.reads_per_second, &question.machine.most_reads_per_second,
+        &question.machine.read_bytes_per_second}) {
+    *rate /= options_.host_ranks;
+  }
+  return question;
 }
 
 std::vector<plan::Remedy> Planner::remedies(const plan::Question& question) {

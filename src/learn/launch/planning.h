@@ -34,6 +34,8 @@ struct PlannerOptions {
   TrainingDevice device;
   uint64_t limit_bytes = UINT64_MAX;  // also for measuring the machine
   bool calibrate = false;             // measure the machine again
+  unsigned ranks = 1;                 // processes that cut every batch among them
+  unsigned host_ranks = 1;            // those of this host, which share the limit
 };
 
 // Collects what planning needs to know about a store and this machine. Samples a few neighbourhoods

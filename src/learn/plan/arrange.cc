@@ -16,6 +16,7 @@ namespace {
 
 constexpr double kNoGain = 0.98;  // a gain of less than 2 % does not count
 constexpr uint64_t kLeastAreaBytes = 256 * kKiB;
+constexpr uint64_t kParameterArrays = 4;  // values, gradients and Adam's two averages
 // Pinned pages for copies to a GPU come in powers of two (train/feeder.cc): on average half as much
 // again as requested.
 constexpr double kPinnedRounding = 1.5;
@@ -125,6 +126,12 @@ Taken taken_bytes(const Question& question, const Arrangement& arrangement, bool
       taken.batches_bytes + taken.workers_bytes + taken.windows_bytes + activation_bytes(work);
   const uint64_t least = least_full_evaluation_bytes(work, arrangement, reads_disk);
   if (least > instead) taken.workers_bytes += least - instead;
+  // One more array of parameters, to add up the gradients in.
+  if (question.ranks > 1) taken.model_bytes += model_bytes(work) / kParameterArrays;
+  for (uint64_t* const bytes : {&taken.batches_bytes, &taken.workers_bytes, &taken.windows_bytes,
+                                &taken.model_bytes, &taken.runtime_bytes}) {
+    *bytes *= question.host_ranks;
+  }
   return taken;
 }
 
@@ -285,7 +292,8 @@ std::optional<Layout> windowed_layout(const Question& question, uint64_t usable_
       const uint64_t for_windows = room / kShares * share;
       Layout tried = layout;
       tried.arrangement.lines = lines.within(room - for_windows);
-      tried.arrangement = with_windows(question, tried.arrangement, for_windows);
+      tried.arrangement =
+          with_windows(question, tried.arrangement, for_windows / question.host_ranks);
       if (tried.arrangement.window <= 1) continue;
       // Equal windows may leave memory to the lines.
       const uint64_t taken = windows_bytes(question.work(), tried.arrangement);

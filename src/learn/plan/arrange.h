@@ -14,14 +14,14 @@ namespace plimsoll::plan {
 // memory. If `reads_disk` is false, they have no buffers for reading.
 std::vector<Arrangement> arrangements(const Question& question, bool reads_disk);
 
-// The memory of an arrangement without its lines.
+// The memory of an arrangement without its lines, of all ranks on a host together.
 struct Taken {
   uint64_t batches_bytes = 0;
   uint64_t workers_bytes = 0;
   uint64_t windows_bytes = 0;
   uint64_t model_bytes = 0;  // including activations
   uint64_t runtime_bytes = 0;
-  unsigned in_flight = 0;  // batches
+  unsigned in_flight = 0;  // batches of one rank
 
   uint64_t all_bytes() const {
     return batches_bytes + workers_bytes + windows_bytes + model_bytes + runtime_bytes;

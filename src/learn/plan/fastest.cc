@@ -63,7 +63,7 @@ Fastest find_fastest(const Question& question, const Draws& draws, const Freedom
   for (const uint64_t size : sizes) {
     Question asked = question;
     asked.recipe.batch_size = size;
-    asked.probe = expect_batch(draws, question.store, size);
+    asked.probe = expect_batch(draws, question.store, question.own_seeds(size));
     const Setting best_of_size = fastest_workers(asked, workers_to_try(question, freedom));
     if (!best_of_size.plan.fits) continue;
     fastest.others.push_back(best_of_size);

@@ -23,6 +23,10 @@ std::string adjacency_note(const Question& question, const Plan& plan) {
                      100 * plan.adjacency_resident, 100 * plan.reads.adjacency_hits);
 }
 
+std::string of_ranks(const Question& question) {
+  return question.host_ranks == 1 ? "" : fmt::format("{} ranks: ", question.host_ranks);
+}
+
 std::string windows_note(const Plan& plan) {
   const Arrangement& arrangement = plan.arrangement;
   if (arrangement.window <= 1) return "none";
@@ -36,7 +40,8 @@ std::string windows_note(const Plan& plan) {
 // instead.
 uint64_t evaluation_extra_bytes(const Question& question, const Layout& layout,
                                 uint64_t spare_bytes) {
-  const uint64_t bytes = full_evaluation_bytes(question.work(), layout.arrangement);
+  const uint64_t bytes =
+      question.host_ranks * full_evaluation_bytes(question.work(), layout.arrangement);
   const uint64_t instead =
       layout.taken.batches_bytes + layout.taken.workers_bytes + layout.taken.windows_bytes;
   return std::min(spare_bytes, bytes > instead ? bytes - instead : 0);
@@ -51,13 +56,15 @@ void list_parts(const Question& question, const Layout& layout, uint64_t usable_
        fmt::format("resident {:.0f} % of the rows, {:.0f} % of visits",
                    100 * plan.features_resident, 100 * plan.reads.rows_hits)},
       {"batches", taken.batches_bytes + taken.workers_bytes,
-       fmt::format("{} in flight × {}, {} {}", taken.in_flight,
-                   format_bytes(taken.batches_bytes / taken.in_flight), plan.arrangement.workers,
-                   plan.arrangement.workers == 1 ? "worker" : "workers")},
+       fmt::format("{}{} in flight × {}, {} {}", of_ranks(question), taken.in_flight,
+                   format_bytes(taken.batches_bytes / taken.in_flight / question.host_ranks),
+                   plan.arrangement.workers, plan.arrangement.workers == 1 ? "worker" : "workers")},
       {"windows", taken.windows_bytes, windows_note(plan)},
-      {"model", taken.model_bytes, "parameters, gradients, optimizer, activations"},
+      {"model", taken.model_bytes,
+       of_ranks(question) + "parameters, gradients, optimizer, activations"},
       {"runtime", taken.runtime_bytes,
-       question.loading ? "the program itself, ids, labels" : "libtorch, splits"}};
+       of_ranks(question) +
+           (question.loading ? "the program itself, ids, labels" : "libtorch, splits")}};
   plan.peak_bytes = 0;
   for (const MemoryPart& part : plan.parts) plan.peak_bytes += part.bytes;
   const uint64_t spare = plan.reads_disk() ? 0 : usable_bytes - plan.peak_bytes;
@@ -74,6 +81,12 @@ uint64_t headroom_bytes(uint64_t limit_bytes) {
                   static_cast<uint64_t>(kHeadroomShare * static_cast<double>(limit_bytes)));
 }
 
+uint64_t ledger_bytes(const Plan& plan) {
+  const uint64_t usable = plan.limit_bytes - headroom_bytes(plan.limit_bytes);
+  const uint64_t lines = std::min(usable, line_bytes(plan.arrangement.lines));
+  return lines + (usable - lines) / plan.host_ranks;
+}
+
 uint64_t minimum_bytes(const Question& question) {
   const uint64_t needed = std::min(least_layout(question, true).taken.all_bytes(),
                                    resident_bytes(question, least_layout(question, false)));
@@ -87,6 +100,7 @@ Plan make_plan(const Question& question) {
   Plan plan{.limit_bytes = question.limit_bytes,
             .minimum_bytes = minimum_bytes(question),
             .runtime_bytes = question.runtime_bytes,
+            .host_ranks = question.host_ranks,
             .batches = question.batches(),
             .gpu = question.gpu,
             .other_load = question.machine.was_busy() ? question.machine.other_load : 0,
@@ -131,9 +145,9 @@ Lever batch_sizes(const Question& question, const Draws& draws) {
   for (uint64_t size = question.probe.batch.seeds; size > 1;) {
     size = (size + 1) / 2;
     Question smaller = question;
-    smaller.recipe.batch_size = size;
+    smaller.recipe.batch_size = size * question.ranks;
     smaller.probe = expect_batch(draws, question.store, size);
-    lever.add(fmt::format("--batch-size {}", size), std::move(smaller));
+    lever.add(fmt::format("--batch-size {}", smaller.recipe.batch_size), std::move(smaller));
   }
   return lever;
 }
@@ -144,7 +158,8 @@ Lever fanouts(const Question& question, const std::vector<FanoutDraws>& smaller)
   for (const FanoutDraws& one : smaller) {
     Question asked = question;
     asked.recipe.fanout = one.fanout;
-    asked.probe = expect_batch(one.draws, question.store, question.recipe.batch_size);
+    asked.probe =
+        expect_batch(one.draws, question.store, question.own_seeds(question.recipe.batch_size));
     lever.add(fmt::format("--fanout {}", recipe::format_fanout(one.fanout)), std::move(asked));
   }
   return lever;
@@ -226,7 +241,8 @@ std::vector<Remedy> find_remedies(const Question& question, const Draws& draws,
   const bool some_enough = std::any_of(remedies.begin(), remedies.end(),
                                        [](const Remedy& remedy) { return remedy.enough; });
   if (some_enough || remedies.size() < 2) return remedies;
-  least.probe = expect_batch(*least_draws, question.store, least.recipe.batch_size);
+  least.probe =
+      expect_batch(*least_draws, question.store, least.own_seeds(least.recipe.batch_size));
   const uint64_t minimum = minimum_bytes(least);
   remedies.push_back({options, minimum, minimum <= question.limit_bytes});
   return remedies;

@@ -35,8 +35,9 @@ struct Plan {
   Arrangement arrangement;
   std::vector<MemoryPart> parts;  // they add up to the peak
   uint64_t peak_bytes = 0;
-  uint64_t runtime_bytes = 0;     // part of the peak: program and libraries, leased as a whole
+  uint64_t runtime_bytes = 0;     // of one rank: program and libraries, leased as a whole
   uint64_t needed_bytes = 0;      // part of the peak that cannot be released during the run
+  unsigned host_ranks = 1;        // how many ranks the limit, the parts and the peak are for
   uint64_t full_batch_bytes = 0;  // peak to evaluate one node with all its neighbours
   // The share of each file that is resident (in memory).
   double adjacency_resident = 1;
@@ -57,6 +58,10 @@ struct Plan {
 // With more memory, the expected epoch of a plan that reads from disk is not longer, within a
 // tenth. Without windows, such a plan never reads more.
 Plan make_plan(const Question& question);
+
+// The limit of one rank's ledger: the lines, which the ranks of a host share, and its part of the
+// rest.
+uint64_t ledger_bytes(const Plan& plan);
 
 // The least limit that fits: make_plan(question).minimum_bytes, without the rest of the plan.
 uint64_t minimum_bytes(const Question& question);

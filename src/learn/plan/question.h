@@ -23,17 +23,23 @@ struct Loading {
 struct Question {
   StoreShape store;
   recipe::Recipe recipe;
-  Probe probe;  // the expected batch of recipe.batch_size
+  Probe probe;  // the expected batch of a rank: of own_seeds(recipe.batch_size)
   uint64_t limit_bytes = 0;
   uint64_t runtime_bytes = 0;
   unsigned threads = 1;
   unsigned workers = 0;  // 0 = the plan chooses
   unsigned window = 0;   // 0 = the plan chooses
   bool gpu = false;      // a GPU computes; `machine.step` then has its rates
+  // Ranks are processes that cut every batch among them. Those of one host share the lines, and the
+  // limit is for all of them together; threads and workers are each rank's.
+  unsigned ranks = 1;
+  unsigned host_ranks = 1;
   Machine machine;
   std::optional<Loading> loading = {};
 
   Work work() const { return {store, recipe, probe}; }
+  // The most seeds that one rank has of a batch of so many.
+  uint64_t own_seeds(uint64_t batch_size) const { return (batch_size + ranks - 1) / ranks; }
   uint64_t batches() const {  // per epoch
     const uint64_t size = recipe.batch_size == 0 ? 1 : recipe.batch_size;
     return store.train_nodes / size + (store.train_nodes % size == 0 ? 0 : 1);

@@ -146,6 +146,10 @@ Topology load_topology(const graph::Store& store, memory::Ledger& ledger,
                        const std::function<void(uint64_t bytes)>& on_bytes) {
   const graph::Meta& meta = store.meta();
   Topology topology(store, ledger);
+  if (lines.shared) {
+    topology.offsets().share(lines.offsets_bytes);
+    topology.neighbors().share(lines.neighbors_bytes);
+  }
   topology.offsets().raise(lines.offsets_bytes, threads,
                            [&](std::span<const std::byte> piece) { on_bytes(piece.size()); });
   {

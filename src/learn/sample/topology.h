@@ -21,6 +21,7 @@ namespace plimsoll::sample {
 struct TopologyLines {
   uint64_t offsets_bytes = UINT64_MAX;
   uint64_t neighbors_bytes = UINT64_MAX;
+  bool shared = false;  // other processes will use the same memory: LinedFile::share
 };
 
 class Topology {

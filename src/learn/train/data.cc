@@ -1,8 +1,20 @@
 #include "train/data.h"
 
-#include <algorithm>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <sstream>
+#include <string>
+
+#include "base/error.h"
+#include "base/fd.h"
 #include "base/progress.h"
+#include "batch/window.h"
 
 namespace plimsoll::train {
 
@@ -12,10 +24,62 @@ void Data::check_unchanged() const {
   }
 }
 
+namespace {
+
+std::array<io::LinedFile*, 3> lined_files(const Data& data) {
+  return {&data.rows.file(), &data.topology.neighbors(), &data.topology.offsets()};
+}
+
+// "4711 12 1048576 13 0 -1 0": the process that has loaded the lines, and for each file the number
+// of its shared memory and its line.
+std::string describe_lines(const Data& data) {
+  std::string text = fmt::to_string(::getpid());
+  for (const io::LinedFile* file : lined_files(data)) {
+    text += fmt::format(" {} {}", file->shared_memory(), file->line_bytes());
+  }
+  return text;
+}
+
+void adopt_lines(const std::string& described, Data& data) {
+  std::istringstream words(described);
+  int process = 0;
+  words >> process;
+  for (io::LinedFile* file : lined_files(data)) {
+    int memory = -1;
+    uint64_t line_bytes = 0;
+    words >> memory >> line_bytes;
+    if (!words) fail(ErrorKind::internal, "lines described as '{}'", described);
+    if (line_bytes == 0) continue;
+    const std::string path = fmt::format("/proc/{}/fd/{}", process, memory);
+    const Fd opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!opened) {
+      fail(ErrorKind::io,
+           "cannot open the memory that the ranks of this host share, {}: {}; start all ranks as "
+           "the same user and in the same container",
+           path, std::strerror(errno));
+    }
+    file->adopt(opened, line_bytes);
+  }
+}
+
+// All ranks of the group call it.
+void share_lines(ranks::Group& group, Data& data) {
+  const std::vector<unsigned> here = group.host_ranks();
+  const bool leads = here.front() == group.place().rank;
+  const auto described = group.exchange(leads ? describe_lines(data) : "");
+  if (here.size() == 1) return;
+  if (!leads) adopt_lines(described[here.front()], data);
+  for (const io::LinedFile* file : lined_files(data)) data.shared_bytes += file->line_bytes();
+}
+
+}  // namespace
+
 Data load_data(const graph::Store& store, const plan::Arrangement& arrangement,
-               const LaunchOptions& run, memory::Ledger& ledger) {
+               const LaunchOptions& run, memory::Ledger& ledger, ranks::Group* group) {
   const graph::Meta& meta = store.meta();
-  const plan::Lines& lines = arrangement.lines;
+  const bool shared = group != nullptr && group->host_ranks().size() > 1;
+  const bool loads = !shared || group->leads_host();
+  const plan::Lines lines = loads ? arrangement.lines : plan::Lines{0, 0, 0};
   Progress progress(Progress::detect(run.quiet));
   const auto resident = [](uint64_t file_bytes, uint64_t line_bytes) {
     return std::min(file_bytes, line_bytes);
@@ -24,21 +88,27 @@ Data load_data(const graph::Store& store, const plan::Arrangement& arrangement,
                       resident(meta.files.at("offsets.u64").bytes, lines.offsets_bytes) +
                           resident(meta.files.at("neighbors.u32").bytes, lines.neighbors_bytes) +
                           resident(meta.nodes * meta.row_bytes, lines.features_bytes));
-  const auto on_bytes = [&](uint64_t bytes) { progress.add(bytes); };
+  const auto on_bytes = [&](uint64_t bytes) {
+    progress.add(bytes);
+    if (group != nullptr) group->progress();
+  };
   // Splits are small but needed as a whole, so load them before the lines take the rest.
   batch::Splits splits = batch::load_splits(store, ledger);
-  Data data{sample::load_topology(store, ledger, {lines.offsets_bytes, lines.neighbors_bytes},
+  Data data{sample::load_topology(store, ledger,
+                                  {lines.offsets_bytes, lines.neighbors_bytes, shared && loads},
                                   run.threads, on_bytes),
             feature::load_rows(store, ledger,
                                {.line_bytes = lines.features_bytes,
                                 .areas = 2 * arrangement.workers,  // training and evaluating
                                 .area_bytes = arrangement.area_bytes,
                                 .windows = arrangement.window > 1 ? batch::kWindows : 0,
-                                .window_bytes = arrangement.window_bytes},
+                                .window_bytes = arrangement.window_bytes,
+                                .shared = shared && loads},
                                run.threads, on_bytes),
             std::move(splits)};
-  for (io::LinedFile* file :
-       {&data.rows.file(), &data.topology.neighbors(), &data.topology.offsets()}) {
+  if (group != nullptr) share_lines(*group, data);
+  if (shared) return data;
+  for (io::LinedFile* file : lined_files(data)) {
     data.reclaimers.push_back(
         ledger.on_shortage([file](uint64_t bytes) { file->lower_by(bytes); }));
   }

@@ -11,8 +11,9 @@
 
 namespace plimsoll::train {
 
-// The device for what the user asked for. Throws Error{usage} for cuda if there is no GPU.
-c10::Device choose_device(DeviceKind kind);
+// The device for what the user asked for; of several GPUs the one with the rank's number on this
+// host. Throws Error{usage} for cuda if there is no GPU.
+c10::Device choose_device(DeviceKind kind, unsigned local_rank = 0);
 
 // Leases the memory of the program and its libraries: as planned, or more if the process already
 // takes more.

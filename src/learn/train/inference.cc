@@ -56,18 +56,29 @@ void Inference::for_each_batch(
     }
     if (fed->batch->last_part()) report.advance(fed->batch->index + 1);
     feed.feeder.done();
+    if (options_.group != nullptr) options_.group->progress();
     throw_if_interrupted();
   }
   report.end_pass();
 }
 
 void Inference::answer(std::span<const NodeQuery> queries, TrainReport& report, const Take& take) {
-  if (options_.evaluation == recipe::Evaluation::full &&
-      model_.shape().kind != recipe::ModelKind::mlp) {
+  if (is_full()) {
     answer_full(queries, report, take);
   } else {
     answer_sampled(queries, report, take);
   }
+}
+
+bool Inference::is_full() const {
+  return options_.evaluation == recipe::Evaluation::full &&
+         model_.shape().kind != recipe::ModelKind::mlp;
+}
+
+batch::BatchCut Inference::cut() const {
+  if (options_.group == nullptr) return {};
+  const ranks::RankPlace& place = options_.group->place();
+  return {place.rank, place.size};
 }
 
 void Inference::answer_sampled(std::span<const NodeQuery> queries, TrainReport& report,
@@ -76,7 +87,8 @@ void Inference::answer_sampled(std::span<const NodeQuery> queries, TrainReport& 
     const batch::Pass pass = {.seeds = queries[i].seeds,
                               .labels = queries[i].labels,
                               .batch_size = options_.batch_size,
-                              .key = RandomStream(options_.seed, kEvaluationKey).at(0)};
+                              .key = RandomStream(options_.seed, kEvaluationKey).at(0),
+                              .cut = cut()};
     for_each_batch(
         sampled_, pass, report, [&](const batch::Batch& batch, const nn::BatchTensors& tensors) {
           take({i, batch.first_seed, model_.forward(tensors, /*training=*/false), tensors.labels});
@@ -160,23 +172,60 @@ void Inference::answer_last_layer(const feature::RowSource& rows,
   }
 }
 
+namespace {
+
+// The nodes of each split that this rank evaluates. A sampled evaluation draws by batch, so the
+// pipeline cuts its batches; there the queries are the whole splits.
+std::vector<NodeQuery> own_queries(const Inference& inference,
+                                   std::span<const batch::Split* const> splits) {
+  const batch::BatchCut cut = inference.is_full() ? inference.cut() : batch::BatchCut();
+  std::vector<NodeQuery> queries;
+  for (const batch::Split* split : splits) {
+    const uint64_t first = cut.begin(split->nodes.size());
+    const uint64_t count = cut.end(split->nodes.size()) - first;
+    queries.push_back({batch::Seeds::in_order(split->nodes.span().subspan(first, count)),
+                       split->labels.span().subspan(first, count)});
+  }
+  return queries;
+}
+
+// Adds up the counts of all ranks. Throws Interrupted if one of them was asked to stop.
+void add_up(RankGroup& group, std::vector<double>& counts, int own_signal) {
+  const auto size = static_cast<int64_t>(counts.size());
+  at::Tensor sums = at::empty({size + 2}, at::kDouble);
+  auto* const values = sums.data_ptr<double>();
+  std::copy(counts.begin(), counts.end(), values);
+  values[size] = own_signal == 0 ? 0 : 1;
+  values[size + 1] = own_signal;
+  group.sum(sums);
+  if (values[size] > 0) throw Interrupted(static_cast<int>(values[size + 1] / values[size]));
+  std::copy_n(values, counts.size(), counts.begin());
+}
+
+}  // namespace
+
 std::vector<std::optional<double>> accuracies(Inference& inference,
                                               std::span<const batch::Split* const> splits,
                                               TrainReport& report) {
-  std::vector<NodeQuery> queries;
   std::vector<at::Tensor> correct(splits.size());
-  for (const batch::Split* split : splits) {
-    queries.push_back({batch::Seeds::in_order(split->nodes.span()), split->labels.span()});
+  int signal_number = 0;
+  try {
+    inference.answer(own_queries(inference, splits), report, [&](const Answer& answer) {
+      const at::Tensor count = nn::count_correct(answer.outputs.logits, answer.labels);
+      at::Tensor& sum = correct[answer.query];
+      sum = sum.defined() ? sum.add(count) : count;
+    });
+  } catch (const Interrupted& interrupted) {
+    if (inference.group() == nullptr) throw;
+    signal_number = interrupted.signal_number();  // the other ranks must know
   }
-  inference.answer(queries, report, [&](const Answer& answer) {
-    const at::Tensor count = nn::count_correct(answer.outputs.logits, answer.labels);
-    at::Tensor& sum = correct[answer.query];
-    sum = sum.defined() ? sum.add(count) : count;
-  });
+  std::vector<double> counts;
+  for (const at::Tensor& sum : correct) counts.push_back(sum.defined() ? sum.item<double>() : 0);
+  if (inference.group() != nullptr) add_up(*inference.group(), counts, signal_number);
   std::vector<std::optional<double>> shares(splits.size());
   for (size_t i = 0; i < splits.size(); ++i) {
     if (splits[i]->nodes.size() == 0) continue;
-    shares[i] = correct[i].item<double>() / static_cast<double>(splits[i]->nodes.size());
+    shares[i] = counts[i] / static_cast<double>(splits[i]->nodes.size());
   }
   return shares;
 }

@@ -20,6 +20,7 @@
 #include "nn/model.h"
 #include "recipe/recipe.h"
 #include "train/feeder.h"
+#include "train/rank_group.h"
 #include "train/report.h"
 
 namespace plimsoll::train {
@@ -46,6 +47,7 @@ struct InferenceOptions {
   bool embeddings = false;                                  // also return embeddings
   std::filesystem::path scratch;  // a folder for data that does not fit into memory
   uint64_t full_batch_bytes = 0;  // memory for one node with all its neighbours
+  RankGroup* group = nullptr;     // that cuts the nodes; null: this process computes all of them
 };
 
 // All references must outlive it. `sampled` is the caller's pipeline with the model's fan-outs, so
@@ -61,6 +63,13 @@ class Inference {
         options_(std::move(options)) {}
 
   const nn::ModelShape& shape() const { return model_.shape(); }
+  RankGroup* group() const { return options_.group; }
+  uint64_t batch_size() const { return options_.batch_size; }
+  // The part of every batch that this rank computes.
+  batch::BatchCut cut() const;
+  // Whether all neighbours are used, layer by layer. Ranks then cut the lists of nodes, not their
+  // batches: each computes the values that its nodes need.
+  bool is_full() const;
 
   using Take = std::function<void(const Answer&)>;
   void answer(std::span<const NodeQuery> queries, TrainReport& report, const Take& take);
@@ -83,7 +92,8 @@ class Inference {
   const InferenceOptions options_;
 };
 
-// The accuracy on each split; empty for a split without nodes.
+// The accuracy on each split; empty for a split without nodes. With several ranks, each computes
+// its part, and all get the same result; if one of them is asked to stop, all throw Interrupted.
 std::vector<std::optional<double>> accuracies(Inference& inference,
                                               std::span<const batch::Split* const> splits,
                                               TrainReport& report);

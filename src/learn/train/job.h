@@ -3,8 +3,10 @@
 // library, which takes half a second.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 
 #include "formats/npy_rows.h"
@@ -12,6 +14,7 @@
 #include "memory/ledger.h"
 #include "plan/machine.h"
 #include "plan/plan.h"
+#include "ranks/group.h"
 #include "recipe/recipe.h"
 
 namespace plimsoll::train {
@@ -53,6 +56,7 @@ struct TrainJob {
   plan::Plan plan;
   std::filesystem::path memory_log;  // .csv of memory over time; empty = not written
   memory::Ledger& ledger;
+  ranks::Group* group = nullptr;  // made by Module::join; null: this process trains alone
 };
 
 struct OutputColumns {
@@ -78,6 +82,7 @@ struct PredictJob {
   LaunchOptions run;
   plan::Plan plan;
   memory::Ledger& ledger;
+  ranks::Group* group = nullptr;  // made by Module::join; null: this process predicts alone
 };
 
 // What the library exports under the name kEntryPoint. The pointers are never null.
@@ -85,6 +90,10 @@ struct Module {
   // Returns the signal that stopped the run, or 0 if it ended by itself.
   int (*train)(const TrainJob& job);
   void (*predict)(const PredictJob& job);
+  // Meets the other ranks of a run. `no_progress` is how long a rank may be busy without progress
+  // before it counts as stuck.
+  std::unique_ptr<ranks::Group> (*join)(const ranks::RankPlace& place,
+                                        std::chrono::milliseconds no_progress);
   // The recipe that a checkpoint was trained with.
   recipe::Recipe (*read_recipe)(const std::filesystem::path& checkpoint);
   // Whether torch can compute on a GPU here.

@@ -18,6 +18,7 @@
 #include "train/measure.h"
 #include "train/pickle_reader.h"
 #include "train/predict.h"
+#include "train/rank_group.h"
 #include "train/tensor_memory.h"
 #include "train/trainer.h"
 
@@ -46,21 +47,42 @@ auto guarded(const Work& work) {
   }
 }
 
+// Ranks may have a store each, on a disk of their own host.
+void check_same(ranks::Group& group, const TrainJob& job) {
+  const auto stores = group.exchange(store_checksum(job.store));
+  const auto recipes = group.exchange(recipe::to_json(job.recipe).dump());
+  for (unsigned rank = 1; rank < stores.size(); ++rank) {
+    if (stores[rank] == stores[0] && recipes[rank] == recipes[0]) continue;
+    group.leave();  // all know why
+    if (stores[rank] != stores[0]) {
+      fail(ErrorKind::store,
+           "{} has another store than {}: checksum {} instead of {}; give all hosts the same store",
+           rank_name(group, rank), rank_name(group, 0), stores[rank], stores[0]);
+    }
+    fail(ErrorKind::usage, "{} was started with other options than {}: {} instead of {}",
+         rank_name(group, rank), rank_name(group, 0), recipes[rank], recipes[0]);
+  }
+}
+
 int run_training(const TrainJob& job) {
+  if (job.group != nullptr) check_same(*job.group, job);
   memory::begin_peak();  // do not count the measurement of the machine
   const TensorMemory tensors(job.ledger);
-  const c10::Device device = choose_device(job.run.device);
+  const c10::Device device =
+      choose_device(job.run.device, job.group == nullptr ? 0 : job.group->place().local_rank);
   const memory::Lease runtime = lease_runtime(job.ledger, job.plan.runtime_bytes);
   fmt::print("  device    {}\n", device.str());
   std::fflush(stdout);
   std::filesystem::create_directories(job.save_dir);
   const memory::Timeline timeline(job.ledger);
-  const Data data = load_data(job.store, job.plan.arrangement, job.run, job.ledger);
+  const Data data = load_data(job.store, job.plan.arrangement, job.run, job.ledger, job.group);
   const uint64_t unplanned = runtime.bytes() - std::min(runtime.bytes(), job.plan.runtime_bytes);
   Trainer trainer(job, {.data = data,
                         .device = device,
                         .timeline = timeline,
-                        .needed_bytes = job.plan.needed_bytes + unplanned});
+                        // Lines that ranks share do not move.
+                        .needed_bytes = job.group != nullptr ? job.ledger.limit_bytes()
+                                                             : job.plan.needed_bytes + unplanned});
   return trainer.run();
 }
 
@@ -80,6 +102,11 @@ extern "C" const plimsoll::train::Module* plimsoll_train_module() {
         return train::guarded([&] { return train::run_training(job); });
       },
       [](const train::PredictJob& job) { train::guarded([&] { train::predict(job); }); },
+      [](const ranks::RankPlace& place,
+         std::chrono::milliseconds no_progress) -> std::unique_ptr<ranks::Group> {
+        return train::guarded(
+            [&] { return std::make_unique<train::RankGroup>(place, no_progress); });
+      },
       [](const std::filesystem::path& checkpoint) {
         return train::guarded([&] { return train::read_recipe(checkpoint); });
       },

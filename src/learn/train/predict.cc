@@ -1,10 +1,15 @@
 #include "train/predict.h"
 
+#include <ATen/ops/empty.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <cstring>
+#include <functional>
+#include <optional>
 #include <span>
+#include <vector>
 
 #include "base/error.h"
 #include "base/units.h"
@@ -19,6 +24,8 @@
 #include "train/data.h"
 #include "train/device.h"
 #include "train/inference.h"
+#include "train/kept_rows.h"
+#include "train/rank_group.h"
 #include "train/tensor_memory.h"
 
 namespace plimsoll::train {
@@ -69,6 +76,10 @@ struct Asked {
   memory::IndexSet ids;
 };
 
+std::filesystem::path scratch_folder(const PredictJob& job) {
+  return job.out.has_parent_path() ? job.out.parent_path() : std::filesystem::path(".");
+}
+
 Asked ask(const PredictJob& job, const Data& data) {
   const graph::Store& store = job.store;
   const std::span<const uint32_t> nodes = split_nodes(data, job.split);
@@ -94,17 +105,42 @@ void check_fit(const Checkpoint& checkpoint, const PredictJob& job) {
        wanted.inputs, wanted.classes);
 }
 
-// Answers arrive in the order of the seeds, which is the order of their positions.
-void write_answers(const PredictJob& job, const Asked& asked, BatchFeed& feed,
-                   Inference& inference) {
-  const nn::ModelShape shape = inference.shape();
-  formats::NpyRows rows(
-      output_options(job.output, job.out, asked.seeds.size(),
-                     {static_cast<uint64_t>(shape.classes), static_cast<uint64_t>(shape.hidden)}),
-      job.ledger);
-  Ids ids(job.store, job.ledger);
+// The numbers of the nodes that a rank computes, in its order: of every batch its part, or of all
+// nodes its part if all neighbours are used.
+template <typename Each>
+void for_nodes_of(const batch::BatchCut& cut, uint64_t nodes, uint64_t together, const Each& each) {
+  for (uint64_t first = 0; first < nodes; first += together) {
+    const uint64_t count = std::min(together, nodes - first);
+    for (uint64_t i = cut.begin(count); i < cut.end(count); ++i) each(first + i);
+  }
+}
+
+// Puts rows of nodes, which come in ascending order, to their place in the output.
+class RowPlacer {
+ public:
+  RowPlacer(const PredictJob& job, const Asked& asked, formats::NpyRows& rows)
+      : asked_(asked), rows_(rows), ids_(job.store, job.ledger) {}
+
+  void put(uint64_t number, std::span<const std::byte> row) {
+    rows_.put(asked_.ids.rank(ids_.at(asked_.seeds.node(number))), row);
+  }
+
+ private:
+  const Asked& asked_;
+  formats::NpyRows& rows_;
+  Ids ids_;
+};
+
+using TakeRow = std::function<void(uint64_t number, std::span<const std::byte> row)>;
+
+// Computes what this rank computes of the nodes, and hands over their rows in order.
+void compute_rows(const PredictJob& job, const Asked& asked, Inference& inference,
+                  const TakeRow& take) {
   TrainReport report(TrainReport::wants_bars(job.run.quiet));
-  const std::array<NodeQuery, 1> queries = {NodeQuery{asked.seeds, {}}};
+  const batch::BatchCut cut = inference.is_full() ? inference.cut() : batch::BatchCut();
+  const uint64_t begin = cut.begin(asked.seeds.size());
+  const std::array<NodeQuery, 1> queries = {
+      NodeQuery{asked.seeds.part(begin, cut.end(asked.seeds.size()) - begin), {}}};
   inference.answer(queries, report, [&](const Answer& answer) {
     at::Tensor values =
         job.output == Output::embeddings ? answer.outputs.embeddings : answer.outputs.logits;
@@ -114,11 +150,70 @@ void write_answers(const PredictJob& job, const Asked& asked, BatchFeed& feed,
     const uint64_t row_bytes = values.nbytes() / std::max<uint64_t>(1, count);
     const auto* first = static_cast<const std::byte*>(values.data_ptr());
     for (uint64_t i = 0; i < count; ++i) {
-      const uint32_t id = ids.at(asked.seeds.node(answer.first + i));
-      rows.put(asked.ids.rank(id), {first + i * row_bytes, row_bytes});
+      take(begin + answer.first + i, {first + i * row_bytes, row_bytes});
     }
   });
+}
+
+// The rows of all other ranks go to rank 0, piece by piece. All ranks call it; `kept` is null on
+// rank 0, and `rows` on all others.
+void collect_rows(const PredictJob& job, const Asked& asked, const Inference& inference,
+                  const KeptRows* kept, formats::NpyRows* rows, uint64_t row_bytes) {
+  RankGroup& group = *inference.group();
+  const uint64_t nodes = asked.seeds.size();
+  const uint64_t together = inference.is_full() ? nodes : inference.batch_size();
+  at::Tensor piece = at::empty({static_cast<int64_t>(KeptRows::kPieceBytes)}, at::kByte);
+  auto* const data = static_cast<std::byte*>(piece.data_ptr());
+  for (unsigned rank = 1; rank < group.place().size; ++rank) {
+    const batch::BatchCut cut = {rank, group.place().size};
+    std::optional<RowPlacer> placer;
+    if (rows != nullptr) placer.emplace(job, asked, *rows);
+    uint64_t pieces = 0;
+    uint64_t left_bytes = 0;  // of the piece
+    std::vector<std::byte> row(row_bytes);
+    for_nodes_of(cut, nodes, together, [&](uint64_t number) {
+      for (uint64_t filled = 0; filled < row_bytes;) {
+        if (left_bytes == 0) {
+          if (group.place().rank == rank) kept->read(pieces, {data, KeptRows::kPieceBytes});
+          group.broadcast(piece, rank);
+          ++pieces;
+          left_bytes = KeptRows::kPieceBytes;
+        }
+        const uint64_t count = std::min(left_bytes, row_bytes - filled);
+        std::memcpy(row.data() + filled, data + KeptRows::kPieceBytes - left_bytes, count);
+        filled += count;
+        left_bytes -= count;
+      }
+      if (placer) placer->put(number, row);
+    });
+  }
+}
+
+void write_answers(const PredictJob& job, const Asked& asked, BatchFeed& feed,
+                   Inference& inference) {
+  const nn::ModelShape shape = inference.shape();
+  const OutputColumns columns = {static_cast<uint64_t>(shape.classes),
+                                 static_cast<uint64_t>(shape.hidden)};
+  const auto options = output_options(job.output, job.out, asked.seeds.size(), columns);
+  const uint64_t row_bytes =
+      job.output == Output::classes ? sizeof(int64_t) : options.columns * sizeof(float);
+  if (job.group != nullptr && !job.group->first()) {
+    KeptRows kept(scratch_folder(job), job.ledger);
+    compute_rows(job, asked, inference,
+                 [&](uint64_t /*number*/, std::span<const std::byte> row) { kept.append(row); });
+    feed.pipeline.release();
+    kept.finish();
+    collect_rows(job, asked, inference, &kept, nullptr, row_bytes);
+    return;
+  }
+  formats::NpyRows rows(options, job.ledger);
+  {
+    RowPlacer placer(job, asked, rows);
+    compute_rows(job, asked, inference,
+                 [&](uint64_t number, std::span<const std::byte> row) { placer.put(number, row); });
+  }
   feed.pipeline.release();
+  if (job.group != nullptr) collect_rows(job, asked, inference, nullptr, &rows, row_bytes);
   rows.finish();
 }
 
@@ -161,28 +256,30 @@ Trained load(const PredictJob& job, c10::Device device) {
 
 void predict(const PredictJob& job) {
   const TensorMemory tensors(job.ledger);
-  const c10::Device device = choose_device(job.run.device);
+  const c10::Device device =
+      choose_device(job.run.device, job.group == nullptr ? 0 : job.group->place().local_rank);
   const memory::Lease runtime = lease_runtime(job.ledger, job.plan.runtime_bytes);
   Trained trained = load(job, device);
   const recipe::Recipe& recipe = trained.recipe;
   const plan::Arrangement& arrangement = job.plan.arrangement;
   nn::set_computing_threads(arrangement.computing);
-  const Data data = load_data(job.store, arrangement, job.run, job.ledger);
+  const Data data = load_data(job.store, arrangement, job.run, job.ledger, job.group);
   const Asked asked = ask(job, data);
   const Place place = {data.topology, arrangement, device, job.ledger};
   const graph::FirstLayer first_layer = job.store.meta().first_layer;
   BatchFeed feed(place, data.rows, hops_of(recipe, first_layer),
                  batch::assembly_for(recipe, first_layer));
-  Inference inference(
-      trained.model, place, data.rows, feed,
-      {.evaluation = job.evaluation,
-       .batch_size = recipe.batch_size,
-       .seed = recipe.seed,
-       .first_layer = first_layer,
-       .embeddings = job.output == Output::embeddings,
-       .scratch = job.out.has_parent_path() ? job.out.parent_path() : std::filesystem::path("."),
-       .full_batch_bytes = job.plan.full_batch_bytes});
+  Inference inference(trained.model, place, data.rows, feed,
+                      {.evaluation = job.evaluation,
+                       .batch_size = recipe.batch_size,
+                       .seed = recipe.seed,
+                       .first_layer = first_layer,
+                       .embeddings = job.output == Output::embeddings,
+                       .scratch = scratch_folder(job),
+                       .full_batch_bytes = job.plan.full_batch_bytes,
+                       .group = static_cast<RankGroup*>(job.group)});
   write_answers(job, asked, feed, inference);
+  if (job.group != nullptr && !job.group->first()) return;
   if (!job.ids_out.empty()) {
     try {
       write_ids(job, asked);

@@ -32,7 +32,37 @@ ordered_json to_json(const EpochResult& result) {
           {"lr", number(result.lr)}};
 }
 
+ordered_json to_json(const RankFigures& figures) {
+  return {{"rank", figures.rank},
+          {"host", figures.host},
+          {"device", figures.device},
+          {"batches_per_second", number(figures.batches_per_second)},
+          {"adding_up_milliseconds", number(figures.adding_up_ms)},
+          {"peak_memory_bytes", figures.peak_memory_bytes},
+          {"shared_bytes", figures.shared_bytes},
+          {"reads", figures.reads},
+          {"read_bytes", figures.read_bytes}};
+}
+
 }  // namespace
+
+std::string to_text(const RankFigures& figures) { return to_json(figures).dump(); }
+
+RankFigures parse_figures(const std::string& text) {
+  const auto json = nlohmann::json::parse(text);
+  const auto real = [&](const char* key) {
+    return json.at(key).is_null() ? 0.0 : json.at(key).get<double>();
+  };
+  return {.rank = json.at("rank"),
+          .host = json.at("host"),
+          .device = json.at("device"),
+          .batches_per_second = real("batches_per_second"),
+          .adding_up_ms = real("adding_up_milliseconds"),
+          .peak_memory_bytes = json.at("peak_memory_bytes"),
+          .shared_bytes = json.at("shared_bytes"),
+          .reads = json.at("reads"),
+          .read_bytes = json.at("read_bytes")};
+}
 
 std::string_view name(Status status) {
   switch (status) {
@@ -51,6 +81,8 @@ ordered_json to_json(const Results& results) {
   const StageMilliseconds& stages = results.stages;
   ordered_json series = ordered_json::array();
   for (const EpochResult& result : results.series) series.push_back(to_json(result));
+  ordered_json ranks = ordered_json::array();
+  for (const RankFigures& figures : results.ranks) ranks.push_back(to_json(figures));
   return {
       {"dataset", results.dataset},
       {"model", name(recipe.model)},
@@ -102,6 +134,7 @@ ordered_json to_json(const Results& results) {
         {"windows", results.reads.windows},
         {"window_batches", results.reads.window_batches}}},
       {"store_checksum", results.store_checksum},
+      {"ranks", ranks},
       {"recipe", recipe::to_json(recipe)},
       {"series", series}};
 }

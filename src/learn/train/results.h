@@ -43,6 +43,21 @@ struct StageMilliseconds {
   double waiting = 0;
 };
 
+// What one rank of several did.
+struct RankFigures {
+  unsigned rank = 0;
+  std::string host;
+  std::string device;
+  double batches_per_second = 0;
+  double adding_up_ms = 0;         // per batch: adding up gradients, with the wait for other ranks
+  uint64_t peak_memory_bytes = 0;  // including what ranks of a host share
+  uint64_t shared_bytes = 0;       // of these, the lines that all ranks of its host share
+  uint64_t reads = 0;
+  uint64_t read_bytes = 0;
+};
+std::string to_text(const RankFigures& figures);
+RankFigures parse_figures(const std::string& text);
+
 struct Results {
   std::string dataset;
   recipe::Recipe recipe;
@@ -66,6 +81,7 @@ struct Results {
   double batches_per_second = 0;
   uint64_t batches_run = 0;  // trained by this process; a resumed run has had more
   StageMilliseconds stages;
+  std::vector<RankFigures> ranks;  // empty if one process trained
 };
 
 // Missing values, NaN and infinity become null.

@@ -1,5 +1,6 @@
 #include "train/trainer.h"
 
+#include <ATen/ops/empty.h>
 #include <ATen/ops/stack.h>
 #include <fmt/format.h>
 
@@ -37,6 +38,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 
 Trainer::Trainer(const TrainJob& job, const Prepared& prepared)
     : job_(job),
+      group_(static_cast<RankGroup*>(job.group)),
       recipe_(job.recipe),
       data_(prepared.data),
       device_(prepared.device),
@@ -55,7 +57,8 @@ Trainer::Trainer(const TrainJob& job, const Prepared& prepared)
                   .seed = recipe_.seed,
                   .first_layer = job.store.meta().first_layer,
                   .scratch = job.save_dir,
-                  .full_batch_bytes = job.plan.full_batch_bytes}),
+                  .full_batch_bytes = job.plan.full_batch_bytes,
+                  .group = group_}),
       last_write_(Clock::now()),
       room_keeper_(job.ledger, prepared.data.rows.file(), prepared.needed_bytes),
       timeline_(prepared.timeline) {
@@ -64,15 +67,14 @@ Trainer::Trainer(const TrainJob& job, const Prepared& prepared)
 
 int Trainer::run() {
   if (job_.resume) resume();
-  if (job_.resume && finished() &&
-      has_results(job_.save_dir, position_.series.size(), position_.best_epoch)) {
+  if (job_.resume && finished() && is_complete()) {
     fmt::print("nothing left to do; {} is unchanged\n", (job_.save_dir / "results.json").string());
     return 0;
   }
   epoch_start_ = Clock::now();
   try {
     while (!finished()) {
-      if (!train_epoch()) throw Interrupted(pending_interrupt());
+      if (!train_epoch()) throw Interrupted(asked_to_stop());
       finish_epoch();
     }
   } catch (const Interrupted& interrupted) {
@@ -85,8 +87,9 @@ int Trainer::run() {
     end(Status::stopped);
     return interrupted.signal_number();
   } catch (const Error& error) {
-    const bool no_room = error.kind() == ErrorKind::memory || error.kind() == ErrorKind::disk;
-    if (!no_room || batches_done_ == 0) throw;
+    const bool worth_saving = error.kind() == ErrorKind::memory ||
+                              error.kind() == ErrorKind::disk || error.kind() == ErrorKind::lost;
+    if (!worth_saving || batches_done_ == 0 || !writes()) throw;
     save_and_fail(error);
   }
   return end(wants_early_stop() ? Status::early_stopped : Status::finished);
@@ -101,8 +104,8 @@ void Trainer::save_and_fail(const Error& error) {
   } catch (const Error&) {
     throw error;  // the user must see the first error
   }
-  fail(error.kind(), "{}\nThe progress so far is saved in {}; continue with train --resume",
-       error.what(), last_good_);
+  fail(error.kind(), "{}\nThe progress so far is saved in {}{}", error.what(), last_good_,
+       error.kind() == ErrorKind::lost ? "" : "; continue with train --resume");
 }
 
 void Trainer::resume() {
@@ -168,7 +171,8 @@ bool Trainer::train_epoch() {
                       .batch_size = recipe_.batch_size,
                       .first_batch = position_.batch,
                       .key = epoch_key(recipe_.seed, Purpose::draws, position_.epoch),
-                      .gradients = true});
+                      .gradients = true,
+                      .cut = inference_.cut()});
   const auto next = [&]() -> FedBatch& {
     try {
       return feed_.feeder.next();
@@ -186,11 +190,22 @@ bool Trainer::train_epoch() {
     ++pace_.batches;
     report_.advance(position_.batch, position_.loss_sum / static_cast<double>(std::max<uint64_t>(
                                                               1, position_.seeds)));
-    if (pending_interrupt() != 0) {
+    if (asked_to_stop() != 0) {
       stop_watch();
       return false;
     }
     if (seconds_since(last_write_) > job_.checkpoint_minutes * 60) write_checkpoints();
+  }
+  if (position_.batch < total) {
+    // The last batch has fewer seeds than there are ranks, and none for this one.
+    model_.gradients().zero_();
+    finish_batch(position_.batch, seeds.size() - position_.batch * recipe_.batch_size, {});
+    ++position_.batch;
+    ++batches_done_;
+    if (asked_to_stop() != 0) {
+      stop_watch();
+      return false;
+    }
   }
   look_at_losses();
   report_.end_pass();
@@ -200,6 +215,7 @@ bool Trainer::train_epoch() {
 
 bool Trainer::train_batch(FedBatch& fed) {
   const batch::Batch& batch = *fed.batch;
+  if (group_ != nullptr) group_->progress();
   if (batch.first_part()) {
     model_.gradients().zero_();
     parts_loss_.reset();
@@ -207,7 +223,7 @@ bool Trainer::train_batch(FedBatch& fed) {
   bool fits = fed.tensors.has_value();
   try {
     if (fits) {
-      const at::Tensor loss = forward_backward(*fed.tensors, batch.whole);
+      const at::Tensor loss = forward_backward(*fed.tensors, batch.of_all);
       parts_loss_ = parts_loss_.defined() ? parts_loss_.add(loss) : loss;
     }
   } catch (...) {
@@ -218,15 +234,47 @@ bool Trainer::train_batch(FedBatch& fed) {
     begin_again(batch);
     return false;
   }
-  if (batch.last_part()) {
-    losses_.push_back({batch.index, batch.whole, parts_loss_});
-    if (device_.is_cpu() || losses_.size() >= kLossesAtOnce) look_at_losses();
-    const Clock::time_point start = Clock::now();
-    adam_.step(model_.values(), model_.gradients(), learning_rate(), recipe_.weight_decay);
-    pace_.computing.step += seconds_since(start);
-  }
+  if (batch.last_part()) finish_batch(batch.index, batch.of_all, parts_loss_);
   feed_.feeder.done();
   return true;
+}
+
+void Trainer::finish_batch(uint64_t index, uint64_t seeds, const at::Tensor& loss) {
+  losses_.push_back({index, seeds, group_ == nullptr ? loss : add_up_ranks(loss)});
+  if (device_.is_cpu() || losses_.size() >= kLossesAtOnce) look_at_losses();
+  const Clock::time_point start = Clock::now();
+  adam_.step(model_.values(), model_.gradients(), learning_rate(), recipe_.weight_decay);
+  pace_.computing.step += seconds_since(start);
+}
+
+// One all-reduce for everything. The gradient of each rank is already divided by the number of all
+// seeds of the batch, so the sum is the gradient of the batch.
+at::Tensor Trainer::add_up_ranks(const at::Tensor& loss) {
+  constexpr int64_t kExtra = 3;  // the loss, how many were asked to stop, the sum of their signals
+  const Clock::time_point start = Clock::now();
+  const int64_t parameters = model_.parameter_count();
+  if (!sums_.defined()) sums_ = at::empty({parameters + kExtra}, at::kFloat);
+  sums_.narrow(0, 0, parameters).copy_(model_.gradients());
+  const int own_signal = pending_interrupt();
+  float* const extra = sums_.data_ptr<float>() + parameters;
+  extra[0] = loss.defined() ? loss.item<float>() : 0;
+  extra[1] = own_signal == 0 ? 0 : 1;
+  extra[2] = static_cast<float>(own_signal);
+  group_->sum(sums_);
+  model_.gradients().copy_(sums_.narrow(0, 0, parameters));
+  if (extra[1] > 0) stop_signal_ = static_cast<int>(std::lround(extra[2] / extra[1]));
+  pace_.computing.adding_up += seconds_since(start);
+  return sums_.narrow(0, parameters, 1).clone().squeeze(0);
+}
+
+int Trainer::asked_to_stop() const {
+  return group_ == nullptr ? pending_interrupt() : stop_signal_;
+}
+
+// Whether the results of all that was trained are written. Rank 0 decides for all.
+bool Trainer::is_complete() const {
+  const bool here = has_results(job_.save_dir, position_.series.size(), position_.best_epoch);
+  return group_ == nullptr ? here : group_->exchange(here ? "yes" : "no").front() == "yes";
 }
 
 // Starts a batch that did not fit again from its beginning, because its gradients are incomplete.
@@ -270,7 +318,7 @@ void Trainer::look_at_losses() {
   const at::Tensor values = (sums.size() == 1 ? sums[0].view({1}) : at::stack(sums)).to(at::kCPU);
   for (size_t i = 0; i < losses_.size(); ++i) {
     const double sum = values.data_ptr<float>()[i];
-    if (!std::isfinite(sum)) {
+    if (!std::isfinite(sum) && writes()) {
       report_.end_pass();
       fail(ErrorKind::diverged, "the loss is {} at epoch {}, batch {}; {}. A lower --lr may help",
            std::isnan(sum) ? "not a number" : "infinite", position_.epoch + 1, losses_[i].batch + 1,
@@ -328,6 +376,7 @@ void Trainer::judge(const EpochResult& result) {
     position_.best_loss = result.loss;
     position_.worse_in_a_row = 0;
     position_.plateau = 0;
+    if (!writes()) return;
     best_.emplace(job_.save_dir / "best.pth");
     write_torch_file(best_->file(), make_checkpoint(model_, adam_, recipe_, store_, position_));
     return;
@@ -352,6 +401,9 @@ Position Trainer::position_now() const {
 void Trainer::write_checkpoints() {
   data_.check_unchanged();
   look_at_losses();
+  last_write_ = Clock::now();
+  written_ = true;
+  if (!writes()) return;
   if (best_) {
     best_->commit();
     best_.reset();
@@ -360,11 +412,11 @@ void Trainer::write_checkpoints() {
   write_torch_file(last, make_checkpoint(model_, adam_, recipe_, store_, position_now()));
   last_good_ = last.string();
   last_write_ = Clock::now();
-  written_ = true;
 }
 
 void Trainer::write_named_checkpoint() {
   data_.check_unchanged();
+  if (!writes()) return;
   const fs::path file = job_.save_dir / fmt::format("epoch_{:03}.pth", position_.epoch);
   write_torch_file(file, make_checkpoint(model_, adam_, recipe_, store_, position_));
   last_good_ = file.string();

@@ -20,6 +20,7 @@
 #include "train/device.h"
 #include "train/inference.h"
 #include "train/job.h"
+#include "train/rank_group.h"
 #include "train/report.h"
 #include "train/room_keeper.h"
 
@@ -30,6 +31,7 @@ struct ComputeTimes {
   double forward = 0;
   double backward = 0;
   double step = 0;
+  double adding_up = 0;  // over the ranks, including the wait for the slowest
 };
 
 class Trainer {
@@ -51,12 +53,22 @@ class Trainer {
 
   void resume();
   bool finished() const;
+  bool is_complete() const;
   double learning_rate() const;
   // Trains one epoch or the rest of it; false if a signal stopped it.
   bool train_epoch();
   // Trains one batch or a part of one; the optimizer's step follows the last part. False if there
   // was not enough memory: the batch then starts again in smaller parts.
   bool train_batch(FedBatch& fed);
+  // Ends a batch: adds up the gradients of all ranks, then makes the optimizer's step. `loss` is
+  // undefined if this rank has no part of the batch.
+  void finish_batch(uint64_t index, uint64_t seeds, const at::Tensor& loss);
+  // Replaces gradients and loss by their sums over all ranks, and learns whether one of them has
+  // been asked to stop.
+  at::Tensor add_up_ranks(const at::Tensor& loss);
+  // The signal that asked this rank or, with several ranks, any of them to stop; else 0.
+  int asked_to_stop() const;
+  bool writes() const { return group_ == nullptr || group_->first(); }
   // Adds to the gradients; returns the sum of the losses, on the device.
   at::Tensor forward_backward(const nn::BatchTensors& tensors, int64_t batch_seeds);
   void begin_again(const batch::Batch& batch);
@@ -73,11 +85,14 @@ class Trainer {
   // Writes and prints the results. Returns the signal that arrived meanwhile, else 0.
   int end(Status status);
   std::optional<double> train_accuracy_of_best();
+  void share_model();
+  void gather_ranks(Results& results);
   void print_end(const Results& results) const;
   static void print_reads(const batch::ReadCounts& reads);
   void print_memory(const Results& results) const;
 
   const TrainJob& job_;
+  RankGroup* const group_;  // null: this process trains alone
   const recipe::Recipe& recipe_;
   const Data& data_;
   const c10::Device device_;
@@ -95,7 +110,9 @@ class Trainer {
     uint64_t seeds = 0;
     at::Tensor sum;
   };
-  at::Tensor parts_loss_;            // sum over the computed parts of the current batch
+  at::Tensor sums_;        // gradients, loss and wishes to stop, to be added up over the ranks
+  int stop_signal_ = 0;    // that any rank got, known to all since the same batch
+  at::Tensor parts_loss_;  // sum over the computed parts of the current batch
   std::vector<PendingLoss> losses_;  // not read yet: reading makes the CPU wait for a GPU
   std::string last_good_;            // the newest checkpoint on disk
   Clock::time_point epoch_start_;

@@ -25,10 +25,50 @@ std::string percent_or_dash(const std::optional<double>& share) {
 std::optional<double> Trainer::train_accuracy_of_best() {
   if (position_.best_epoch == 0) return {};
   const std::filesystem::path file = job_.save_dir / "best.pth";
-  if (!std::filesystem::exists(file)) return {};  // the user removed it
-  load_model(read_checkpoint(file, job_.ledger), file, model_);
+  const bool there = !writes() || std::filesystem::exists(file);  // or the user removed it
+  const bool all_load =
+      group_ == nullptr ? there : group_->exchange(there ? "yes" : "no").front() == "yes";
+  if (!all_load) return {};
+  if (writes()) load_model(read_checkpoint(file, job_.ledger), file, model_);
+  if (group_ != nullptr) share_model();
   const std::array<const batch::Split*, 1> splits = {&data_.splits.train};
   return accuracies(inference_, splits, report_).front();
+}
+
+// Gives all ranks the parameters of rank 0.
+void Trainer::share_model() {
+  at::Tensor values = model_.values().to(at::kCPU);
+  group_->broadcast(values);
+  if (!device_.is_cpu()) model_.values().copy_(values);
+}
+
+// The figures of all ranks, on every rank; adds up what results have of all of them.
+void Trainer::gather_ranks(Results& results) {
+  if (group_ == nullptr) return;
+  const uint64_t batches = std::max<uint64_t>(1, pace_.batches);
+  const RankFigures own = {
+      .rank = group_->place().rank,
+      .host = group_->processes()[group_->place().rank].host,
+      .device = results.device,
+      .batches_per_second = results.batches_per_second,
+      .adding_up_ms = 1000 * pace_.computing.adding_up / static_cast<double>(batches),
+      .peak_memory_bytes = results.peak_memory_bytes,
+      .shared_bytes = data_.shared_bytes,
+      .reads = results.reads.reads,
+      .read_bytes = results.reads.bytes};
+  results.reads.reads = results.reads.bytes = 0;
+  for (const std::string& text : group_->exchange(to_text(own))) {
+    results.ranks.push_back(parse_figures(text));
+    results.reads.reads += results.ranks.back().reads;
+    results.reads.bytes += results.ranks.back().read_bytes;
+  }
+  // The plan is that of all ranks on this host, which share the lines.
+  results.peak_memory_bytes = data_.shared_bytes;
+  for (const unsigned rank : group_->host_ranks()) {
+    const RankFigures& one = results.ranks[rank];
+    results.peak_memory_bytes +=
+        one.peak_memory_bytes - std::min(one.peak_memory_bytes, one.shared_bytes);
+  }
 }
 
 int Trainer::end(Status status) {
@@ -81,6 +121,8 @@ int Trainer::end(Status status) {
   results.peak_memory_bytes = usage.peak_resident_bytes;
   results.planned_memory_bytes = job_.plan.peak_bytes;
   results.unattributed_bytes = usage.resident_bytes > lent ? usage.resident_bytes - lent : 0;
+  gather_ranks(results);
+  if (!writes()) return signal_number;
   if (!job_.memory_log.empty()) write_memory_log(job_.memory_log, timeline_.samples(), job_.plan);
   write_results(job_.save_dir, results);
   print_end(results);
@@ -146,7 +188,11 @@ void Trainer::print_memory(const Results& results) const {
   }
   const uint64_t resident = memory::process_usage().resident_bytes;
   const uint64_t rest = resident > lent ? resident - lent : 0;
-  fmt::print("memory    {}runtime {}; peak {} of {}\n", parts, format_bytes(rest),
+  const std::string who = job_.plan.host_ranks == 1
+                              ? ""
+                              : fmt::format("all {} ranks of this host: ", job_.plan.host_ranks);
+  fmt::print("memory    {}{}runtime {}; {}peak {} of {}\n",
+             group_ == nullptr ? "" : "rank 0: ", parts, format_bytes(rest), who,
              format_bytes(results.peak_memory_bytes), format_bytes(job_.plan.limit_bytes));
   const auto peak = static_cast<double>(results.peak_memory_bytes);
   const auto planned = static_cast<double>(results.planned_memory_bytes);

@@ -1,5 +1,6 @@
 #include "io/lined_file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -7,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <future>
 #include <memory>
@@ -97,6 +99,41 @@ TEST_F(LinedFileTest, IsRaisedToTheStepBelowOrToItsEnd) {
     expect_line(*file, kSize);
   }
   EXPECT_EQ(ledger_.used_bytes(), 0U);
+}
+
+// The memory of the first is seen by the second, as by another process, and is there once.
+TEST_F(LinedFileTest, SharesItsResidentPartWithWhoAdoptsIt) {
+  for (const uint64_t line_bytes : {2 * kStep, kSize}) {
+    const auto loads = open();
+    loads->share(line_bytes);
+    ASSERT_GE(loads->shared_memory(), 0);
+    loads->raise(line_bytes, 2, ignore);
+    expect_line(*loads, line_bytes);
+    memory::Ledger other_ledger(64 * kMiB);
+    LinedFile maps(other_ledger, "rows", path_, LinedFile::Shape{.bytes = kSize});
+    const std::string name = "/proc/self/fd/" + std::to_string(loads->shared_memory());
+    maps.adopt(Fd(::open(name.c_str(), O_RDONLY | O_CLOEXEC)), line_bytes);
+    EXPECT_EQ(other_ledger.used_bytes(), line_bytes);
+    EXPECT_EQ(maps.resident(), line_bytes == kSize);
+    const LinedFile::Use use(maps);
+    ASSERT_EQ(use.line_bytes, line_bytes);
+    EXPECT_EQ(std::memcmp(use.data, text_.data(), line_bytes), 0);
+    const LinedFile::Use original(*loads);
+    const_cast<std::byte*>(original.data)[17] = std::byte{99};
+    EXPECT_EQ(use.data[17], std::byte{99});
+  }
+}
+
+TEST_F(LinedFileTest, KeepsTheLineOfMemoryThatIsShared) {
+  const auto file = open();
+  file->share(2 * kStep);
+  file->raise(2 * kStep, 1, ignore);
+  file->lower_by(kStep);
+  expect_line(*file, 2 * kStep);
+  const auto nothing =
+      std::make_unique<LinedFile>(ledger_, "rows", path_, LinedFile::Shape{.bytes = kSize});
+  nothing->share(kStep - 1);
+  EXPECT_EQ(nothing->shared_memory(), -1);
 }
 
 TEST_F(LinedFileTest, GivesBackAtLeastWhatItIsAskedForOrEverything) {

@@ -112,6 +112,55 @@ TEST_F(PipelineTest, GivesTheSameBatchesWithAnyNumberOfWorkersAndSlots) {
   }
 }
 
+// The parts of a batch have its seeds in order, none twice, and what a sampler makes of them with
+// the key of the whole batch.
+TEST_F(PipelineTest, CutsEveryBatchAmongRanks) {
+  const uint64_t last = train_.size() / 20;
+  ASSERT_EQ(train_.size() % 20, 13U);
+  for (const unsigned parts : {2U, 3U, 15U, 20U}) {
+    std::vector<uint64_t> next(last + 1);  // by batch: the seeds of the parts so far
+    for (unsigned part = 0; part < parts; ++part) {
+      const auto pipeline = make(kGcn, 2);
+      Pass cut = pass();
+      cut.cut = {part, parts};
+      pipeline->start(cut);
+      uint64_t batches = 0;
+      while (const Batch* batch = pipeline->take()) {
+        EXPECT_EQ(batch->index, batches++);
+        EXPECT_EQ(batch->of_all, batch->index == last ? 13U : 20U);
+        EXPECT_TRUE(batch->first_part() && batch->last_part());
+        EXPECT_EQ(batch->first_seed, batch->index * 20 + next[batch->index]);
+        next[batch->index] += batch->seeds;
+        const std::vector<uint32_t> seeds(batch->nodes.begin(),
+                                          batch->nodes.begin() + batch->seeds);
+        MadeBatch made(data_, kFanout, kGcn, seeds, RandomStream(1, batch->index).at(0));
+        Batch expected = made.batch();
+        expected.index = batch->index;
+        expected.first_seed = batch->first_seed;
+        expected.labels = batch->labels;
+        EXPECT_TRUE(BatchCopy(*batch) == BatchCopy(expected));
+        pipeline->give_back(batch);
+      }
+      EXPECT_EQ(batches, cut.cut.empty(13) ? last : last + 1) << part << " of " << parts;
+    }
+    for (uint64_t index = 0; index <= last; ++index) {
+      EXPECT_EQ(next[index], index == last ? 13U : 20U) << parts;
+    }
+  }
+}
+
+TEST_F(PipelineTest, BeginsInTheMiddleOfACutPass) {
+  const auto pipeline = make();
+  Pass cut = pass();
+  cut.cut = {1, 3};
+  pipeline->start(cut);
+  auto all = drain(*pipeline);
+  cut.first_batch = 5;
+  pipeline->start(cut);
+  all.erase(all.begin(), all.begin() + 5);
+  EXPECT_TRUE(drain(*pipeline) == all);
+}
+
 TEST_F(PipelineTest, GivesOtherBatchesForAnotherKey) {
   const auto pipeline = make();
   Pass in_order = pass(1);

@@ -106,6 +106,36 @@ TEST(Seeds, AreAllNodesWithoutAList) {
   for (uint64_t i = 0; i < 100; ++i) EXPECT_EQ(seeds.node(seeds.place(i)), i);
 }
 
+TEST(Seeds, HavePartsThatKeepTheirPlaces) {
+  const std::vector<uint32_t> list = {5, 7, 9, 20, 21};
+  const Seeds some = Seeds::in_order(list).part(1, 3).part(1, 2);
+  ASSERT_EQ(some.size(), 2U);
+  EXPECT_EQ(some.place(0), 2U);
+  EXPECT_EQ(some.node(some.place(0)), 9U);
+  EXPECT_EQ(some.node(some.place(1)), 20U);
+  const Seeds of_all = Seeds::all(100).part(40, 10);
+  EXPECT_EQ(of_all.size(), 10U);
+  EXPECT_EQ(of_all.node(of_all.place(9)), 49U);
+}
+
+TEST(BatchCut, GivesEverySeedToOnePartAndPartsOfAboutTheSameSize) {
+  for (const unsigned parts : {1U, 2U, 3U, 7U, 64U}) {
+    for (const uint64_t seeds : {uint64_t{0}, uint64_t{1}, uint64_t{6}, uint64_t{64},
+                                 uint64_t{1000}, uint64_t{0xffffffff}}) {
+      uint64_t next = 0;
+      for (unsigned part = 0; part < parts; ++part) {
+        const BatchCut cut = {part, parts};
+        EXPECT_EQ(cut.begin(seeds), next);
+        next = cut.end(seeds);
+        EXPECT_GE(next - cut.begin(seeds), seeds / parts);
+        EXPECT_LE(next - cut.begin(seeds), seeds / parts + 1);
+        EXPECT_EQ(cut.empty(seeds), next == cut.begin(seeds));
+      }
+      EXPECT_EQ(next, seeds);
+    }
+  }
+}
+
 TEST(Seeds, CountTheirBatchesTheLastOneNotFull) {
   EXPECT_EQ(Seeds::all(0).batches(10), 0U);
   EXPECT_EQ(Seeds::all(1).batches(10), 1U);

@@ -242,6 +242,45 @@ TEST(Plan, HasRoomInItsMinimumForTheLeastOfAnEvaluationWithAllNeighbours) {
 }
 
 // A pass of one batch and a small one has no use for the places of many.
+// Lines once, everything else once for each rank.
+TEST(Plan, CountsTheLinesOfAHostOnceForAllItsRanks) {
+  for (const recipe::Recipe& recipe : all_kinds()) {
+    const Question one = made_up_question(recipe);
+    Question four = one;
+    four.host_ranks = 4;
+    const Plan alone = plan_within(one, 64 * kGiB);
+    const Plan together = plan_within(four, 64 * kGiB);
+    expect_adds_up(together);
+    const uint64_t lines = line_bytes(alone.arrangement.lines);
+    EXPECT_EQ(line_bytes(together.arrangement.lines), lines);
+    EXPECT_EQ(together.needed_bytes, 4 * alone.needed_bytes) << describe(recipe);
+    EXPECT_EQ(together.host_ranks, 4U);
+    EXPECT_EQ(together.runtime_bytes, alone.runtime_bytes);
+  }
+}
+
+TEST(Plan, KeepsTheRanksOfAHostWithinTheLimit) {
+  for (const recipe::Recipe& recipe : all_kinds()) {
+    Question question = made_up_question(recipe);
+    question.ranks = 8;
+    question.host_ranks = 4;
+    for (const uint64_t limit : limits_from(minimum_bytes(question))) {
+      const Plan plan = plan_within(question, limit);
+      ASSERT_TRUE(plan.fits) << limit;
+      expect_adds_up(plan);
+      EXPECT_LE(plan.peak_bytes + headroom_bytes(limit), limit) << describe(recipe);
+      const uint64_t lines = line_bytes(plan.arrangement.lines);
+      EXPECT_LE(lines + 4 * (ledger_bytes(plan) - lines), limit - headroom_bytes(limit));
+      EXPECT_GE(ledger_bytes(plan), lines + plan.needed_bytes / 4);
+    }
+  }
+}
+
+TEST(Plan, GivesOneRankTheWholeLedger) {
+  const Plan plan = plan_within(made_up_question({}), 8 * kGiB);
+  EXPECT_EQ(ledger_bytes(plan), 8 * kGiB - headroom_bytes(8 * kGiB));
+}
+
 TEST(Plan, CountsNoMoreBatchesThanAPassHas) {
   const auto batches_bytes = [](uint64_t batch_size) {
     Question question = made_up_question({.batch_size = batch_size}, 1'000'000);

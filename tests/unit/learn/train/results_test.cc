@@ -14,6 +14,20 @@ namespace {
 
 using nlohmann::json;
 
+TEST(RankFigures, SurviveBeingSentAsText) {
+  const RankFigures figures = {.rank = 3,
+                               .host = "n\"7",
+                               .device = "cpu",
+                               .batches_per_second = 12.5,
+                               .adding_up_ms = 0.25,
+                               .peak_memory_bytes = uint64_t{1} << 40,
+                               .shared_bytes = 7,
+                               .reads = 8,
+                               .read_bytes = 9};
+  EXPECT_EQ(to_text(parse_figures(to_text(figures))), to_text(figures));
+  EXPECT_EQ(parse_figures(to_text(figures)).host, figures.host);
+}
+
 Results sample() {
   return {.dataset = "tiny",
           .parameters = 1234,

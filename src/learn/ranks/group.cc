@@ -1,0 +1,11 @@
+#include "ranks/group.h"
+
+#include <fmt/format.h>
+
+namespace plimsoll::ranks {
+
+std::string rank_name(const Group& group, unsigned rank) {
+  return fmt::format("rank {} on {}", rank, group.processes().at(rank).host);
+}
+
+}  // namespace plimsoll::ranks

@@ -1,0 +1,53 @@
+// What the ranks of a run say to each other, as far as it needs no tensors. The training library
+// implements it with c10d (train/rank_group.h).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ranks/rank_place.h"
+#include "ranks/shared_host.h"
+
+namespace plimsoll::ranks {
+
+// For one thread. All ranks must make the same calls in the same order, except give_up().
+class Group {
+ public:
+  Group() = default;
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+  virtual ~Group() = default;
+
+  virtual const RankPlace& place() const = 0;
+  virtual const std::vector<RankProcess>& processes() const = 0;  // by rank
+
+  // The texts of all ranks, by rank. Throws Error{lost} if a rank ended or no longer answers.
+  virtual std::vector<std::string> exchange(const std::string& mine) = 0;
+
+  // Tells the others that this rank ends, and why. They stop with Error{lost}. Returns false if
+  // another rank has ended before.
+  virtual bool give_up(const std::string& why) noexcept = 0;
+
+  // The last call of a run that ends in order, or of which all ranks know why it ends: afterwards
+  // they may go, and give_up() does nothing.
+  virtual void leave() = 0;
+
+  // This rank is at work and not stuck. Cheap enough for every batch. Before the first call nobody
+  // expects progress.
+  virtual void progress() = 0;
+
+  // Whether rank 0 ended without saying why, or no longer answers.
+  virtual bool first_is_lost() const = 0;
+
+  bool first() const { return place().rank == 0; }
+  // Whether this rank prints. If rank 0 is lost, it is rank 1.
+  bool speaks() const { return place().rank == (first_is_lost() ? 1U : 0U); }
+  std::vector<unsigned> host_ranks() const { return ranks_of_host(processes(), place().rank); }
+  bool leads_host() const { return host_ranks().front() == place().rank; }
+};
+
+// "rank 2 on node7"
+std::string rank_name(const Group& group, unsigned rank);
+
+}  // namespace plimsoll::ranks

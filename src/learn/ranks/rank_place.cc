@@ -1,0 +1,177 @@
+#include "ranks/rank_place.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "ranks/node_list.h"
+
+namespace plimsoll::ranks {
+namespace {
+
+constexpr uint64_t kMostPort = 65535;
+// Slurm's numbers of steps that are not srun's: batch scripts, external and interactive steps.
+constexpr uint64_t kFirstSpecialStep = 0xfffffff0;
+// Below the ports that kernels give to clients (32768 on Linux), so that none of them has it.
+constexpr uint64_t kFirstPort = 10'000;
+constexpr uint64_t kPorts = 20'000;
+
+std::optional<uint64_t> whole_number(const std::string& text) {
+  uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  return whole ? std::optional(number) : std::nullopt;
+}
+
+class Reader {
+ public:
+  explicit Reader(const Variables& variables) : variables_(variables) {}
+
+  std::optional<std::string> text(const std::string& name) const { return variables_(name); }
+  // The variable's number; Error{usage} if it is set to something else or above `most`.
+  std::optional<uint64_t> number(const std::string& name, uint64_t most) const {
+    const auto value = variables_(name);
+    if (!value) return std::nullopt;
+    const auto number = whole_number(*value);
+    if (number && *number <= most) return number;
+    fail(ErrorKind::usage, "the variable {}={} is not a whole number up to {}; unset or correct it",
+         name, *value, most);
+  }
+  // Error{usage} if some of these are set and others are not.
+  void require(const std::vector<std::string>& names, std::string_view who) const {
+    std::string given;
+    std::string missing;
+    for (const std::string& name : names) {
+      std::string& list = variables_(name) ? given : missing;
+      list += (list.empty() ? "" : ", ") + name;
+    }
+    if (missing.empty()) return;
+    fail(ErrorKind::usage,
+         "the variables of {} are incomplete: {} set, {} missing; set all of them, or unset them "
+         "to train in one process",
+         who, given, missing);
+  }
+
+ private:
+  const Variables& variables_;
+};
+
+void check_rank(const RankPlace& place, const char* rank_name, const char* size_name) {
+  if (place.size == 0 || place.rank >= place.size) {
+    fail(ErrorKind::usage,
+         "the variables {}={} and {}={} contradict each other: ranks count from "
+         "0 to one less than their number",
+         rank_name, place.rank, size_name, place.size);
+  }
+}
+
+RankPlace from_torchrun(const Reader& reader) {
+  reader.require({"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}, "torchrun");
+  RankPlace place{.rank = static_cast<unsigned>(*reader.number("RANK", kMostRanks)),
+                  .size = static_cast<unsigned>(*reader.number("WORLD_SIZE", kMostRanks)),
+                  .address = *reader.text("MASTER_ADDR"),
+                  .port = static_cast<uint16_t>(*reader.number("MASTER_PORT", kMostPort)),
+                  .agent_serves = reader.text("TORCHELASTIC_USE_AGENT_STORE") == "True",
+                  .attempt = reader.text("TORCHELASTIC_RESTART_COUNT").value_or("0"),
+                  .source = RankSource::torchrun};
+  check_rank(place, "RANK", "WORLD_SIZE");
+  // One process a host, as in a Kubernetes pod, needs no local rank.
+  place.local_rank = static_cast<unsigned>(reader.number("LOCAL_RANK", kMostRanks).value_or(0));
+  const auto local_size = reader.number("LOCAL_WORLD_SIZE", kMostRanks);
+  if (local_size && (place.local_rank >= *local_size || *local_size > place.size)) {
+    fail(ErrorKind::usage,
+         "the variables LOCAL_RANK={}, LOCAL_WORLD_SIZE={} and WORLD_SIZE={} contradict each other",
+         place.local_rank, *local_size, place.size);
+  }
+  if (place.address.empty() || place.port == 0) {
+    fail(ErrorKind::usage, "MASTER_ADDR={} and MASTER_PORT={} are no address to meet at",
+         place.address, place.port);
+  }
+  return place;
+}
+
+// A task of srun has a step of its own. A batch script has PROCID and NTASKS as well, but is one
+// process: there --ranks, srun or torchrun start the ranks.
+bool in_srun_step(const Reader& reader) {
+  const auto step = reader.text("SLURM_STEP_ID");
+  if (!step || !reader.text("SLURM_PROCID")) return false;
+  const auto number = whole_number(*step);
+  return number && *number < kFirstSpecialStep;
+}
+
+const char* slurm_size_name(const Reader& reader) {
+  return reader.text("SLURM_STEP_NUM_TASKS") ? "SLURM_STEP_NUM_TASKS" : "SLURM_NTASKS";
+}
+
+const char* slurm_hosts_name(const Reader& reader) {
+  return reader.text("SLURM_STEP_NODELIST") ? "SLURM_STEP_NODELIST" : "SLURM_JOB_NODELIST";
+}
+
+RankPlace from_slurm(const Reader& reader) {
+  const char* const size_name = slurm_size_name(reader);
+  const char* const hosts_name = slurm_hosts_name(reader);
+  reader.require({"SLURM_PROCID", size_name, "SLURM_LOCALID", hosts_name, "SLURM_JOB_ID"}, "Slurm");
+  RankPlace place{.rank = static_cast<unsigned>(*reader.number("SLURM_PROCID", kMostRanks)),
+                  .size = static_cast<unsigned>(*reader.number(size_name, kMostRanks)),
+                  .local_rank = static_cast<unsigned>(*reader.number("SLURM_LOCALID", kMostRanks)),
+                  .source = RankSource::slurm};
+  check_rank(place, "SLURM_PROCID", size_name);
+  const std::string hosts = *reader.text(hosts_name);
+  const auto host = first_host(hosts);
+  if (!host) fail(ErrorKind::usage, "the variable {}={} is no list of nodes", hosts_name, hosts);
+  place.address = reader.text("MASTER_ADDR").value_or(*host);
+  const uint64_t job = *reader.number("SLURM_JOB_ID", UINT32_MAX);
+  const uint64_t step = *reader.number("SLURM_STEP_ID", UINT32_MAX);
+  const auto port = reader.number("MASTER_PORT", kMostPort);
+  place.port = static_cast<uint16_t>(port.value_or(kFirstPort + (job + step) % kPorts));
+  return place;
+}
+
+}  // namespace
+
+RankPlace find_place(const Variables& variables, unsigned asked) {
+  const Reader reader(variables);
+  RankPlace place;
+  if (reader.text("RANK") || reader.text("WORLD_SIZE")) {
+    place = from_torchrun(reader);
+    if (reader.text(kLauncherVariable)) place.source = RankSource::launcher;
+  } else if (in_srun_step(reader)) {
+    place = from_slurm(reader);
+    // srun with one task, as for an interactive shell: --ranks may start ranks in it.
+    if (place.size == 1) place = {};
+  }
+  if (place.source == RankSource::none) {
+    if (asked > 1) return {.size = asked, .source = RankSource::option};
+    return {};
+  }
+  if (asked > 0 && asked != place.size) {
+    fail(ErrorKind::usage,
+         "--ranks {} and {}={} contradict each other; leave --ranks out, or unset the variables",
+         asked, place.source == RankSource::slurm ? slurm_size_name(reader) : "WORLD_SIZE",
+         place.size);
+  }
+  return place.size == 1 ? RankPlace() : place;
+}
+
+std::string describe(const RankPlace& place) {
+  switch (place.source) {
+    case RankSource::none:
+      return "one process";
+    case RankSource::option:
+    case RankSource::launcher:
+      return fmt::format("{} on this host, from --ranks", counted(place.size, "rank"));
+    case RankSource::torchrun:
+      return fmt::format("{}, from torchrun's variables; they meet at {}:{}",
+                         counted(place.size, "rank"), place.address, place.port);
+    case RankSource::slurm:
+      return fmt::format("{}, from Slurm's variables; they meet at {}:{}",
+                         counted(place.size, "rank"), place.address, place.port);
+  }
+  return "";
+}
+
+}  // namespace plimsoll::ranks

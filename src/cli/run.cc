@@ -266,7 +266,11 @@ void drive(const Options& options, const Claimed& claimed, const BatchTexts& sou
   for (size_t i = 0; i < handed.size(); ++i) {
     driving.places.push_back({.gpus = handed[i], .energy = recorders[i].get()});
   }
-  if (!claimed.gpus.uuids.empty()) driving.read_gpus = read_gpus;
+  if (!claimed.gpus.uuids.empty()) {
+    driving.read_gpus = read_gpus;
+  } else if (batch.settings.cooldown.automatic) {
+    say("warning: cooldown auto has no GPU to wait for; give a time such as \"30s\"");
+  }
   experiment::MachineWatch machine(gpus.empty() ? "none" : gpus);
   driving.uses_gpu = [&machine](const std::vector<pid_t>& processes) {
     return machine.compute_for(processes);

@@ -55,6 +55,10 @@ expect 0 "2 succeeded"
 [ "$(cat "$(newest)"/*/training.log | grep 'at begin' | tr '\n' ' ')" = "at begin: 40 at begin: 42 " ] ||
   fail "it began too early: $(cat "$(newest)"/*/training.log)"
 
+sleep 1.1
+run plimsoll run -ec settings.json --gpu none
+expect 0 "warning: cooldown auto has no GPU to wait for" "2 succeeded"
+
 # A cooldown of a time: so long between the end of one and the begin of the next.
 gpus 40 50000
 write_settings '{"repo": "toy", "model": "good", "mode": "default", "runs_per_config": 2}' '"cooldown": "2s"'

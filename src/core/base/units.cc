@@ -104,7 +104,7 @@ std::string format_count(uint64_t count) {
 }
 
 std::string counted(uint64_t count, std::string_view noun) {
-  const bool hisses = noun.ends_with('s') || noun.ends_with("ch");
+  const bool hisses = noun.ends_with('s') || (noun.ends_with("ch") && noun != "epoch");
   const char* const ending = count == 1 ? "" : hisses ? "es" : "s";
   return format_count(count) + " " + std::string(noun) + ending;
 }

@@ -114,6 +114,7 @@ TEST(Counted, KnowsThePluralInEs) {
   EXPECT_EQ(counted(1, "class"), "1 class");
   EXPECT_EQ(counted(2, "class"), "2 classes");
   EXPECT_EQ(counted(3, "batch"), "3 batches");
+  EXPECT_EQ(counted(3, "epoch"), "3 epochs");
   EXPECT_EQ(counted(4, "process"), "4 processes");
 }
 

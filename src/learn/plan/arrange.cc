@@ -296,7 +296,8 @@ std::optional<Layout> windowed_layout(const Question& question, uint64_t usable_
           with_windows(question, tried.arrangement, for_windows / question.host_ranks);
       if (tried.arrangement.window <= 1) continue;
       // Equal windows may leave memory to the lines.
-      const uint64_t taken = windows_bytes(question.work(), tried.arrangement);
+      const uint64_t taken =
+          question.host_ranks * windows_bytes(question.work(), tried.arrangement);
       tried.arrangement.lines = lines.within(room - std::min(room, taken));
       const Reads reads = predict_reads(question.work(), tried.arrangement.lines);
       const double seconds = choose_computing(question, tried.arrangement, reads);

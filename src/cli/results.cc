@@ -54,6 +54,12 @@ struct Options {
   std::optional<double> difference;
   std::optional<double> grams_per_kwh;
   std::string price;
+
+  bool for_batches_only() const {
+    return csv || json || latex || means || importance || difference || grams_per_kwh ||
+           !merge.empty() || !columns.empty() || !compare.empty() || !pareto.empty() ||
+           !(sort + where + over + price).empty();
+  }
 };
 
 // The experiments of all runs, in order. They are numbered consecutively across runs; ids stay.
@@ -271,8 +277,21 @@ void print_table(const Options& options, const Configurations& all, const answer
 
 void print_results(const Options& options) {
   check_words(options);
-  if (options.folders.size() == 1 && is_training_folder(options.folders.front())) {
-    print_training(options.folders.front());
+  if (const auto training = std::ranges::find_if(options.folders, is_training_folder);
+      training != options.folders.end()) {
+    if (options.folders.size() > 1) {
+      fail(ErrorKind::usage,
+           "{} is a training; results shows one at a time, and plimsoll compare A B shows two",
+           training->string());
+    }
+    if (options.for_batches_only()) {
+      fail(
+          ErrorKind::usage,
+          "{} is a training; options about tables and comparisons are for batches. Its figures are "
+          "in results.json, and plimsoll compare A B compares two trainings",
+          training->string());
+    }
+    print_training(*training);
     return;
   }
   Merged merged;
@@ -362,6 +381,7 @@ void add_answer_options(CLI::App& command, Options& options) {
       .add_option("--compare", options.compare,
                   "compare two configurations: numbers of the table, or conditions as in --where")
       ->expected(2)
+      ->allow_extra_args(false)  // what follows is a run
       ->type_name("A B")
       ->group(kAnswers);
   command
@@ -379,6 +399,7 @@ void add_answer_options(CLI::App& command, Options& options) {
       .add_option("--pareto", options.pareto,
                   "configurations that no other beats in both figures, as accuracy energy")
       ->expected(2)
+      ->allow_extra_args(false)  // what follows is a run
       ->type_name("FIGURE FIGURE")
       ->group(kAnswers);
   command

@@ -227,7 +227,9 @@ void check_folders(const CLI::App& command, TrainOptions& options) {
     fail(ErrorKind::usage, "--resume continues a run, --force starts a new one; give one of them");
   }
   if (options.resume == kAutoResume) {
-    options.resume = launch::holds_a_run(options.save_dir) ? options.save_dir : fs::path();
+    // Each seed has a folder of its own.
+    const bool begun = options.seeds > 0 || launch::holds_a_run(options.save_dir);
+    options.resume = begun ? options.save_dir : fs::path();
     return;
   }
   std::error_code missing;

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <csignal>
 #include <fstream>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -101,10 +102,15 @@ int run_training(std::vector<std::string> words) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-bool is_finished(const fs::path& folder) {
-  std::error_code ignored;
-  if (!fs::exists(folder / "results.json", ignored)) return false;
-  return launch::read_training(folder).status != "stopped";
+// Runs of other seeds would be counted with the new ones.
+void remove_other_seeds(const SeedsOptions& options) {
+  std::set<fs::path> trained_now = {options.folder};
+  for (uint64_t i = 0; i < options.count; ++i) {
+    trained_now.insert(launch::seed_folder(options.folder, options.first + i));
+  }
+  for (const fs::path& folder : launch::training_folders(options.folder)) {
+    if (!trained_now.contains(folder)) fs::remove_all(folder);
+  }
 }
 
 }  // namespace
@@ -113,14 +119,11 @@ void train_seeds(const SeedsOptions& options) {
   for (uint64_t i = 0; i < options.count && !options.resume; ++i) {
     launch::check_new_run(launch::seed_folder(options.folder, options.first + i), options.force);
   }
+  if (options.force) remove_other_seeds(options);
   for (uint64_t i = 0; i < options.count; ++i) {
     throw_if_interrupted();
     const uint64_t seed = options.first + i;
     const fs::path folder = launch::seed_folder(options.folder, seed);
-    if (options.resume && is_finished(folder)) {
-      print("seed {} ({} of {}) is finished: {}\n", seed, i + 1, options.count, folder.string());
-      continue;
-    }
     print("seed {} ({} of {}): {}\n", seed, i + 1, options.count, folder.string());
     std::vector<std::string> words = shared_words();
     const bool begun = options.resume && fs::exists(folder / "last.pth");
@@ -128,10 +131,12 @@ void train_seeds(const SeedsOptions& options) {
                                folder.string()});
     const int code = run_training(std::move(words));
     if (code != 0) {
-      print_to(stderr,
-               "seed {} ended with exit code {}; the same command with --resume {} instead of "
-               "--save-dir continues\n",
-               seed, code, options.folder.string());
+      print_to(stderr, "seed {} ended with exit code {}", seed, code);
+      if (fs::exists(folder / "last.pth") && !options.resume) {
+        print_to(stderr, "; the same command with --resume {} instead of --save-dir continues",
+                 options.folder.string());
+      }
+      print_to(stderr, "\n");
       throw ExitWith{code};
     }
   }

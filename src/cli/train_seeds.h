@@ -11,12 +11,13 @@ struct SeedsOptions {
   uint64_t first = 0;  // --seed
   uint64_t count = 0;  // --seeds
   std::filesystem::path folder;
-  bool resume = false;  // skip finished ones, continue others
+  bool resume = false;  // continue those that have begun
   bool force = false;
 };
 
 // Repeats this process's own command line for each seed. Throws Error{exists} if a seed has been
-// trained in the folder before, ExitWith{code} if a training fails.
+// trained in the folder before, ExitWith{code} if a training fails. With `force`, seeds that were
+// trained in the folder before are deleted, those that are not trained now as well.
 void train_seeds(const SeedsOptions& options);
 
 }  // namespace plimsoll::cli

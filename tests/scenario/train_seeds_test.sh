@@ -24,7 +24,26 @@ expect 7 "seed_7 already holds a run"
 rm -r many/seed_9
 # shellcheck disable=SC2086
 run plimsoll train a.plim $common --seeds 3 --seed 7 --resume many
-expect 0 "seed 7 (1 of 3) is finished" "seed 9 (3 of 3): many/seed_9" "(n 3)"
+expect 0 "seed 7 (1 of 3): many/seed_7" "seed 9 (3 of 3): many/seed_9" "(n 3)"
+# The recipe of all seeds is the same: a resume does not change it for some.
+# shellcheck disable=SC2086
+run plimsoll train a.plim $common --seeds 4 --seed 7 --resume many --model sage
+expect 2 "seed 7 ended with exit code 2"
+[ ! -e many/seed_10 ] || fail "a seed was trained with another recipe"
+# One command line starts and continues; --force leaves no other seeds.
+for _ in 1 2; do
+  # shellcheck disable=SC2086
+  run plimsoll train a.plim $common --seeds 3 --save-dir auto --resume auto
+  expect 0 "(n 3)"
+done
+# shellcheck disable=SC2086
+run plimsoll train a.plim $common --seeds 2 --save-dir auto --force
+expect 0 "(n 2)"
+[ ! -e auto/seed_2 ] || fail "an earlier seed is left"
+run plimsoll results auto --json
+expect 2 "auto is a training"
+run plimsoll results auto many
+expect 2 "plimsoll compare A B"
 run plimsoll train a.plim --seeds 1 --save-dir one
 expect 2 "--seeds"
 

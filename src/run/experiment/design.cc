@@ -80,6 +80,13 @@ std::vector<Values> grid_settings(const std::vector<ParameterChoices>& grid, con
   return settings;
 }
 
+bool Design::lists(std::string_view parameter) const {
+  const auto in_grid = [&](const ParameterChoices& one) { return one.parameter == parameter; };
+  const auto in_list = [&](const Values& one) { return one.find(parameter) != nullptr; };
+  return (kind == Kind::grid && std::ranges::any_of(grid, in_grid)) ||
+         (kind == Kind::list && std::ranges::any_of(list, in_list));
+}
+
 std::vector<size_t> shuffled(size_t size, uint64_t seed, uint64_t stream) {
   const RandomStream random(seed, stream);
   std::vector<size_t> places(size);

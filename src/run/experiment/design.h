@@ -52,6 +52,9 @@ struct Design {
   std::vector<ParameterChoices> grid;
   std::vector<Values> list;
   DesignRules rules;
+
+  // Whether the grid or the list gives values to this parameter.
+  bool lists(std::string_view parameter) const;
 };
 std::string_view name(Design::Kind kind);  // "mutation", "lhs", "grid", "list"
 

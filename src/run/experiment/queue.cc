@@ -100,19 +100,22 @@ class QueueMaker {
     if (entry.other_seeds && entry.repeats > 1) warn_without_seed(entry, repository);
     for (const Values& setting : entry_settings_.of(index)) {
       for (uint64_t i = 1; i <= entry.repeats; ++i) {
-        add(index, training.mutation ? "mutation" : "default", with_seed(index, setting, i));
+        add(index, training.mutation ? "mutation" : "default",
+            with_seed(index, setting, i, &training.design));
       }
     }
   }
 
-  // Gives the nuisances that the entry does not fix the value of this repeat.
-  Values with_seed(size_t index, Values values, uint64_t repeat) {
+  // Gives the nuisances that the entry does not fix the value of this repeat. Those that the design
+  // lists run as listed.
+  Values with_seed(size_t index, Values values, uint64_t repeat, const Design* design = nullptr) {
     const SettingsEntry& entry = settings_.entries[index];
     if (!entry.other_seeds) return values;
     for (const Hyperparameter& parameter :
          catalog_.find(entry.foreground.repository)->hyperparameters) {
       if (!parameter.nuisance || entry.foreground.fixed.find(parameter.name) != nullptr) continue;
       if (parameter.type != Value::Type::number) continue;
+      if (design != nullptr && design->lists(parameter.name)) continue;
       values.set(parameter.name, seeds_.of_repeat(entry.foreground.repository, parameter, repeat));
     }
     return entry.foreground.design.rules.settled(std::move(values));
@@ -121,12 +124,15 @@ class QueueMaker {
   void warn_without_seed(const SettingsEntry& entry, const Repository& repository) {
     const bool has_one =
         std::any_of(repository.hyperparameters.begin(), repository.hyperparameters.end(),
-                    [](const Hyperparameter& parameter) { return parameter.nuisance; });
+                    [&](const Hyperparameter& parameter) {
+                      return parameter.nuisance && !entry.foreground.design.lists(parameter.name);
+                    });
     if (has_one) return;
-    problems_.warning(settings_.file, entry.line,
-                      fmt::format("{} has no hyperparameter seed, so its repeats get the same "
-                                  "command line",
-                                  repository.name));
+    problems_.warning(
+        settings_.file, entry.line,
+        fmt::format("{} has no hyperparameter seed that the entry leaves open, so its "
+                    "repeats get the same command line",
+                    repository.name));
   }
 
   Experiment& add(size_t index, const std::string& mode, Values values) {

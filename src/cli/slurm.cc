@@ -171,6 +171,10 @@ void train_script(const CLI::App& command, TrainScript& script) {
   refuse_given(command, "--resume",
                "the job always continues the run in --save-dir if there is one");
   refuse_given(command, "--force", "a job that is requeued must not delete its own run");
+  refuse_given(command, "--seeds",
+               "a job trains one seed; --sbatch array=0-4 trains five, each as a task");
+  refuse_given(command, "--ranks",
+               "the script plans one process; docs/guides/slurm.md starts ranks with srun");
   refuse_given(command, "--data-root", "import the data set first, and name its store");
   complete(command, script.train);
   const JobPlan job = plan_job(script);
@@ -223,6 +227,12 @@ void run_script(const CLI::App& command, const RunScript& script) {
     fail(ErrorKind::usage,
          "give --time: the length of a batch is not known in advance; plimsoll run ... --dry-run "
          "shows what is known from earlier runs");
+  }
+  if (std::ranges::any_of(words, [](const std::string& word) {
+        return word == "--resume" || word.starts_with("--resume=");
+      })) {
+    fail(ErrorKind::usage,
+         "leave --resume out: the job always continues its batch if it has begun");
   }
   check_batch(words);
   const bool array = slurm::is_array(sbatch_options(options));

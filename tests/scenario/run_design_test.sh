@@ -42,6 +42,16 @@ expect 0 "6 succeeded"
 column listed >second
 cmp -s first second || fail "the same seed has another order: $(cat first second)"
 
+# Seeds that a grid or a list names are those that run.
+for design in '"grid": {"optimizer": ["adam", "sgd"], "seed": [41, 42]}' \
+  '"list": [{"optimizer": "adam", "seed": 41}, {"optimizer": "sgd", "seed": 42}]'; do
+  write_settings "{\"repo\": \"toy\", $design}"
+  sleep 1.1
+  run plimsoll run -ec settings.json -s 3
+  expect 0 "0 failed, 0 left"
+  [ "$(column hyperparam_seed | sort -u | tr '\n' ' ')" = "41 42 " ] || fail "$design: seeds $(column hyperparam_seed)"
+done
+
 # A failed warm-up is said and does not count.
 printf 'import sys\nsys.exit(1 if not sys.argv else 3)\n' >repos/toy/train.py
 write_settings '{"repo": "toy", "mode": "default"}' '"warmup": 1'

@@ -308,7 +308,7 @@ void Summing::add_slice(const Slice& slice) {
   });
 }
 
-// Moves `nodes.first` to the first node that has edges left in the slice.
+// Adds the rows of the slice to the sums of these nodes.
 void Summing::add_block(const Slice& slice, Range nodes, Scratch& scratch) {
   while (nodes.first < nodes.last) {
     const uint64_t first = nodes.first;

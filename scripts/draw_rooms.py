@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""draw_rooms.py [--check]: draws docs/rooms.svg, the rooms and what each links. A line is left out where another path
-says the same. --check fails if the picture in docs/ is not the one of this tree."""
+"""draw_rooms.py [--check]: draws docs/images/rooms.svg, the rooms and what each links. A line is left out where another path
+says the same. --check fails if the picture in docs/images/ is not the one of this tree."""
 import pathlib
 import re
 import sys
@@ -49,6 +49,7 @@ def place(wing, left, right, top):
 
 centres, bands = {}, []
 y = 30 + max(place("api", 10, WIDTH / 2 - 5, 10), place("cli", WIDTH / 2 + 5, WIDTH - 10, 10))
+y += 20 + place("show", 10, WIDTH - 10, y)
 y += 20 + max(place("learn", 10, WIDTH / 2 - 5, y), place("run", WIDTH / 2 + 5, WIDTH - 10, y))
 y += 20 + place("store", 10, WIDTH - 10, y)
 y += 10 + place("core", 10, WIDTH - 10, y)
@@ -75,9 +76,9 @@ for room, (x, top) in centres.items():
     out.append(box + ' fill="white" stroke="#0969da"/>')
     out.append(f'<text x="{x:.0f}" y="{top + 5:.0f}" text-anchor="middle" fill="#1f2328">{room}</text>')
 picture = "\n".join(out + ["</svg>"]) + "\n"
-target = root / "docs" / "rooms.svg"
+target = root / "docs" / "images" / "rooms.svg"
 if "--check" in sys.argv:
     same = target.exists() and target.read_text() == picture
-    print("docs/rooms.svg is up to date" if same else "docs/rooms.svg is of another tree: run scripts/draw_rooms.py")
+    print("the picture of the rooms is up to date" if same else "docs/images/rooms.svg is of another tree: run scripts/draw_rooms.py")
     sys.exit(0 if same else 1)
 target.write_text(picture)

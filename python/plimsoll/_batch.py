@@ -10,7 +10,7 @@ import numpy as np
 from . import _library
 from .data import Data
 
-_ARRAYS = ("x", "y", "edge_index", "n_id", "input_id")
+_ARRAYS = ("x", "y", "edge_index", "n_id", "input_id", "e_id")
 _CAPSULE = b"plimsoll_batch"  # must outlive the capsules
 
 
@@ -44,27 +44,26 @@ def _capsules() -> Tuple[Any, Any]:
     return new, ctypes.cast(_library.library().plimsoll_batch_capsule_end, ctypes.c_void_p)
 
 
+# All addresses but the first page. np.frombuffer takes an array out of it by its address, in a fifth of the time that NumPy
+# needs for an object with __array_interface__.
+_PAGE = 4096
+_Memory = ctypes.c_char * (1 << 62)
+_FLOAT, _INTEGER = np.dtype("<f4"), np.dtype("<i8")
+
+
 def _lent(handle: int) -> Any:
-    """An object that gives the batch back when nothing refers to it any more. A capsule does so without running Python,
-    where a Ctrl-C could get lost."""
+    """The memory of a batch, which arrays are taken from. Gives the batch back when no array refers to it any more: a capsule
+    does so without running Python, where a Ctrl-C could get lost."""
     new, destructor = _capsules()
-    return new(handle, _CAPSULE, destructor)
+    memory = _Memory.from_address(_PAGE)
+    memory.batch = new(handle, _CAPSULE, destructor)
+    return memory
 
 
-class _View:
-    """Memory of a batch as NumPy wants to be told of it. The array that is made of it keeps it, and so the batch."""
-
-    __slots__ = ("__array_interface__", "lent")
-
-    def __init__(self, lent: Any, address: int, shape: Tuple[int, ...], kind: str) -> None:
-        self.lent = lent
-        self.__array_interface__ = {"version": 3, "data": (address, False), "shape": shape, "typestr": kind}
-
-
-def _array(lent: Any, address: Optional[int], shape: Tuple[int, ...], kind: str) -> np.ndarray:
-    if not address or 0 in shape:
-        return np.empty(shape, dtype=kind)
-    return np.asarray(_View(lent, address, shape, kind))
+def _array(memory: Any, address: Optional[int], count: int, kind: np.dtype) -> np.ndarray:
+    if not count:
+        return np.empty(0, kind)
+    return np.frombuffer(memory, kind, count, address - _PAGE)
 
 
 @functools.lru_cache(None)
@@ -74,16 +73,17 @@ def _numbers(count: int) -> Any:
 
 def fields_of(batch: _library.Batch) -> Dict[str, Any]:
     """The fields of a batch in PyG's form, as NumPy arrays. Takes over the batch."""
-    lent = _lent(batch.handle)
+    memory = _lent(batch.handle)
     nodes, seeds, hops, columns, labels = batch.nodes, batch.seeds, batch.hops, batch.columns, batch.label_count
+    edges = batch.edges
     fields: Dict[str, Any] = {}
     if columns:
-        fields["x"] = _array(lent, batch.x, (nodes, columns), "<f4")
+        fields["x"] = _array(memory, batch.x, nodes * columns, _FLOAT).reshape(nodes, columns)
     if labels:
-        fields["y"] = _array(lent, batch.y, (labels,), "<i8")
-    fields["edge_index"] = _array(lent, batch.edge_index, (2, batch.edges), "<i8")
-    fields["n_id"] = _array(lent, batch.n_id, (nodes,), "<i8")
-    fields["input_id"] = _array(lent, batch.input_id, (seeds,), "<i8")
+        fields["y"] = _array(memory, batch.y, labels, _INTEGER)
+    fields["edge_index"] = _array(memory, batch.edge_index, 2 * edges, _INTEGER).reshape(2, edges)
+    fields["n_id"] = _array(memory, batch.n_id, nodes, _INTEGER)
+    fields["input_id"] = _array(memory, batch.input_id, seeds, _INTEGER)
     fields["batch_size"] = seeds
     fields["num_sampled_nodes"] = _numbers(hops + 1).from_address(batch.hop_nodes)[:]
     fields["num_sampled_edges"] = _numbers(hops).from_address(batch.hop_edges)[:]

@@ -1,4 +1,4 @@
-"""The C interface, called through ctypes. docs/c-interface.md describes it."""
+"""The C interface, called through ctypes. docs/reference/c-interface.md describes it."""
 from __future__ import annotations
 
 import ctypes
@@ -17,7 +17,7 @@ _KINDS = {1: "internal", 2: "usage", 3: "input", 4: "memory", 5: "disk", 6: "io"
 
 
 class PlimsollError(RuntimeError):
-    """Something could not be done. ``kind`` is one of the words of docs/errors.md, such as "memory"."""
+    """Something could not be done. ``kind`` is one of the words of docs/reference/errors.md, such as "memory"."""
 
     def __init__(self, message: str, kind: str = "internal") -> None:
         super().__init__(message)

@@ -14,6 +14,7 @@ from ._arguments import check_arguments
 from ._batch import choose_output, fields_of, import_torch, make_data
 from ._library import END, HELD, OK, HeldError, UsageError, check, library, sized
 from ._memory import format_bytes, parse_bytes
+from .edges import EdgeIds
 from .store import Store, split_name
 
 _PATIENCE_MS = 200  # between two looks for Ctrl-C
@@ -96,9 +97,9 @@ class _Pass:
         return self
 
     def __next__(self) -> Any:
-        batch = self._loader._take(self._number, self._taken)
-        self._taken += 1
-        return batch
+        taken = self._taken
+        self._taken = taken + 1
+        return self._loader._take(self._number, taken)
 
     def __length_hint__(self) -> int:
         return max(0, len(self._loader) - self._taken)
@@ -127,7 +128,7 @@ class NeighborLoader:
         num_neighbors: neighbours to sample in each hop; -1 takes all.
         input_nodes: the seeds: "train", "valid" or "test"; ids or a mask (array, tensor, list); None for all nodes.
         shuffle: another order in every epoch. The order depends only on ``seed`` and the epoch.
-        memory: limit of the whole process, such as "16G". What this process holds itself counts; see docs/python.md.
+        memory: limit of the whole process, such as "16G". What this process holds itself counts; see docs/reference/python.md.
             Without it, what is free now.
         seed: the batches are those of ``plimsoll train --seed`` with the same number.
         num_workers: threads that make batches; 0 lets the plan choose. No processes are started.
@@ -138,13 +139,15 @@ class NeighborLoader:
         subgraph_type: "directional" samples for each node once, as PyG does. "layers" samples for every layer anew, as
             ``plimsoll train`` does; :func:`plimsoll.layer_edges` cuts a batch into the graphs of its layers.
         node_ids: "original", or "store" for positions in the store (saves 4 bytes of memory per node of the graph).
+        edge_ids: the ``edge_index`` that the store was made from; batches then have ``e_id``, the index of each sampled edge
+            in it. Takes 16 bytes of memory for each edge of the graph, because a store has no numbers of edges.
         output: "auto", "numpy", "torch" or "pyg".
         device: moves every batch there (needs torch).
         pin_memory: copies every batch to pinned memory (needs torch with a GPU).
         transform: called with every batch; what it returns is the batch.
         generator: a ``torch.Generator`` whose initial seed is taken as ``seed``.
 
-    The other arguments of PyG's and torch's loaders are accepted without effect, or refused with the reason; docs/python.md
+    The other arguments of PyG's and torch's loaders are accepted without effect, or refused with the reason; docs/reference/python.md
     lists them all.
     """
 
@@ -152,15 +155,15 @@ class NeighborLoader:
                  input_nodes: Any = None, *, batch_size: int = 1, shuffle: bool = False, drop_last: bool = False,
                  memory: Union[None, int, str] = None, seed: int = 0, num_workers: int = 0, held: int = 3,
                  labels: str = "all", draw: str = "uniform", subgraph_type: str = "directional",
-                 node_ids: str = "original", output: str = "auto", device: Any = None, pin_memory: bool = False,
-                 transform: Optional[Callable[[Any], Any]] = None, generator: Any = None, threads: int = 0,
-                 **others: Any) -> None:
+                 node_ids: str = "original", edge_ids: Any = None, output: str = "auto", device: Any = None,
+                 pin_memory: bool = False, transform: Optional[Callable[[Any], Any]] = None, generator: Any = None,
+                 threads: int = 0, **others: Any) -> None:
         self._handle = ctypes.c_void_p()
         self._arguments: Tuple[Any, Dict[str, Any]] = (data, dict(
             others, num_neighbors=num_neighbors, input_nodes=input_nodes, batch_size=batch_size, shuffle=shuffle,
             drop_last=drop_last, memory=memory, seed=seed, num_workers=num_workers, held=held, labels=labels, draw=draw,
-            subgraph_type=subgraph_type, node_ids=node_ids, output=output, device=device, pin_memory=pin_memory,
-            transform=transform, generator=generator, threads=threads))
+            subgraph_type=subgraph_type, node_ids=node_ids, edge_ids=edge_ids, output=output, device=device,
+            pin_memory=pin_memory, transform=transform, generator=generator, threads=threads))
         subgraph_type = getattr(subgraph_type, "value", subgraph_type)
         if subgraph_type != "layers":
             others["subgraph_type"] = subgraph_type
@@ -169,6 +172,9 @@ class NeighborLoader:
         self._output = choose_output(output)
         if (device is not None or pin_memory) and self._output == "numpy":
             raise UsageError("device= and pin_memory= need torch, and this loader makes NumPy batches", "usage")
+        if edge_ids is not None and node_ids != "original":
+            raise UsageError("edge_ids= needs node_ids='original': edges are found by the ids of their ends", "usage")
+        self._edge_ids = None if edge_ids is None else EdgeIds(edge_ids, self.store.num_nodes, self.store.undirected)
         if generator is not None:
             seed = generator.initial_seed() & 0xFFFFFFFFFFFFFFFF
         self._device, self._transform = device, transform
@@ -257,6 +263,8 @@ class NeighborLoader:
                 return None
 
     def _finish(self, fields: Dict[str, Any]) -> Any:
+        if self._edge_ids is not None:
+            fields["e_id"] = self._edge_ids.find(*fields["n_id"][fields["edge_index"]])
         data = make_data(fields, self._output)
         if self._pin_memory:
             data = data.pin_memory()

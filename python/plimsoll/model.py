@@ -2,10 +2,12 @@
 from __future__ import annotations
 
 import os
+import pathlib
 from typing import Any, Dict, Union
 
 from ._batch import import_pyg, import_torch
 from ._library import PlimsollError, UsageError
+from .program import seed_folders
 
 
 def _read(torch: Any, path: str) -> Dict[str, Any]:
@@ -29,15 +31,30 @@ def _convolutions(kind: str) -> Any:
     return layers
 
 
+def _checkpoint_in(path: pathlib.Path) -> pathlib.Path:
+    """The checkpoint that a path means: a file, or the best one of a training's folder."""
+    if not path.is_dir():
+        return path
+    for name in ("best.pth", "last.pth"):
+        if (path / name).exists():
+            return path / name
+    seeds = seed_folders(path)
+    if seeds:
+        raise UsageError(f"{path} has trainings of {len(seeds)} seeds; name one, such as {seeds[0]}, or take the best with "
+                         f"load(results({str(path)!r}).checkpoint)", "usage")
+    raise UsageError(f"{path} has no checkpoint; name the folder of a training, or a file such as best.pth", "usage")
+
+
 def load(checkpoint: Union[str, "os.PathLike[str]"]) -> Any:
-    """A ``torch.nn.Module`` of PyG layers with the weights of a checkpoint (``best.pth``), in evaluation mode.
+    """A ``torch.nn.Module`` of PyG layers with the weights of a checkpoint (``best.pth``, or the folder of a training), in
+    evaluation mode.
 
     ``model(x, edge_index)`` returns the logits. gcn, sage and gat need torch_geometric; mlp does not.
     """
     torch = import_torch()
     if torch is None:
         raise PlimsollError("load needs torch, which is not installed here", "input")
-    read = _read(torch, os.fspath(checkpoint))
+    read = _read(torch, os.fspath(_checkpoint_in(pathlib.Path(checkpoint))))
     kind, layers = read["model"], int(read["num_layers"])
     widths = [int(read["input_dim"])] + [int(read["hidden_dim"])] * (layers - 1) + [int(read["output_dim"])]
     heads, dropout, batch_norm = int(read["heads"]), float(read["dropout"]), bool(read["batch_norm"])

@@ -14,7 +14,7 @@ from .store import Store
 
 
 class Plan:
-    """The plan of a loader. ``plan["minimum_bytes"]`` and ``plan.minimum_bytes`` are the same; docs/memory.md lists the
+    """The plan of a loader. ``plan["minimum_bytes"]`` and ``plan.minimum_bytes`` are the same; docs/reference/memory.md lists the
     keys, :meth:`keys` too. True if it fits."""
 
     def __init__(self, values: Dict[str, Any]) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import re
 import shutil
+import statistics
 import subprocess
 import sys
 from typing import Any, Dict, List, Sequence, Union
@@ -41,13 +43,22 @@ def run_program(arguments: Sequence[str], show: bool = False) -> str:
     raise _CLASSES.get(kind, PlimsollError)(message, kind)
 
 
+def _frame(series: List[Dict[str, Any]]) -> Any:
+    """A pandas DataFrame, or the list itself without pandas."""
+    try:
+        import pandas
+    except ImportError:
+        return series
+    return pandas.DataFrame(series)
+
+
 class Run:
     """The results of a training."""
 
     def __init__(self, save_dir: Union[str, "os.PathLike[str]"]) -> None:
         #: The folder with ``best.pth``, ``last.pth`` and ``results.json``.
         self.save_dir = pathlib.Path(save_dir)
-        #: results.json; docs/training.md lists its keys.
+        #: results.json; docs/reference/training.md lists its keys.
         self.results: Dict[str, Any] = json.loads((self.save_dir / "results.json").read_text())
 
     @property
@@ -59,18 +70,88 @@ class Run:
     @property
     def history(self) -> Any:
         """Loss, accuracies and seconds of every epoch: a pandas DataFrame, or a list of dicts without pandas."""
-        series = self.results["series"]
-        try:
-            import pandas
-        except ImportError:
-            return series
-        return pandas.DataFrame(series)
+        return _frame(self.results["series"])
 
     def __repr__(self) -> str:
-        shown = [f"{key} {self.results[key]:.4f}" for key in ("best_valid_acc", "test_acc")
+        shown = [f"{key} {self.results[key]:.4f}" for key in ("valid_acc", "test_acc")
                  if isinstance(self.results.get(key), float)]
         return f"Run({str(self.save_dir)!r}: {self.results.get('status')}, {len(self.results['series'])} epochs" + \
             "".join(", " + text for text in shown) + ")"
+
+
+def seed_folders(save_dir: pathlib.Path) -> List[pathlib.Path]:
+    """The folders seed_N that ``plimsoll train --seeds`` made in a folder, by N."""
+    found = [(int(folder.name[5:]), folder) for folder in save_dir.glob("seed_*")
+             if re.fullmatch("[0-9]+", folder.name[5:]) and (folder / "results.json").exists()]
+    return [folder for _, folder in sorted(found)]
+
+
+class Runs(Sequence[Run]):
+    """The trainings of several seeds (``fit(..., seeds=5)``): a sequence with a :class:`Run` for each seed."""
+
+    def __init__(self, save_dir: Union[str, "os.PathLike[str]"]) -> None:
+        #: The folder with a folder ``seed_N`` for each seed.
+        self.save_dir = pathlib.Path(save_dir)
+        self._runs = [Run(folder) for folder in seed_folders(self.save_dir)]
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._runs[index]
+
+    @property
+    def results(self) -> List[Dict[str, Any]]:
+        """The results.json of every seed."""
+        return [run.results for run in self._runs]
+
+    @property
+    def best(self) -> Run:
+        """The run with the best validation accuracy; of equal ones the first."""
+        return max(self._runs, key=lambda run: run.results.get("valid_acc") or 0.0)
+
+    @property
+    def checkpoint(self) -> pathlib.Path:
+        """The checkpoint of :attr:`best`, for :func:`plimsoll.load`."""
+        return self.best.checkpoint
+
+    @property
+    def history(self) -> Any:
+        """The epochs of all seeds, with their seed: a pandas DataFrame, or a list of dicts without pandas."""
+        return _frame([{"seed": run.results["recipe"]["seed"], **epoch} for run in self._runs
+                       for epoch in run.results["series"]])
+
+    def mean(self, key: str) -> float:
+        """The mean of a figure over the seeds, such as ``mean("test_acc")``."""
+        return statistics.fmean(self._numbers(key))
+
+    def stdev(self, key: str) -> float:
+        """Its standard deviation over the seeds (n - 1); 0 for one seed."""
+        values = self._numbers(key)
+        return statistics.stdev(values) if len(values) > 1 else 0.0
+
+    def _numbers(self, key: str) -> List[float]:
+        values = [result.get(key) for result in self.results]
+        if not all(isinstance(value, (int, float)) for value in values):
+            raise UsageError(f"{key!r} is not a number in the results.json of every seed", "usage")
+        return values
+
+    def __repr__(self) -> str:
+        shown = [f"{key} {self.mean(key):.4f} ± {self.stdev(key):.4f}" for key in ("valid_acc", "test_acc")
+                 if all(isinstance(result.get(key), float) for result in self.results)]
+        return f"Runs({str(self.save_dir)!r}: {len(self)} seeds" + "".join(", " + text for text in shown) + ")"
+
+
+def results(save_dir: Union[str, "os.PathLike[str]"]) -> Union[Run, Runs]:
+    """The results of a training that has ended, by the folder given as ``save_dir``: a :class:`Run`, or :class:`Runs` if
+    it was trained with several seeds."""
+    folder = pathlib.Path(save_dir)
+    if (folder / "results.json").exists():
+        return Run(folder)
+    if seed_folders(folder):
+        return Runs(folder)
+    raise PlimsollError(f"{folder} has no results: neither results.json nor folders seed_N with one. Name the folder that "
+                        "was given as save_dir; a training writes its results when it ends", "io")
 
 
 def _option(name: str, value: Any) -> List[str]:
@@ -85,11 +166,12 @@ def _option(name: str, value: Any) -> List[str]:
 
 
 def fit(store: Union[Store, str, "os.PathLike[str]"], save_dir: Union[str, "os.PathLike[str]"], *, show: bool = False,
-        **options: Any) -> Run:
+        **options: Any) -> Union[Run, Runs]:
     """Trains a native model: runs ``plimsoll train`` and returns its results.
 
     ``options`` are those of ``plimsoll train --help``, with underscores: ``model="sage"``, ``fanout=[15, 10]``,
-    ``hidden=256``, ``epochs=20``, ``memory="16G"``, ``batch_norm=True``. ``show=True`` shows its progress.
+    ``hidden=256``, ``epochs=20``, ``memory="16G"``, ``batch_norm=True``. ``show=True`` shows its progress. ``seeds=5``
+    trains five times and returns :class:`Runs`.
 
     >>> run = fit("papers.plim", "models", model="gcn", fanout=[15, 10], epochs=20)
     >>> run.results["test_acc"], run.history, plimsoll.load(run.checkpoint)
@@ -105,4 +187,4 @@ def fit(store: Union[Store, str, "os.PathLike[str]"], save_dir: Union[str, "os.P
         arguments.append("--quiet")
     sys.stdout.flush()
     run_program(arguments, show)
-    return Run(save_dir)
+    return Runs(save_dir) if options.get("seeds") else Run(save_dir)

@@ -1,4 +1,4 @@
-"""The arguments of PyG's NeighborLoader and torch's DataLoader: all are known, and docs/python.md lists them."""
+"""The arguments of PyG's NeighborLoader and torch's DataLoader: all are known, and docs/reference/python.md lists them."""
 import enum
 import os
 import unittest
@@ -54,7 +54,7 @@ class Arguments(StoreTest):
 
     def test_are_all_listed_in_the_manual(self):
         root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-        with open(os.path.join(root, "docs", "python.md"), encoding="utf-8") as file:
+        with open(os.path.join(root, "docs", "reference", "python.md"), encoding="utf-8") as file:
             manual = file.read()
         for name in PYG + TORCH + list(_arguments.REFUSED) + list(_arguments.WITHOUT_EFFECT):
             self.assertIn(f"`{name}`", manual)

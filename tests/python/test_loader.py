@@ -50,6 +50,46 @@ class Batches(StoreTest):
                 np.testing.assert_array_equal(drawn, expected)
                 begin = nodes[hop]
 
+    def test_have_the_ids_of_their_edges_if_asked(self):
+        made = graph()
+        shuffled = np.random.default_rng(5).permutation(made.edge_index.shape[1])
+        edges = np.concatenate([made.edge_index[:, shuffled], made.edge_index[:, :50]], axis=1)  # some of them twice
+        for batch in self.loader(input_nodes="train", edge_ids=edges):
+            np.testing.assert_array_equal(edges[:, batch.e_id], batch.n_id[batch.edge_index])
+            self.assertLess(batch.e_id.max(initial=0), len(shuffled))  # the first of equal ones
+        self.assertNotIn("e_id", next(iter(self.loader())))
+        if has_torch():
+            import torch
+            batch = next(iter(self.loader(edge_ids=torch.from_numpy(edges), output="torch")))
+            self.assertTrue(torch.equal(torch.from_numpy(edges)[:, batch.e_id], batch.n_id[batch.edge_index]))
+
+    def test_have_the_ids_of_reverse_edges_in_an_undirected_store(self):
+        made = graph()
+        path = os.path.join(self.folder, "undirected.plim")
+        plimsoll.from_numpy(made.edge_index, made.x, path, undirected=True)
+        reversed_ones = 0
+        for batch in plimsoll.NeighborLoader(path, [-1, 3], batch_size=500, output="numpy", edge_ids=made.edge_index):
+            found, drawn = made.edge_index[:, batch.e_id], batch.n_id[batch.edge_index]
+            np.testing.assert_array_equal(np.sort(found, axis=0), np.sort(drawn, axis=0))
+            for edge, wanted in zip(drawn.T.tolist(), found.T.tolist()):
+                if tuple(edge) in made.edges:
+                    self.assertEqual(edge, wanted)
+                else:
+                    reversed_ones += 1
+        self.assertGreater(reversed_ones, 0)
+
+    def test_refuse_edge_ids_of_another_graph(self):
+        made = graph()
+        with self.assertRaisesRegex(plimsoll.UsageError, "the store has 3000 nodes"):
+            self.loader(edge_ids=made.edge_index + 1)
+        with self.assertRaisesRegex(plimsoll.UsageError, "give the edge_index of the graph"):
+            self.loader(edge_ids=made.edge_index[0])
+        with self.assertRaisesRegex(plimsoll.UsageError, "node_ids='original'"):
+            self.loader(edge_ids=made.edge_index, node_ids="store")
+        for few in (made.edge_index[:, :10], made.edge_index[:, :0]):
+            with self.assertRaisesRegex(plimsoll.PlimsollError, "edge_ids does not"):
+                next(iter(self.loader(edge_ids=few)))
+
     def test_depend_only_on_seed_and_epoch(self):
         one, two = self.loader(input_nodes="train", shuffle=True, num_workers=1), \
             self.loader(input_nodes="train", shuffle=True, num_workers=3)

@@ -15,6 +15,10 @@ def can_train():
     return has_torch() and os.path.exists(os.path.join(os.path.dirname(program), "libplimsoll_train.so"))
 
 
+def _rows(history):
+    return history if isinstance(history, list) else history.to_dict("records")
+
+
 @unittest.skipUnless(can_train(), "torch or the training library is missing")
 class Training(StoreTest):
     def fit(self, name, **options):
@@ -48,7 +52,34 @@ class Training(StoreTest):
         run = self.fit("gcn", model="gcn", batch_norm=True)
         self.assertEqual(run.results["status"], "finished")
         self.assertEqual(len(run.history), 2)
-        self.assertIn("2 epochs", repr(run))
+        self.assertRegex(repr(run), "finished, 2 epochs, valid_acc 0.*, test_acc 0")
+
+    def test_of_several_seeds_is_a_sequence_of_runs(self):
+        runs = self.fit("seeds", model="mlp", seeds=2, seed=9)
+        self.assertEqual([run.save_dir.name for run in runs], ["seed_9", "seed_10"])
+        self.assertEqual([epoch["seed"] for epoch in _rows(runs.history)], [9, 9, 10, 10])
+        accuracies = [run.results["test_acc"] for run in runs]
+        self.assertAlmostEqual(runs.mean("test_acc"), sum(accuracies) / 2)
+        self.assertAlmostEqual(runs.stdev("test_acc"), abs(accuracies[0] - accuracies[1]) / 2**0.5)
+        self.assertEqual(runs.best.results["valid_acc"], max(run.results["valid_acc"] for run in runs))
+        self.assertIn("2 seeds, valid_acc", repr(runs))
+        with self.assertRaisesRegex(plimsoll.UsageError, "'status' is not a number"):
+            runs.mean("status")
+
+    def test_is_found_again_by_its_folder(self):
+        folder = os.path.join(self.folder, "one")
+        self.fit("one", model="mlp", epochs=1)
+        self.assertEqual(plimsoll.results(folder).results["status"], "finished")
+        self.assertEqual(len(list(plimsoll.load(folder).parameters())), 4)
+        folder = os.path.join(self.folder, "two")
+        self.fit("two", model="mlp", epochs=1, seeds=2)
+        runs = plimsoll.results(folder)
+        self.assertEqual(len(runs), 2)
+        self.assertEqual(len(list(plimsoll.load(runs.checkpoint).parameters())), 4)
+        with self.assertRaisesRegex(plimsoll.UsageError, "2 seeds; name one, such as .*seed_"):
+            plimsoll.load(folder)
+        with self.assertRaisesRegex(plimsoll.PlimsollError, "has no results"):
+            plimsoll.results(self.folder)
 
     def test_fails_with_the_message_of_the_program(self):
         with self.assertRaisesRegex(plimsoll.UsageError, "nonsense"):

@@ -1,6 +1,6 @@
 # Two commands for users, `make demo` and `make test`; each sets up what it needs. The rest is for
 # developers (CONTRIBUTING.md).
-.PHONY: help program demo test build setup install wheel fuzz check-all check-asan check-tsan check-limits check-slurm bench tidy format clean
+.PHONY: help program demo test build setup install wheel deb check-packages fuzz check-all check-asan check-tsan check-limits check-slurm bench tidy format clean
 
 JOBS ?= $(shell nproc)
 export JOBS
@@ -28,7 +28,7 @@ test: build
 setup:
 	scripts/setup.sh
 
-# Into $(DESTDIR)$(PREFIX): bin, lib/plimsoll, shell completion and the documentation.
+# Into $(DESTDIR)$(PREFIX): bin, lib/plimsoll, shell completion, manual pages and the documentation.
 install: $(BUILD)/plimsoll
 	DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(PREFIX)"
 $(BUILD)/plimsoll:
@@ -37,6 +37,15 @@ $(BUILD)/plimsoll:
 # The Python package with the program and its libraries, for pip: dist/plimsoll-….whl.
 wheel: program
 	scripts/make_wheel.py
+
+# The Debian package: dist/plimsoll_….deb, for the system that makes it.
+deb: program
+	scripts/setup.sh package
+	scripts/make_deb.sh
+
+# Both packages in a bare Debian: install, demo, uninstall. Needs root for the chroot, and says what it skips.
+check-packages: deb wheel
+	scripts/check_packages.sh
 
 # What takes too long for `make test`.
 check-all: check-asan check-tsan tidy fuzz check-limits
@@ -94,6 +103,8 @@ help:
 	@echo 'make test          builds everything and runs all tests'
 	@echo 'make install       the program into $$DESTDIR$$PREFIX (/usr/local)'
 	@echo 'make wheel         dist/plimsoll-….whl for pip: the program, its libraries, the Python package'
+	@echo 'make deb           dist/plimsoll_….deb for apt, with completion, manual pages and the Python package'
+	@echo 'make check-packages  installs, uses and removes both in a bare Debian'
 	@echo 'make program       the program with its training library, and nothing else'
 	@echo 'make build         the program and all tests'
 	@echo 'make setup         installs the packages that tests need'

@@ -1,6 +1,6 @@
 #!/bin/sh
 # bench/accuracy.sh [--data DIR] [--folder DIR] [--quick] [full|sampled|norm|draws|synth ...]: test accuracy at the best
-# validation epoch, mean and standard deviation over seeds, as Markdown tables; docs/accuracy.md has them beside PyTorch
+# validation epoch, mean and standard deviation over seeds, as Markdown tables; docs/reference/accuracy.md has them beside PyTorch
 # Geometric's. DIR (default: $PLIMSOLL_DATA) holds cora, citeseer, computers, physics and arxiv-structure. --quick: 3 seeds.
 set -eu
 data=${PLIMSOLL_DATA:-$(dirname "$0")/../../shared/data}

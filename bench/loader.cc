@@ -10,6 +10,7 @@
 #include "base/parallel.h"
 #include "batch/pipeline.h"
 #include "batch/seeds.h"
+#include "bench_main.h"
 #include "feature/row_source.h"
 #include "graph/store.h"
 #include "memory/limit.h"
@@ -71,10 +72,5 @@ int run(int argc, char** argv) {
 }  // namespace plimsoll
 
 int main(int argc, char** argv) {
-  try {
-    return plimsoll::run(argc, argv);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "loader: {}\n", error.what());
-    return 1;
-  }
+  return plimsoll::bench_main("loader", plimsoll::run, argc, argv);
 }

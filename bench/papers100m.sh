@@ -1,7 +1,7 @@
 #!/bin/sh
 # bench/papers100m.sh [--folder DIR] [--scale X] [--threads N] [--directed-only] [--print]: epochs on synth papers100M under memory limits, as a
-# Markdown table with this machine's own limits beside it. It goes to docs/benchmarks.md as well, and the memory over time of the third run to
-# docs/papers100m-memory.svg, unless --print. Limits shrink with the scale. A cgroup holds each run to its limit where one can be made.
+# Markdown table with this machine's own limits beside it. It goes to docs/reference/benchmarks.md as well, and the memory over time of the third run to
+# docs/images/papers100m-memory.svg, unless --print. Limits shrink with the scale. A cgroup holds each run to its limit where one can be made.
 set -eu
 folder=.
 scale=1
@@ -114,15 +114,15 @@ table() {
   limits
 }
 
-# Between the two marks of docs/benchmarks.md.
+# Between the two marks of docs/reference/benchmarks.md.
 write_docs() {
   awk -v table="$work/table.md" '
     /^<!-- end of bench\/papers100m.sh -->/ { skipped = 0 }
     !skipped { print }
-    /^<!-- bench\/papers100m.sh -->/ { skipped = 1; while ((getline line <table) > 0) print line }' "$docs/benchmarks.md" >"$work/benchmarks.md"
-  cp "$work/benchmarks.md" "$docs/benchmarks.md"
-  "$here/memory_plot.sh" "$work/picture.csv" "papers100M × $scale: batch 1024, fan-out 15,10, hidden 256, one epoch with its evaluation" \
-    >"$docs/papers100m-memory.svg"
+    /^<!-- bench\/papers100m.sh -->/ { skipped = 1; while ((getline line <table) > 0) print line }' "$docs/reference/benchmarks.md" >"$work/benchmarks.md"
+  cp "$work/benchmarks.md" "$docs/reference/benchmarks.md"
+  "$plimsoll" report "$work/picture.csv" --figure memory --out "$docs/images/papers100m-memory.svg" \
+    --title "papers100M × $scale: batch 1024, fan-out 15,10, hidden 256, one epoch with its evaluation" >&2
 }
 
 table >"$work/table.md"

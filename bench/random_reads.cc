@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "base/units.h"
+#include "bench_main.h"
 #include "io/random_read.h"
 #include "memory/buffer.h"
 #include "memory/limit.h"
@@ -85,10 +86,5 @@ int run(int argc, char** argv) {
 }  // namespace plimsoll
 
 int main(int argc, char** argv) {
-  try {
-    return plimsoll::run(argc, argv);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "random_reads: {}\n", error.what());
-    return 1;
-  }
+  return plimsoll::bench_main("random_reads", plimsoll::run, argc, argv);
 }

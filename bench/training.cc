@@ -20,6 +20,7 @@
 #include "base/units.h"
 #include "batch/assemble.h"
 #include "batch/seeds.h"
+#include "bench_main.h"
 #include "feature/row_source.h"
 #include "graph/store.h"
 #include "memory/limit.h"
@@ -193,10 +194,5 @@ int run(int argc, char** argv) {
 }  // namespace plimsoll
 
 int main(int argc, char** argv) {
-  try {
-    return plimsoll::run(argc, argv);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "training: {}\n", error.what());
-    return 1;
-  }
+  return plimsoll::bench_main("training", plimsoll::run, argc, argv);
 }

@@ -14,11 +14,26 @@ set(plimsoll_own_headers
   zipconf.h PkgConfig::LIBZIP
   xxhash.h PkgConfig::XXHASH
   re2/re2.h PkgConfig::RE2
+  httplib.h PkgConfig::HTTPLIB
   liburing.h PkgConfig::LIBURING
   liburing/io_uring.h PkgConfig::LIBURING
   sqlite3.h SQLite::SQLite3
   gtest/gtest.h GTest::gtest
   gmock/gmock.h GTest::gmock)
+
+# Sets `result` to the folder of a header, or to nothing.
+function(plimsoll_find_header result header target)
+  set(places "")
+  if(TARGET ${target})
+    get_target_property(places ${target} INTERFACE_INCLUDE_DIRECTORIES)
+  endif()
+  find_path(place ${header} NO_CACHE NO_DEFAULT_PATH PATHS ${places} ${CMAKE_CXX_IMPLICIT_INCLUDE_DIRECTORIES})
+  if(place)
+    set(${result} ${place} PARENT_SCOPE)
+  else()
+    set(${result} "" PARENT_SCOPE)
+  endif()
+endfunction()
 
 # Makes the folder and sets `result` to its path.
 function(plimsoll_link_own_headers result)
@@ -27,17 +42,29 @@ function(plimsoll_link_own_headers result)
   set(pairs ${plimsoll_own_headers})
   while(pairs)
     list(POP_FRONT pairs header target)
-    set(places "")
-    if(TARGET ${target})
-      get_target_property(places ${target} INTERFACE_INCLUDE_DIRECTORIES)
-    endif()
-    find_path(place ${header} NO_CACHE NO_DEFAULT_PATH
-      PATHS ${places} ${CMAKE_CXX_IMPLICIT_INCLUDE_DIRECTORIES})
+    plimsoll_find_header(place ${header} ${target})
     if(place)
       string(REGEX REPLACE "/.*" "" name ${header})
       file(CREATE_LINK ${place}/${name} ${folder}/${name} SYMBOLIC)
     endif()
-    unset(place)
   endwhile()
   set(${result} ${folder} PARENT_SCOPE)
+endfunction()
+
+# Installs those that the training library includes.
+function(plimsoll_install_headers destination)
+  set(pairs ${plimsoll_own_headers})
+  while(pairs)
+    list(POP_FRONT pairs header target)
+    plimsoll_find_header(place ${header} ${target})
+    if(NOT place OR target MATCHES "GTest|CLI11|RE2|SQLite|HTTPLIB")
+      continue()
+    endif()
+    string(REGEX REPLACE "/.*" "" name ${header})
+    if(IS_DIRECTORY ${place}/${name})
+      install(DIRECTORY ${place}/${name} DESTINATION ${destination})
+    else()
+      install(FILES ${place}/${name} DESTINATION ${destination})
+    endif()
+  endwhile()
 endfunction()

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""make_wheel.py [BUILD [OUT]]: makes a wheel of the Python package with libplimsoll.so, the program and the libraries that
-they need, from a build (build/release), in OUT (dist). Needs nothing but Python, cmake and ldd.
+"""make_wheel.py [BUILD [OUT]]: makes a wheel of the Python package with libplimsoll.so, the program, the libraries that they
+need, and the sources of the training library (plimsoll torch build), from a build (build/release), in OUT (dist). Needs
+nothing but Python, cmake and ldd.
 
 The wheel does not depend on the version of Python or torch. glibc, libstdc++ and libgcc come from the system: its tag names
 the glibc of this machine, and a system with that glibc or a newer one has a libstdc++ that is new enough, too."""
@@ -19,6 +20,7 @@ root = pathlib.Path(__file__).resolve().parent.parent
 SYSTEM = re.compile(r"^(linux-vdso|ld-linux|libc|libm|libdl|libpthread|librt|libstdc\+\+|libgcc_s)[.-]")
 SCRIPT = """#!python
 import importlib.util, os, sys
+os.environ.setdefault("PLIMSOLL_PYTHON", sys.executable)
 program = os.path.join(os.path.dirname(importlib.util.find_spec("plimsoll").origin), "bin", "plimsoll")
 os.execv(program, ["plimsoll"] + sys.argv[1:])
 """
@@ -42,6 +44,7 @@ def stage(build, folder):
     (package / "lib").mkdir()
     shutil.copy2(installed / "bin" / "plimsoll", package / "bin" / "plimsoll")
     shutil.copy2(installed / "lib" / "libplimsoll.so.1", package / "lib" / "libplimsoll.so.1")
+    shutil.copytree(installed / "share" / "plimsoll", package / "share" / "plimsoll")  # for plimsoll torch build
     libraries = {**needed(build / "plimsoll"), **needed(build / "libplimsoll.so.1")}
     for name, path in libraries.items():
         shutil.copy(path, package / "lib" / name)
@@ -51,7 +54,7 @@ def stage(build, folder):
 def main():
     build = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else root / "build" / "release").resolve()
     out = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else root / "dist")
-    version = re.search(r'__version__ = "(.*)"', (root / "python" / "plimsoll" / "__init__.py").read_text()).group(1)
+    version = re.search(r"project\(plimsoll VERSION ([0-9.]+)", (root / "CMakeLists.txt").read_text()).group(1)
     package, libraries = stage(build, build / "wheel")
     glibc = platform.libc_ver()[1] or os.confstr("CS_GNU_LIBC_VERSION").split()[1]
     tag = f"py3-none-manylinux_{glibc.replace('.', '_')}_{platform.machine()}"

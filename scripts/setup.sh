@@ -1,24 +1,30 @@
 #!/bin/sh
 # setup.sh [LEVEL ...]: installs the packages of these levels that are missing (Debian 12, Ubuntu 24.04): `program`
-# and `training` for what users run, `test`, `check` (fuzzing, clang-tidy), `bench` and `slurm` for developers; without a
-# level the first three. Asks nothing. `setup.sh --missing LEVEL ...` only prints what it would install.
+# and `training` for what users run, `test`, `browser` (tests of live pages), `check` (fuzzing, clang-tidy), `bench`,
+# `slurm` and `package` for developers; without a level the first three. Asks nothing. `setup.sh --missing LEVEL ...`
+# only prints what it would install.
 set -eu
 
 program_packages="
   cmake ninja-build g++ pkg-config
   libcli11-dev libfmt-dev nlohmann-json3-dev zlib1g-dev libzip-dev libxxhash-dev liburing-dev libsqlite3-dev
-  libre2-dev
+  libre2-dev libcpp-httplib-dev
 "
 # Without them the rest is built. Torch computes many times faster on OpenBLAS than on the plain BLAS that would
 # come with it. Gloo's headers are for training on several ranks.
 training_packages="libtorch-dev libopenblas0-pthread libgloo-dev"
 # Python's torch is for the tests that open checkpoints with it and, with NumPy, for those of the Python package; SciPy
-# for those that compare statistics, optuna for the example that uses it.
-test_packages="libgtest-dev libgmock-dev clang-format python3-numpy python3-torch python3-scipy python3-optuna"
+# for those that compare statistics, optuna for the example that uses it and for reading its journal, protobuf for
+# reading TensorBoard's files.
+test_packages="libgtest-dev libgmock-dev clang-format python3-numpy python3-torch python3-scipy python3-optuna
+  python3-protobuf"
+browser_packages="chromium"
 check_packages="clang clang-tidy libomp-dev"
 bench_packages="libbenchmark-dev"
 # A real Slurm for tests/slurm. The daemons that the packages start at boot are not used.
 slurm_packages="slurm-wlm munge"
+# To make packages and to try them in a bare system.
+package_packages="dpkg-dev file python3 debootstrap"
 
 only_print=""
 if [ "${1:-}" = --missing ]; then
@@ -32,11 +38,13 @@ for level in "$@"; do
     program) packages="$packages $program_packages" ;;
     training) packages="$packages $training_packages" ;;
     test) packages="$packages $test_packages" ;;
+    browser) packages="$packages $browser_packages" ;;
     check) packages="$packages $check_packages" ;;
     bench) packages="$packages $bench_packages" ;;
     slurm) packages="$packages $slurm_packages" ;;
+    package) packages="$packages $package_packages" ;;
     *)
-      echo "setup: unknown level $level: program, training, test, check, bench or slurm" >&2
+      echo "setup: unknown level $level: program, training, test, browser, check, bench, slurm or package" >&2
       exit 2
       ;;
   esac
@@ -73,7 +81,7 @@ available() {
           continue
         }
         ;;
-      libgloo-dev | python3-optuna | python3-scipy)
+      libgloo-dev | python3-optuna | python3-protobuf | python3-scipy)
         apt-cache show "$package" >/dev/null 2>&1 || {
           echo "setup: this system has no package $package; what needs it is left out" >&2
           continue

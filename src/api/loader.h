@@ -74,7 +74,7 @@ class Loader {
   // Without `patience`, waits as long as it takes.
   NextResult next(std::optional<std::chrono::milliseconds> patience,
                   std::unique_ptr<LentBatch>& out);
-  // As of batch `index` in that epoch, for any nodes; null if all batches are held. Has no rows.
+  // Like batch `index` of that epoch, but for any nodes; null if all batches are held. Has no rows.
   std::unique_ptr<LentBatch> sample(std::span<const int64_t> ids, uint64_t epoch, uint64_t index);
   void read_rows(std::span<const int64_t> ids, float* out);
   void read_labels(std::span<const int64_t> ids, int64_t* out);

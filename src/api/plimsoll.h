@@ -1,5 +1,5 @@
 /* plimsoll.h: the C interface of Plimsoll. Opens stores, plans and makes loaders of batches, and
- * makes stores from arrays. docs/c-interface.md is its manual, with an example.
+ * makes stores from arrays. docs/reference/c-interface.md is its manual, with an example.
  *
  * Every function may be called by any thread. A loader is for one thread at a time; a batch may be
  * given back by any thread. No function ends the process, prints, or changes how signals are
@@ -30,7 +30,8 @@ extern "C" {
 #define PLIMSOLL_EXPORT
 #endif
 
-/* Positive values are errors, with the numbers of the program's exit codes (docs/errors.md). */
+/* Positive values are errors, with the numbers of the program's exit codes
+ * (docs/reference/errors.md). */
 typedef enum plimsoll_status {
   PLIMSOLL_OK = 0,
   PLIMSOLL_END = -1,  /* the pass has no more batches */
@@ -113,7 +114,7 @@ typedef struct plimsoll_loader_options {
   const int64_t* nodes; /* original ids, each once; copied */
   uint64_t node_count;
   uint64_t seed;
-  uint64_t memory_bytes; /* limit of the whole process; 0: chosen, see docs/memory.md */
+  uint64_t memory_bytes; /* limit of the whole process; 0: chosen, see docs/reference/memory.md */
   uint32_t workers;      /* threads that make batches; 0: the plan chooses */
   uint32_t threads;      /* that the plan may use; 0: those of this process */
   uint32_t held;         /* batches that the caller may have at the same time; 0: 3 */
@@ -128,9 +129,9 @@ typedef struct plimsoll_loader_options {
   uint32_t reserved;
 } plimsoll_loader_options;
 
-/* What a loader with these options will hold in memory, as JSON (docs/memory.md lists the keys).
- * Loads nothing. A plan that does not fit is a result here: its "fits" is false. `*json` is freed
- * by plimsoll_text_free(). */
+/* What a loader with these options will hold in memory, as JSON (docs/reference/memory.md lists the
+ * keys). Loads nothing. A plan that does not fit is a result here: its "fits" is false. `*json` is
+ * freed by plimsoll_text_free(). */
 PLIMSOLL_EXPORT plimsoll_status plimsoll_plan(plimsoll_store* store,
                                               const plimsoll_loader_options* options, char** json);
 PLIMSOLL_EXPORT void plimsoll_text_free(char* text);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <system_error>
@@ -123,7 +124,7 @@ CLI::Option* add_training_memories(CLI::App& command, std::vector<std::optional<
 CLI::Option* add_threads(CLI::App& command, unsigned& threads) {
   threads = available_threads();
   return command.add_option("--threads", threads, "number of threads")
-      ->capture_default_str()
+      ->default_str("all of this process")
       ->check(whole_number(1, kMostThreads))
       ->type_name("N")
       ->group(kResources);
@@ -135,6 +136,27 @@ CLI::Option* add_quiet(CLI::App& command, bool& quiet) {
 
 CLI::Option* add_json(CLI::App& command, bool& json) {
   return command.add_flag("--json", json, "print JSON instead of text")->group(kOutput);
+}
+
+CLI::Option* add_plot(CLI::App& command, bool& plot) {
+  return command.add_flag("--plot", plot, "also draw figures on the terminal")
+      ->excludes(command.get_option("--json"))
+      ->group(kOutput);
+}
+
+std::string spellings(const std::string& name, const std::vector<std::string>& others) {
+  std::string names = name;
+  const auto add_underscored = [&](const std::string& hyphened) {
+    std::string underscored = hyphened;
+    std::replace(underscored.begin() + 2, underscored.end(), '-', '_');
+    if (underscored != hyphened) names += "," + underscored;
+  };
+  add_underscored(name);
+  for (const std::string& other : others) {
+    names += ",--" + other;
+    add_underscored("--" + other);
+  }
+  return names;
 }
 
 CLI::Validator whole_number(uint64_t lowest, uint64_t highest) {

@@ -40,6 +40,32 @@ CLI::Option* add_quiet(CLI::App& command, bool& quiet);
 
 CLI::Option* add_json(CLI::App& command, bool& json);
 
+// --plot: figures below the text. Not with --json, which must have been added before.
+CLI::Option* add_plot(CLI::App& command, bool& plot);
+
+// An option whose value is one of a few words, kept as an enum whose words name() gives.
+template <typename Enum>
+CLI::Option* add_choice(CLI::App& command, const std::string& names, Enum& value,
+                        const std::vector<Enum>& choices, const std::string& description) {
+  std::vector<std::string> words;
+  for (const Enum choice : choices) words.emplace_back(name(choice));
+  return command
+      .add_option_function<std::string>(
+          names,
+          [&value, choices](const std::string& word) {
+            for (const Enum choice : choices) {
+              if (name(choice) == word) value = choice;
+            }
+          },
+          description)
+      ->check(CLI::IsMember(words))
+      ->default_str(std::string(name(value)));
+}
+
+// The names of an option: its own, and those that other programs use for the same thing, each with
+// hyphens and with underscores. "--hidden", {"hidden-dim"} -> "--hidden,--hidden-dim,--hidden_dim".
+std::string spellings(const std::string& name, const std::vector<std::string>& others = {});
+
 // For ->check() of every whole number: CLI11 itself reads -1 as 2^64 - 1 and 010 as 8.
 CLI::Validator whole_number(uint64_t lowest, uint64_t highest);
 

@@ -11,9 +11,9 @@
 //     command->callback([options] { inspect(*options); });
 //   }
 //
-// The callback runs once the whole command line has been understood and may throw Error or
-// Interrupted. A command with subcommands of its own (import ogb) says require_subcommand(1) and
-// has no callback.
+// The callback runs once the whole command line has been understood and may throw Error,
+// ExitWith or Interrupted. A command with subcommands of its own (import ogb) says
+// require_subcommand(1) and has no callback.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -24,6 +24,8 @@ namespace plimsoll::cli {
 
 void add_demo(CLI::App& app);
 void add_import(CLI::App& app);
+void add_pyg(CLI::App& import_command);
+void add_torch(CLI::App& app);
 void add_synth(CLI::App& app);
 void add_precompute(CLI::App& app);
 void add_inspect(CLI::App& app);
@@ -33,7 +35,7 @@ void add_predict(CLI::App& app);
 void add_explain(CLI::App& app);
 void add_doctor(CLI::App& app);
 void add_completion(CLI::App& app);
-// `words`: what stood behind `--`, untouched by the parser.
+// `words`: the words after `--`, which the parser does not read.
 void add_exec(CLI::App& app, const std::vector<std::string>& words);
 void add_slurm(CLI::App& app, const std::vector<std::string>& words);
 void add_slurm_exec(CLI::App& slurm, const std::vector<std::string>& words);
@@ -41,11 +43,8 @@ void add_orphans(CLI::App& app);
 void add_run(CLI::App& app);
 void add_status(CLI::App& app);
 void add_results(CLI::App& app);
+void add_serve(CLI::App& app);
 void add_compare(CLI::App& app);
-
-// Thrown by a callback that has done its work and ends the program with a code of its own.
-struct ExitWith {
-  int code = 0;
-};
+void add_report(CLI::App& app);
 
 }  // namespace plimsoll::cli

@@ -1,5 +1,5 @@
-// Completion scripts for the shells, made from the program's own tree of commands and options: they
-// cannot fall behind it.
+// Completion scripts for shells. They are made from the program's own commands and options, so they
+// are always up to date.
 #pragma once
 
 #include <CLI/CLI.hpp>

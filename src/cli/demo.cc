@@ -1,27 +1,25 @@
 // plimsoll demo: the main job on a synthetic graph. Runs this program's own commands one after the
 // other, as a user would, and shows each of them.
 #include <fmt/format.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
-#include "base/host.h"
 #include "base/interrupt.h"
 #include "base/print.h"
 #include "base/shell_word.h"
+#include "base/terminal.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "launch/own_program.h"
 #include "launch/train_module.h"
+#include "launch/training_record.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -34,49 +32,22 @@ struct Options {
   bool force = false;
 };
 
-// Starts this program with these words and returns its exit code. Signals are as they were before
-// this program blocked them.
-int run_command(const std::vector<std::string>& words) {
-  std::vector<char*> pointers = {const_cast<char*>("plimsoll")};
-  for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
-  pointers.push_back(nullptr);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none;
-  sigemptyset(&none);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  pid_t pid = 0;
-  const int error =
-      posix_spawn(&pid, "/proc/self/exe", nullptr, &attributes, pointers.data(), environ);
-  posix_spawnattr_destroy(&attributes);
-  if (error != 0) fail_errno("start", "/proc/self/exe", error);
-  int status = 0;
-  while (waitpid(pid, &status, 0) < 0) {
-    if (errno != EINTR) fail_errno("wait for", "plimsoll", errno);
-  }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
 void step(const std::vector<std::string>& words) {
-  const bool bold = isatty(STDOUT_FILENO) == 1;
+  const bool bold = shows_colours(STDOUT_FILENO);
   std::string line;
   for (const std::string& word : words) line += " " + shell_word(word);
   print("\n");
   fmt::print("{}$ plimsoll{}{}\n", bold ? "\033[1m" : "", line, bold ? "\033[0m" : "");
   std::fflush(stdout);
-  const int code = run_command(words);
+  std::vector<std::string> command = {"plimsoll"};
+  command.insert(command.end(), words.begin(), words.end());
+  const int code = launch::run_own_program(std::move(command));
   throw_if_interrupted();
   if (code != 0) throw ExitWith{code};
 }
 
 double test_accuracy(const fs::path& run) {
-  const auto text = read_text(run / "results.json");
-  const auto json = nlohmann::json::parse(text.value_or(""), nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object() || !json.contains("test_acc") || !json.at("test_acc").is_number()) {
-    fail(ErrorKind::internal, "{} has no test_acc", (run / "results.json").string());
-  }
-  return json.at("test_acc").get<double>();
+  return launch::read_training(run).test_accuracy.value_or(0);
 }
 
 void demo(const Options& options) {
@@ -97,9 +68,13 @@ void demo(const Options& options) {
         "--out", source});
   step({"import", "ogb", source, "--out", store, "--memory", "256M"});
   step({"inspect", store, "--verify"});
-  print("\nThe store is in {}. Its files are plain arrays: docs/store-format.md.\n", store);
+  print("\nThe store is in {}. Its files are plain arrays: docs/reference/store-format.md.\n",
+        store);
   if (!launch::has_train_library()) {
-    print("Training is left out: this program has no training library (README.md).\n");
+    print(
+        "Training is left out: this program has no training library. `plimsoll torch build` "
+        "compiles "
+        "it for the torch of your Python.\n");
     return;
   }
   // What can be learned without the edges, and what they add.

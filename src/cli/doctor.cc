@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/marks.h"
+#include "base/terminal.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "diagnosis/checkup.h"
@@ -22,13 +24,11 @@ struct Options {
   bool json = false;
 };
 
-bool wants_colours() { return isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr; }
-
 void doctor(const Options& options) {
   const diagnosis::MachineFacts facts = diagnosis::examine(options.folder);
   const auto checks = diagnosis::check_up(facts);
   if (!options.json) {
-    fmt::print("{}", diagnosis::describe(checks, wants_colours()));
+    fmt::print("{}", for_locale(diagnosis::describe(checks, shows_colours(STDOUT_FILENO))));
     return;
   }
   const ordered_json json = {{"level", name(facts.supervision.in_force)},

@@ -1,33 +1,26 @@
 // plimsoll exec: runs any command as a separate process tree, and returns when none of its
 // processes is alive.
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <system_error>
-#include <thread>
 #include <variant>
 #include <vector>
 
 #include "base/error.h"
-#include "base/fd.h"
 #include "base/host.h"
-#include "base/print.h"
+#include "base/marks.h"
 #include "base/units.h"
 #include "base/utf8.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
-#include "cli/running.h"
 #include "diagnosis/last_run.h"
+#include "diagnosis/result_file.h"
 #include "diagnosis/verdict.h"
 #include "experiment/supervised_child.h"
 #include "gate/gpu_use.h"
@@ -35,7 +28,6 @@
 #include "memory/limit.h"
 #include "process/level.h"
 #include "process/own_stream.h"
-#include "process/proc_stat.h"
 #include "process/supervisor.h"
 
 namespace plimsoll::cli {
@@ -46,8 +38,6 @@ using diagnosis::Evidence;
 using diagnosis::Verdict;
 
 constexpr double kDefaultGraceSeconds = 10;
-constexpr std::chrono::seconds kPipePatience{10};
-constexpr std::chrono::milliseconds kPipePause{50};
 
 struct Options {
   std::vector<std::string> command;
@@ -71,29 +61,9 @@ void say(const std::string& text) {
   process::write_patiently(STDERR_FILENO, printable(line));
 }
 
-// In `later`, the gate's choice, a variable replaces the one in `changes`.
-std::vector<std::string> joined(std::vector<std::string> changes,
-                                const std::vector<std::string>& later) {
-  const auto name_of = [](std::string_view entry) { return entry.substr(0, entry.find('=')); };
-  for (const std::string& change : later) {
-    std::erase_if(changes, [&](const auto& each) { return name_of(each) == name_of(change); });
-    changes.push_back(change);
-  }
-  return changes;
-}
-
-// CUDA_VISIBLE_DEVICES as the command would see it without plimsoll.
-std::optional<std::string> visible_devices(const std::vector<std::string>& changes) {
-  constexpr std::string_view kName = "CUDA_VISIBLE_DEVICES=";
-  for (const std::string& change : changes) {
-    if (change.starts_with(kName)) return change.substr(kName.size());
-  }
-  return Host::real().variable("CUDA_VISIBLE_DEVICES");
-}
-
 process::SuperviseOptions run_options(const Options& options, gate::GpuUse& gpus) {
   return {.command = options.command,
-          .environment = joined(options.environment, gpus.environment()),
+          .environment = experiment::joined_environment(options.environment, gpus.environment()),
           .memory = {.limit_bytes = options.memory_bytes, .high_bytes = options.memory_high_bytes},
           .timeout_seconds = options.timeout_seconds,
           .idle_seconds = options.idle_seconds,
@@ -105,48 +75,11 @@ process::SuperviseOptions run_options(const Options& options, gate::GpuUse& gpus
           .say = say};
 }
 
-// Waits for a reader for a limited time.
-void write_pipe(const std::filesystem::path& pipe, const std::string& text) {
-  const auto deadline = std::chrono::steady_clock::now() + kPipePatience;
-  for (;;) {
-    const Fd opened(open(pipe.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
-    if (opened && process::write_patiently(opened.get(), text, kPipePatience)) return;
-    if (opened || errno != ENXIO || std::chrono::steady_clock::now() > deadline) {
-      fail(ErrorKind::io, "no process reads {}", pipe.string());
-    }
-    std::this_thread::sleep_for(kPipePause);
-  }
-}
-
-// Replaces the result of the previous run, for `explain --last`. It is not synced to disk.
-void write_last_run(const std::string& json) {
-  const std::filesystem::path file = diagnosis::last_run_file();
-  if (file.empty()) return;
-  std::error_code none;
-  std::filesystem::create_directories(file.parent_path(), none);
-  try {
-    io::write_whole(file, json, io::Sync::no);
-  } catch (const Error&) {  // the home is not writable: explain --last will report that
-  }
-}
-
-// The result of an attempt in a batch needs no sync, because the batch copies it to its journal.
-io::Sync sync_of(const std::filesystem::path& result) {
-  const auto batch = Host::real().variable(experiment::kBatchVariable);
-  return batch && result.string().starts_with(*batch + "/") ? io::Sync::no : io::Sync::yes;
-}
-
-void write_results(const Options& options, const nlohmann::ordered_json& json) {
-  const std::string text =
-      json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-  write_last_run(text);
+void write_results(const Options& options, const nlohmann::ordered_json& result) {
+  diagnosis::write_last_run(result);
   if (!options.result) return;
   try {
-    if (std::filesystem::is_fifo(*options.result)) {
-      write_pipe(*options.result, text);
-    } else {
-      io::write_whole(*options.result, text, sync_of(*options.result));
-    }
+    diagnosis::write_result(*options.result, result, experiment::sync_of_result(*options.result));
   } catch (const Error& error) {  // the command has run: its own exit code counts
     say(fmt::format("cannot write the result to {}: {}", options.result->string(), error.what()));
   }
@@ -158,7 +91,8 @@ Evidence supervise(const Options& options) {
   Evidence evidence;
   Cause refusal = Cause::not_supervised;
   try {
-    gate::GpuUse gpus(options.gpus, visible_devices(options.environment));
+    gate::GpuUse gpus(options.gpus,
+                      experiment::variable_in(options.environment, "CUDA_VISIBLE_DEVICES"));
     if (const auto in_the_way = gpus.enter()) {
       refusal = Cause::not_admitted;
       fail(ErrorKind::refused, "{}", *in_the_way);
@@ -177,21 +111,13 @@ Evidence supervise(const Options& options) {
   return evidence;
 }
 
-nlohmann::ordered_json whole_result(const Evidence& evidence, const Verdict& verdict) {
-  auto json = diagnosis::result_json(evidence, verdict);
-  json["exit_code"] = process::exit_code(evidence.ending);
-  json["run"] = evidence.ending.run;
-  json["cpu_seconds"] = evidence.ending.cpu_seconds;
-  json["keeper_lost"] = evidence.ending.keeper_lost;
-  return json;
-}
-
 // Success is reported only on a terminal: the output that a script collects stays the same as
 // without plimsoll.
 void print_verdict(const Options& options, const Verdict& verdict) {
   const bool good = verdict.cause == Cause::success;
   if (options.quiet || (good && isatty(STDERR_FILENO) == 0)) return;
-  process::write_patiently(STDERR_FILENO, printable(diagnosis::describe(verdict)) + "\n");
+  process::write_patiently(STDERR_FILENO,
+                           for_locale(printable(diagnosis::describe(verdict))) + "\n");
 }
 
 void exec(Options& options) {
@@ -199,13 +125,13 @@ void exec(Options& options) {
     const std::string word = options.stray_words.empty() ? "COMMAND" : options.stray_words.front();
     fail(ErrorKind::usage, "put the command after --: plimsoll exec [OPTIONS] -- {} ...", word);
   }
-  if (options.result) check_writable("--result", *options.result, /*force=*/true);
+  if (options.result) io::check_writable("--result", *options.result, /*force=*/true);
   options.environment = experiment::take_command_environment();
-  write_last_run(diagnosis::unfinished_json(options.command)
-                     .dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  diagnosis::write_last_run(diagnosis::unfinished_json(options.command));
   const Evidence evidence = supervise(options);
   const Verdict verdict = diagnosis::judge(evidence);
-  write_results(options, whole_result(evidence, verdict));  // first, because a message may block
+  write_results(options,
+                diagnosis::exec_json(evidence, verdict));  // first, because a message may block
   print_verdict(options, verdict);
   if (!options.quiet && verdict.cause == Cause::success && evidence.ending.leftovers_ended > 0 &&
       isatty(STDERR_FILENO) == 0) {
@@ -279,7 +205,7 @@ void add_exec(CLI::App& app, const std::vector<std::string>& words) {
   121  it hung (--idle-timeout)    124  --timeout
   122  its --memory was too small  125  it could not be supervised and was not started
   126  it cannot be executed       127  it was not found
-docs/supervision.md has the guarantees and how they work.
+docs/reference/supervision.md has the guarantees and how they work.
 
 Examples:
   plimsoll exec -- python train.py --epochs 10

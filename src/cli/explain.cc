@@ -4,9 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -14,8 +12,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/host.h"
 #include "base/print.h"
+#include "base/text_file.h"
 #include "base/units.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
@@ -45,18 +43,6 @@ void print_json(const ordered_json& json) {
   fmt::print("{}\n", json.dump(2, ' ', false, ordered_json::error_handler_t::replace));
 }
 
-std::string read_tail(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  const auto size = file ? static_cast<std::streamoff>(file.tellg()) : -1;
-  if (size < 0) fail(ErrorKind::io, "cannot read {}; is it a file?", path.string());
-  const auto count = std::min<std::streamoff>(size, kMostLogBytes);
-  std::string text(static_cast<size_t>(count), '\0');
-  file.seekg(size - count);
-  file.read(text.data(), count);
-  text.resize(static_cast<size_t>(file.gcount()));
-  return text;
-}
-
 std::string last_line(std::string text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
   text.erase(0, text.find_last_of("\n\r") + 1);
@@ -69,7 +55,7 @@ void print_verdict(const diagnosis::Verdict& verdict, const std::string& circums
 }
 
 void explain_log(const Options& options) {
-  const std::string text = read_tail(options.subject);
+  const std::string text = read_end(options.subject, kMostLogBytes);
   const auto verdict = diagnosis::judge_log(text);
   if (!verdict) {
     const std::string end = last_line(text);
@@ -116,29 +102,8 @@ void explain_code(const diagnosis::Code& code, const Options& options) {
   }
 }
 
-// From the accounting, or from the controller, which remembers a job for some minutes.
-slurm::JobAccount read_account(const std::string& job) {
-  const bool plain = job.find_first_not_of("0123456789_") == std::string::npos;
-  if (!plain) fail(ErrorKind::usage, "--job {}: write it like 1234, or 1234_7 for a task", job);
-  const bool has_sacct = slurm::has_program(Host::real(), "sacct");
-  if (!has_sacct && !slurm::has_program(Host::real(), "scontrol")) {
-    fail(ErrorKind::io,
-         "--job needs sacct or scontrol, and neither is in PATH; look at the job on a machine that "
-         "has Slurm, then: plimsoll explain STATE");
-  }
-  slurm::CommandAnswer answer;
-  if (has_sacct) answer = slurm::ask_slurm(slurm::account_command(job));
-  if (answer.good) {
-    if (const auto account = slurm::parse_account(answer.output)) return *account;
-  }
-  if (const auto record = slurm::read_record(job)) return slurm::account_of(job, *record);
-  fail(ErrorKind::io,
-       "Slurm knows no job {}{}; without accounting it forgets a job some minutes after its end",
-       job, answer.good || answer.output.empty() ? "" : " (sacct: " + answer.output + ")");
-}
-
 void explain_job(const Options& options) {
-  const slurm::JobAccount account = read_account(options.job);
+  const slurm::JobAccount account = slurm::read_account(options.job);
   const auto code = diagnosis::parse_code(slurm::decisive_code(account));
   const auto memory = slurm::memory_to_ask_for(account);
   const auto explanation =

@@ -133,9 +133,8 @@ std::string wrap(const std::string& text, size_t indent) {
 std::vector<std::string> shown_names(const CLI::Option& option) {
   std::vector<std::string> names;
   for (const std::string& name : option.get_snames()) names.push_back("-" + name);
-  for (const std::string& name : option.get_lnames()) {
-    if (name.find('_') == std::string::npos) names.push_back("--" + name);
-  }
+  // The others are spellings of other programs.
+  if (!option.get_lnames().empty()) names.push_back("--" + option.get_lnames().front());
   return names;
 }
 

@@ -24,6 +24,7 @@
 #include "memory/ledger.h"
 #include "memory/limit.h"
 #include "memory/usage.h"
+#include "screen/plots.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -40,6 +41,7 @@ struct Options {
   std::filesystem::path store;
   bool verify = false;
   bool json = false;
+  bool plot = false;
   bool quiet = false;
   std::optional<uint64_t> memory_bytes;
 };
@@ -289,6 +291,7 @@ void inspect(const Options& options) {
   print_degrees(summary.degrees, store.meta().nodes);
   print_labels(summary.labels, store.meta());
   print_hotness(summary.hotness, store.meta().order);
+  if (options.plot) screen::print_plots(screen::store_charts(summary));
   fmt::print("\n{}{}inspected in {}, peak memory {}\n", verdict, verdict.empty() ? "" : "\n",
              format_seconds(seconds_since(start)),
              format_bytes(memory::process_usage().peak_resident_bytes));
@@ -300,6 +303,7 @@ constexpr const char* kFooter =
 Examples:
   plimsoll inspect papers.plim
   plimsoll inspect papers.plim --verify
+  plimsoll inspect papers.plim --plot
   plimsoll inspect papers.plim --json | jq .degrees.median)";
 
 }  // namespace
@@ -312,6 +316,7 @@ void add_inspect(CLI::App& app) {
   command->add_flag("--verify", options->verify,
                     "read every file of the store and compare its checksum");
   add_json(*command, options->json);
+  add_plot(*command, options->plot);
   add_quiet(*command, options->quiet);
   add_memory(*command, options->memory_bytes);
   command->footer(kFooter);

@@ -1,4 +1,5 @@
-// The program: its commands, and what becomes of their errors. docs/errors.md lists the exit codes.
+// The program: its commands, and how their errors are reported. docs/reference/errors.md lists the
+// exit codes.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -41,7 +42,7 @@ constexpr const char* kFooter = R"(Exit codes:
   13  another rank of a training was lost, --resume continues
   exec: the command's own code, or 121 hung, 122 memory limit, 124 timeout, 125 not supervised
   128 + N  ended by signal N
-docs/errors.md explains each of them and what to do.
+docs/reference/errors.md explains each of them and what to do.
 
 Examples:
   plimsoll import ogb --help
@@ -145,8 +146,8 @@ bool begins_with(int argc, char** argv, std::string_view command) {
   return argc > 1 && std::string_view(argv[slurm ? 2 : 1]) == command;
 }
 
-// What stands behind the first `--` of an exec is another program's command line: taken away before
-// the parser reads words of it as ours.
+// After the first `--` of an exec follows the command line of another program. It is removed before
+// the parser could read its words as our options.
 std::vector<std::string> split_off_command(int& argc, char** argv) {
   std::vector<std::string> words;
   char** const end = argv + argc;
@@ -158,7 +159,8 @@ std::vector<std::string> split_off_command(int& argc, char** argv) {
   return words;
 }
 
-// Options of one dash and two letters, which scripts that drive batches use and the parser has not.
+// Options with one dash and two letters: scripts for batches use them, and the parser does not know
+// them.
 void spell_out(int argc, char** argv) {
   static std::array<std::pair<std::string_view, std::string>, 3> long_ones = {
       {{"-ec", "--experiment-config"}, {"-mt", "--mutate"}, {"-mr", "--max-retries"}}};
@@ -191,9 +193,12 @@ int start(int argc, char** argv) {
   add_run(app);
   add_status(app);
   add_results(app);
+  add_serve(app);
   add_compare(app);
+  add_report(app);
   add_explain(app);
   add_doctor(app);
+  add_torch(app);
   add_demo(app);
   add_completion(app);
   app.footer(kFooter);

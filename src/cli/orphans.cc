@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -47,27 +46,7 @@ double age_seconds(const Orphan& orphan) {
   return std::max(std::chrono::duration<double>(now).count() - orphan.started, 0.0);
 }
 
-// By pid: the memory that the process holds on all GPUs together. Nothing for a process that has a
-// GPU open but is not listed by the driver, like a forked worker.
-using GpuMemory = std::map<pid_t, std::optional<uint64_t>>;
-
-// Empty if there is no driver or it fails: the processes are listed anyway.
-GpuMemory gpu_memory() {
-  GpuMemory held;
-  try {
-    const meter::GpuAccess access = meter::open_gpus();
-    if (!access.gpus) return held;
-    for (const meter::GpuReading& gpu : access.gpus->read()) {
-      for (const meter::GpuHolder& holder : gpu.holders) {
-        std::optional<uint64_t>& bytes = held[holder.pid];
-        if (holder.bytes) bytes = bytes.value_or(0) + *holder.bytes;
-      }
-    }
-  } catch (const Error&) {
-    return {};
-  }
-  return held;
-}
+using meter::GpuMemory;
 
 std::string gpu_column(const GpuMemory& held, pid_t pid) {
   const auto found = held.find(pid);
@@ -152,7 +131,7 @@ void list(const Options& options) {
   const Leftovers left = process::find_leftovers();
   if (options.json) {
     ordered_json array = ordered_json::array();
-    const GpuMemory held = gpu_memory();
+    const GpuMemory held = meter::gpu_memory();
     for (const Orphan& orphan : left.orphans) array.push_back(to_json(orphan, held));
     ordered_json json = {{"orphans", array}};
     add_left_alone(json, left);
@@ -160,7 +139,7 @@ void list(const Options& options) {
     return;
   }
   if (!left.orphans.empty()) {
-    print_table(left.orphans, gpu_memory());
+    print_table(left.orphans, meter::gpu_memory());
     print("plimsoll orphans --kill ends them\n");
   } else {
     print("no processes are left over from earlier runs{}\n",
@@ -173,7 +152,8 @@ void kill(const Options& options) {
   const auto cleared = process::end_orphans(options.grace_seconds.value_or(kDefaultGraceSeconds));
   if (options.json) {
     ordered_json left = ordered_json::array();
-    for (const Orphan& orphan : cleared.left.orphans) left.push_back(to_json(orphan, gpu_memory()));
+    for (const Orphan& orphan : cleared.left.orphans)
+      left.push_back(to_json(orphan, meter::gpu_memory()));
     ordered_json json = {
         {"ended", cleared.ended}, {"groups_removed", cleared.groups_removed}, {"left", left}};
     add_left_alone(json, cleared.left);
@@ -184,7 +164,7 @@ void kill(const Options& options) {
     print_left_alone(cleared.left);
   }
   if (cleared.left.orphans.empty()) return;
-  if (!options.json) print_table(cleared.left.orphans, gpu_memory());
+  if (!options.json) print_table(cleared.left.orphans, meter::gpu_memory());
   fail(ErrorKind::io, "{} could not be ended: stuck in the kernel, or of another user",
        counted(cleared.left.orphans.size(), "process"));
 }

@@ -11,18 +11,20 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/marks.h"
 #include "base/units.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
-#include "cli/gpu_facts.h"
-#include "cli/ranked.h"
+#include "cli/running_options.h"
 #include "cli/train_options.h"
-#include "formats/data_root.h"
+#include "gate/gpu_use.h"
 #include "launch/planning.h"
+#include "launch/rank_steps.h"
 #include "launch/shape_estimate.h"
 #include "memory/limit.h"
 #include "plan/describe.h"
 #include "plan/fastest.h"
+#include "screen/plots.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -39,6 +41,7 @@ struct Options {
   bool any_batch_size = false;
   bool calibrate = false;
   bool json = false;
+  bool plot = false;
 };
 
 // The recipes to plan: one for each of --fanouts. The word after the last fan-out may be the store,
@@ -69,24 +72,15 @@ std::vector<recipe::Recipe> recipes(const CLI::App& command, Options& options) {
   if (all.empty()) all.push_back(train.recipe);
   for (const recipe::Recipe& recipe : all) {
     recipe::check(recipe);
-    check_for_model(recipe, train.given);
+    launch::check_for_model(recipe, train.given);
   }
   return all;
 }
 
-// A planned limit may be more than this machine has, unlike the limit of a training.
-memory::Limit planned_limit(const std::optional<uint64_t>& bytes) {
-  if (!bytes) return memory::automatic_limit();
-  memory::Limit limit = memory::detect_limit();
-  limit.bytes = *bytes;
-  limit.winner = "--memory";
-  return limit;
-}
-
 std::vector<memory::Limit> limits(const Options& options) {
-  if (options.memory.empty()) return {planned_limit({})};
+  if (options.memory.empty()) return {launch::planned_limit({})};
   std::vector<memory::Limit> all;
-  for (const auto& bytes : options.memory) all.push_back(planned_limit(bytes));
+  for (const auto& bytes : options.memory) all.push_back(launch::planned_limit(bytes));
   return all;
 }
 
@@ -113,37 +107,6 @@ void say_limit(const memory::Limit& limit) {
   fmt::print("  {:<11} on this machine a training would get {}\n", "", format_bytes(machine_bytes));
 }
 
-// For a data set that is not on this machine yet.
-void say_estimate(const launch::ShapeEstimate& estimate) {
-  const plan::StoreShape& shape = estimate.shape();
-  fmt::print("  {:<11} {}, {}, {}, {}, {}\n", "shape", counted(shape.nodes, "node"),
-             counted(shape.edges, "edge"), counted(shape.columns, "column"),
-             counted(shape.classes, "class"), counted(shape.train_nodes, "training node"));
-  fmt::print(
-      "  {:<11} this is an estimate: neighbourhoods are those of a small synthetic graph of this "
-      "kind\n",
-      "");
-  const ingest::DiskNeed disk = estimate.disk();
-  fmt::print(
-      "  {:<11} the store takes {} of disk; importing it takes {} in all, besides the data set, "
-      "and {} of memory\n",
-      "import", format_bytes_up(disk.store_bytes), format_bytes_up(disk.together_bytes),
-      format_bytes_up(estimate.import_memory_bytes()));
-}
-
-ordered_json estimate_json(const launch::ShapeEstimate& estimate) {
-  const plan::StoreShape& shape = estimate.shape();
-  const ingest::DiskNeed disk = estimate.disk();
-  return {{"nodes", shape.nodes},
-          {"edges", shape.edges},
-          {"columns", shape.columns},
-          {"classes", shape.classes},
-          {"train_nodes", shape.train_nodes},
-          {"store_bytes", disk.store_bytes},
-          {"import_disk_bytes", disk.together_bytes},
-          {"import_memory_bytes", estimate.import_memory_bytes()}};
-}
-
 void say_pyg(const plan::Plan& plan) {
   fmt::print("  PyG's NeighborLoader would need about {} for the same work\n",
              format_bytes(plan.pyg_bytes));
@@ -157,20 +120,21 @@ void show_one(launch::Planner& planner, const recipe::Recipe& recipe, const memo
   if (options.json) {
     ordered_json object = answer_json(recipe, plan);
     object["limit"] = describe(limit);
-    if (estimate != nullptr) object["estimate"] = estimate_json(*estimate);
+    if (estimate != nullptr) object["estimate"] = to_json(*estimate);
     if (!plan.fits) object["remedies"] = plan::to_json(remedies);
     print(object);
   } else {
-    if (estimate != nullptr) say_estimate(*estimate);
+    if (estimate != nullptr) fmt::print("{}", describe(*estimate));
     say_limit(limit);
-    fmt::print("{}", plan::describe(plan));
+    fmt::print("{}", for_locale(plan::describe(plan)));
     say_pyg(plan);
+    if (options.plot) screen::print_plot(screen::memory_parts(plan));
   }
   if (!plan.fits) fail(ErrorKind::memory, "{}", launch::explain_shortage(plan, question, remedies));
 }
 
 void show_table(launch::Planner& planner, const std::vector<recipe::Recipe>& recipes,
-                const std::vector<memory::Limit>& limits, bool json,
+                const std::vector<memory::Limit>& limits, const Options& options,
                 const launch::ShapeEstimate* estimate) {
   std::vector<plan::Row> rows;
   ordered_json list = ordered_json::array();
@@ -182,14 +146,15 @@ void show_table(launch::Planner& planner, const std::vector<recipe::Recipe>& rec
       least = std::min(least, rows.back().plan.minimum_bytes);
     }
   }
-  if (json) {
+  if (options.json) {
     ordered_json object = {{"plans", list}};
-    if (estimate != nullptr) object["estimate"] = estimate_json(*estimate);
+    if (estimate != nullptr) object["estimate"] = to_json(*estimate);
     print(object);
   } else {
-    if (estimate != nullptr) say_estimate(*estimate);
-    fmt::print("{}", plan::describe_table(rows));
+    if (estimate != nullptr) fmt::print("{}", describe(*estimate));
+    fmt::print("{}", for_locale(plan::describe_table(rows)));
     say_pyg(rows.front().plan);
+    if (options.plot) screen::print_plots(screen::epoch_times(rows));
   }
   if (std::none_of(rows.begin(), rows.end(), [](const plan::Row& row) { return row.plan.fits; })) {
     fail(ErrorKind::memory, "none of these settings fits; the smallest needs {}",
@@ -231,7 +196,7 @@ void show_fastest(launch::Planner& planner, const CLI::App& command, const Optio
     return;
   }
   say_limit(limit);
-  fmt::print("\n{}\n{}", plan::describe_settings(fastest), plan::describe(best.plan));
+  fmt::print("\n{}\n{}", plan::describe_settings(fastest), for_locale(plan::describe(best.plan)));
   const plan::Arrangement& arrangement = best.plan.arrangement;
   fmt::print("  {:<11} {}, windows of {}, {} ready ahead\n", "prefetch",
              counted(arrangement.workers, "worker"), counted(arrangement.window, "batch"),
@@ -240,33 +205,6 @@ void show_fastest(launch::Planner& planner, const CLI::App& command, const Optio
   if (other_batch_size) {
     fmt::print("The batch size changes what is learned, so train never changes it by itself.\n");
   }
-}
-
-// Null if a store is named. A folder that exists is preferred to a data set of the same name.
-std::unique_ptr<launch::ShapeEstimate> estimate_of(const Options& options) {
-  const std::string name = options.train.store.string();
-  const bool preset = !std::filesystem::exists(options.train.store) && launch::is_preset(name);
-  if (!preset && !options.shape.any() && !options.shape.directed) return nullptr;
-  if (!preset && !name.empty()) {
-    fail(ErrorKind::usage,
-         "--nodes, --edges, --columns, --classes, --train-nodes and --directed describe a data set "
-         "that is not on this machine, but {} is {}; give either {} or these options",
-         name,
-         std::filesystem::exists(options.train.store) ? "a store" : "not the name of a data set",
-         name);
-  }
-  return std::make_unique<launch::ShapeEstimate>(launch::shape_of(name, options.shape),
-                                                 options.shape.directed,
-                                                 options.train.running.run.threads);
-}
-
-graph::Store open_planned(const std::filesystem::path& folder) {
-  const auto meant = launch::nearest_preset(folder.string());
-  if (!std::filesystem::exists(folder) && meant) {
-    fail(ErrorKind::io, "there is no store {}; did you mean the data set {}?", folder.string(),
-         *meant);
-  }
-  return formats::open_store(folder);
 }
 
 void plan(const CLI::App& command, Options& options) {
@@ -279,27 +217,29 @@ void plan(const CLI::App& command, Options& options) {
   if (!options.fastest && (options.any_batch_size || !options.batch_sizes.empty())) {
     fail(ErrorKind::usage, "--batch-sizes and --any-batch-size need --fastest");
   }
-  const auto estimate = estimate_of(options);
+  const auto estimate =
+      launch::estimate_of(options.train.store, options.shape, options.train.running.run.threads);
   const std::optional<graph::Store> store =
-      estimate ? std::nullopt : std::optional(open_planned(options.train.store));
+      estimate ? std::nullopt : std::optional(launch::open_planned(options.train.store));
   if (store) {
     for (const recipe::Recipe& recipe : asked) launch::check_trainable(*store, recipe);
   }
   train::LaunchOptions& run = options.train.running.run;
   const unsigned ranks = std::max(1U, options.train.running.ranks);
-  divide_threads(command, run, ranks);
-  for (const recipe::Recipe& recipe : asked) check_for_ranks(recipe, ranks);
-  launch::Planner planner(estimate ? estimate->planned() : launch::Planned{*store},
-                          {.run = run,
-                           .device = launch::training_device(run.device, gpu_facts()),
-                           .calibrate = options.calibrate,
-                           .ranks = ranks,
-                           .host_ranks = ranks});
+  launch::divide_threads(options.train.running, ranks);
+  for (const recipe::Recipe& recipe : asked) launch::check_for_ranks(recipe, ranks);
+  launch::Planner planner(
+      estimate ? estimate->planned() : launch::Planned{*store},
+      {.run = run,
+       .device = launch::training_device(run.device, launch::gpu_facts(gate::first_usable_gpu)),
+       .calibrate = options.calibrate,
+       .ranks = ranks,
+       .host_ranks = ranks});
   if (options.fastest) {
     options.train.recipe = asked.front();
     show_fastest(planner, command, options, under.front(), estimate.get());
   } else if (several) {
-    show_table(planner, asked, under, options.json, estimate.get());
+    show_table(planner, asked, under, options, estimate.get());
   } else {
     show_one(planner, asked.front(), under.front(), options, estimate.get());
   }
@@ -369,7 +309,7 @@ void add_plan(CLI::App& app) {
       ->type_name("LIST")
       ->excludes("--fanout")
       ->group(command->get_option("--fanout")->get_group());
-  add_device_options(*command, options->train.running.run);
+  add_device_options(*command, options->train.running);
   add_training_memories(*command, options->memory);
   add_ranks(*command, options->train.running.ranks);
   command
@@ -395,6 +335,7 @@ void add_plan(CLI::App& app) {
                  "measure the machine again, for instance if it was busy the first time")
       ->group(kResources);
   add_json(*command, options->json);
+  add_plot(*command, options->plot);
   command->footer(kFooter);
   command->callback([command, options] { plan(*command, *options); });
 }

@@ -1,6 +1,7 @@
 // plimsoll results: what one or several runs found, from their journals. The answers themselves are
 // made in the room `answer`.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,29 +12,27 @@
 #include <vector>
 
 #include "answer/comparison.h"
-#include "answer/condition.h"
 #include "answer/configuration.h"
 #include "answer/importance_answer.h"
 #include "answer/means_output.h"
+#include "answer/merged_runs.h"
 #include "answer/pareto_answer.h"
 #include "answer/results_table.h"
 #include "base/json.h"
 #include "base/print.h"
+#include "base/terminal.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
-#include "cli/live_lines.h"
-#include "cli/training_view.h"
-#include "experiment/batch.h"
-#include "experiment/json_reader.h"
-#include "experiment/outputs.h"
 #include "experiment/run_folder.h"
+#include "report/figures.h"
+#include "screen/plots.h"
+#include "screen/training_view.h"
 
 namespace plimsoll::cli {
 namespace {
 
 namespace fs = std::filesystem;
 using answer::Configurations;
-using answer::Outcome;
 
 constexpr const char* kAnswers = "Answers";
 
@@ -44,6 +43,7 @@ struct Options {
   bool json = false;
   bool latex = false;
   bool means = false;
+  bool plot = false;
   std::vector<std::string> columns;
   std::string sort;
   std::string where;
@@ -55,6 +55,8 @@ struct Options {
   std::optional<double> grams_per_kwh;
   std::string price;
 
+  // Whether they ask for more than the table.
+  bool asks() const { return !compare.empty() || !over.empty() || !pareto.empty() || importance; }
   bool for_batches_only() const {
     return csv || json || latex || means || importance || difference || grams_per_kwh ||
            !merge.empty() || !columns.empty() || !compare.empty() || !pareto.empty() ||
@@ -62,95 +64,12 @@ struct Options {
   }
 };
 
-// The experiments of all runs, in order. They are numbered consecutively across runs; ids stay.
-struct Merged {
-  experiment::Catalog catalog;
-  std::vector<Outcome> finished;
-  size_t unfinished = 0;
-  std::optional<experiment::Objective> objective;  // of the first run that states one
-};
-
-// What the files look for; of several entries, the first that says it.
-std::optional<experiment::Objective> stated_objective(const experiment::ExperimentBatch& batch) {
-  for (const auto& entry : batch.settings.entries) {
-    const auto* repository = batch.catalog.find(entry.foreground.repository);
-    if (repository == nullptr) continue;
-    const auto terms = experiment::merged(repository->terms, entry.terms);
-    if (terms.objective) return terms.objective;
-  }
-  return std::nullopt;
-}
-
-void add_run(const fs::path& folder, Merged& merged) {
-  const experiment::KnownRun run = experiment::read_run(folder);
-  experiment::Problems ignored(experiment::KeyPolicy::lenient);
-  const auto source = experiment::source_of(run.settings);
-  experiment::ExperimentBatch batch = experiment::read_batch(source, ignored);
-  experiment::Catalog& catalog = batch.catalog;
-  experiment::look_after_files(run, catalog);
-  if (!merged.objective) merged.objective = stated_objective(batch);
-  for (auto& repository : catalog.repositories) {
-    if (merged.catalog.find(repository.name) == nullptr) {
-      merged.catalog.repositories.push_back(std::move(repository));
-    }
-  }
-  for (size_t i = 0; i < run.entries.size(); ++i) {
-    if (run.queue[i].warmup) continue;
-    if (run.entries[i].result.empty()) {
-      ++merged.unfinished;
-      continue;
-    }
-    Outcome finished{.experiment = run.queue[i],
-                     .result = experiment::result_of(run.entries[i].result)};
-    finished.experiment.number = merged.finished.size() + 1;
-    merged.finished.push_back(std::move(finished));
-  }
-}
-
-// The folders of the runs, without duplicates.
+// The folders of the runs: those given, or the newest, and those to merge.
 std::vector<fs::path> runs_of(const Options& options) {
   std::vector<fs::path> named = options.folders;
   if (named.empty()) named.push_back(experiment::newest_run());
   named.insert(named.end(), options.merge.begin(), options.merge.end());
-  std::vector<fs::path> runs;
-  for (const auto& name : named) {
-    auto run = fs::weakly_canonical(name);
-    if (std::find(runs.begin(), runs.end(), run) == runs.end()) runs.push_back(std::move(run));
-  }
-  return runs;
-}
-
-std::string table(const Merged& merged) {
-  std::vector<experiment::Experiment> queue;
-  queue.reserve(merged.finished.size());
-  for (const Outcome& one : merged.finished) queue.push_back(one.experiment);
-  experiment::SummaryTable summary(queue, merged.catalog);
-  for (const Outcome& one : merged.finished) summary.set(one.experiment, one.result);
-  return summary.text();
-}
-
-nlohmann::ordered_json experiments_json(const Merged& merged) {
-  auto all = nlohmann::ordered_json::array();
-  for (const auto& [made, result] : merged.finished) {
-    all.push_back(read_json<nlohmann::ordered_json>(
-        experiment::experiment_json(made, result, {result.last}), made.folder));
-  }
-  return all;
-}
-
-// "0.30" or "0.30 EUR".
-void read_price(const std::string& text, answer::EnergyPrices& prices) {
-  if (text.empty()) return;
-  size_t used = 0;
-  try {
-    prices.price_per_kwh = std::stod(text, &used);
-  } catch (const std::exception&) {
-    fail(ErrorKind::usage, "--price {}: give a number and, if you like, a currency: 0.30 EUR",
-         text);
-  }
-  if (!(*prices.price_per_kwh >= 0)) fail(ErrorKind::usage, "--price {}: less than 0", text);
-  const size_t word = text.find_first_not_of(' ', used);
-  if (word != std::string::npos) prices.currency = text.substr(word);
+  return named;
 }
 
 // Options that exclude each other, and options that would have no effect.
@@ -166,12 +85,18 @@ void check_words(const Options& options) {
     }
     return first;
   };
-  const std::string format =
-      exclude({{"--csv", options.csv}, {"--json", options.json}, {"--latex", options.latex}});
+  const std::string format = exclude({{"--csv", options.csv},
+                                      {"--json", options.json},
+                                      {"--latex", options.latex},
+                                      {"--plot", options.plot}});
   const std::string asked = exclude({{"--compare", !options.compare.empty()},
                                      {"--over", !options.over.empty()},
                                      {"--pareto", !options.pareto.empty()},
                                      {"--importance", options.importance}});
+  if (options.plot && (!asked.empty() || options.means)) {
+    fail(ErrorKind::usage, "--plot draws the figures of the table; leave {} out",
+         asked.empty() ? "--means" : asked);
+  }
   if (!asked.empty() && (options.csv || options.latex)) {
     fail(ErrorKind::usage, "{} prints text or --json, not {}", asked, format);
   }
@@ -193,23 +118,6 @@ void check_words(const Options& options) {
   }
 }
 
-// The figures that a comparison is about: --columns, or those given.
-std::vector<std::string> figures_for(const Options& options, const Configurations& all,
-                                     std::vector<std::string> usual) {
-  if (options.columns.empty()) return usual;
-  std::vector<std::string> figures;
-  for (const std::string& name : options.columns) figures.push_back(aim_of(all, name).figure);
-  return figures;
-}
-
-std::vector<std::string> aim_and_energy(const answer::Aim& aim, const Configurations& all) {
-  std::vector<std::string> figures = {aim.figure};
-  const auto known = all.figures();
-  const bool energy = std::find(known.begin(), known.end(), answer::kEnergy) != known.end();
-  if (energy && aim.figure != answer::kEnergy) figures.emplace_back(answer::kEnergy);
-  return figures;
-}
-
 template <typename Answer, typename... More>
 void show(const Options& options, const Answer& answer, const More&... more) {
   if (options.json) {
@@ -220,9 +128,9 @@ void show(const Options& options, const Answer& answer, const More&... more) {
 }
 
 void answer_over(const Options& options, const Configurations& all, const answer::Aim& aim) {
-  show(options,
-       answer::compare(groups_over(all, options.over),
-                       figures_for(options, all, aim_and_energy(aim, all)), options.difference));
+  show(options, answer::compare(groups_over(all, options.over),
+                                figures_named(all, options.columns, aim_and_energy(all, aim)),
+                                options.difference));
   std::string mixed;
   for (const std::string& other : varying_parameters(all)) {
     if (other != options.over) mixed += (mixed.empty() ? "" : ", ") + other;
@@ -232,12 +140,41 @@ void answer_over(const Options& options, const Configurations& all, const answer
   }
 }
 
-// Whether one of the options asks for a special answer; then it is printed.
-bool answered(const Options& options, const Configurations& all, const answer::Aim& aim) {
+// --compare and --pareto take two words. A missing one is asked for with the names that exist.
+void check_pairs(const Options& options, const Configurations& all) {
+  if (options.compare.size() == 1) {
+    const auto varying = varying_parameters(all);
+    const std::string parameter = varying.empty() ? "model" : varying.front();
+    const std::string value =
+        varying.empty() ? all.all.front().model : value_text(all.all.front(), parameter);
+    fail(ErrorKind::usage,
+         "--compare needs two groups, as in --compare 1 2; they are numbers of the table, 1 to {}, "
+         "or conditions such as \"{}={}\"; known: {}",
+         all.last_number(), parameter, value,
+         fmt::join(varying.empty() ? std::vector{parameter} : varying, ", "));
+  }
+  if (options.pareto.size() == 1) {
+    const auto known = all.figures();
+    const auto is_known = [&](const std::string& figure) {
+      return std::ranges::find(known, figure) != known.end();
+    };
+    const std::string first =
+        is_known(options.pareto[0]) || known.empty() ? options.pareto[0] : known.front();
+    const auto second =
+        std::ranges::find_if(known, [&](const std::string& figure) { return figure != first; });
+    fail(ErrorKind::usage, "--pareto needs two figures, as in --pareto {} {}; known: {}", first,
+         second == known.end() ? "energy" : *second, fmt::join(known, ", "));
+  }
+}
+
+// The answer that one of the options asks for.
+void print_answer(const Options& options, const Configurations& all, const answer::Aim& aim) {
+  check_pairs(options, all);
   if (!options.compare.empty()) {
-    show(options, answer::compare({select_group(all, "A", options.compare[0]),
-                                   select_group(all, "B", options.compare[1])},
-                                  figures_for(options, all, all.figures()), options.difference));
+    show(options,
+         answer::compare({select_group(all, "A", options.compare[0]),
+                          select_group(all, "B", options.compare[1])},
+                         figures_named(all, options.columns, all.figures()), options.difference));
   } else if (!options.over.empty()) {
     answer_over(options, all, aim);
   } else if (!options.pareto.empty()) {
@@ -247,12 +184,10 @@ bool answered(const Options& options, const Configurations& all, const answer::A
       fail(ErrorKind::usage, "--pareto needs two different figures, not {} twice", first.figure);
     }
     show(options, pareto_of(all, first, second), all);
-  } else if (options.importance) {
-    show(options, importance_of(all, figures_for(options, all, aim_and_energy(aim, all))));
   } else {
-    return false;
+    show(options,
+         importance_of(all, figures_named(all, options.columns, aim_and_energy(all, aim))));
   }
-  return true;
 }
 
 void print_table(const Options& options, const Configurations& all, const answer::Aim& aim) {
@@ -275,51 +210,49 @@ void print_table(const Options& options, const Configurations& all, const answer
   for (const std::string& note : notes_of(all, view, lines)) print("{}\n", note);
 }
 
+// A folder of a training among the given ones; null if all are batches.
+const fs::path* given_training(const Options& options) {
+  const auto found = std::ranges::find_if(options.folders, screen::is_training_folder);
+  if (found == options.folders.end()) return nullptr;
+  if (options.folders.size() > 1) {
+    fail(ErrorKind::usage,
+         "{} is a training; results shows one at a time, and plimsoll compare A B shows two",
+         found->string());
+  }
+  if (options.for_batches_only()) {
+    fail(ErrorKind::usage,
+         "{} is a training; options about tables and comparisons are for batches. Its figures are "
+         "in results.json, and plimsoll compare A B compares two trainings",
+         found->string());
+  }
+  return &*found;
+}
+
+// One line or object per experiment.
+void print_experiments(const Options& options, const answer::MergedRuns& merged) {
+  if (options.csv) {
+    fmt::print("{}", experiments_csv(merged));
+  } else {
+    fmt::print("{}\n", experiments_json(merged).dump(2));
+  }
+}
+
 void print_results(const Options& options) {
   check_words(options);
-  if (const auto training = std::ranges::find_if(options.folders, is_training_folder);
-      training != options.folders.end()) {
-    if (options.folders.size() > 1) {
-      fail(ErrorKind::usage,
-           "{} is a training; results shows one at a time, and plimsoll compare A B shows two",
-           training->string());
+  if (const fs::path* training = given_training(options)) {
+    screen::print_training(*training);
+    if (options.plot) {
+      screen::print_plots(report::epoch_charts(launch::read_trainings(*training).front()));
     }
-    if (options.for_batches_only()) {
-      fail(
-          ErrorKind::usage,
-          "{} is a training; options about tables and comparisons are for batches. Its figures are "
-          "in results.json, and plimsoll compare A B compares two trainings",
-          training->string());
-    }
-    print_training(*training);
     return;
   }
-  Merged merged;
-  for (const auto& run : runs_of(options)) add_run(run, merged);
   answer::EnergyPrices prices{.grams_per_kwh = options.grams_per_kwh};
-  read_price(options.price, prices);
-  Configurations all = group(merged.finished, merged.catalog, prices);
-  all.unfinished = merged.unfinished;
-  all.objective = merged.objective;
-  if (!options.where.empty() && !all.all.empty()) {
-    const auto conditions = answer::parse_conditions(options.where, all);
-    keep_only(all, [&](const auto& one) { return meets_all(one, conditions); });
-    std::vector<Outcome> kept;
-    for (const auto& one : all.all) {
-      for (const size_t member : one.members) kept.push_back(merged.finished[member]);
-    }
-    std::ranges::sort(kept, {}, [](const Outcome& one) { return one.experiment.number; });
-    merged.finished = std::move(kept);
-  }
-  if (options.csv && !options.means) {
-    fmt::print("{}", table(merged));
-    return;
-  }
-  const bool asked = !options.compare.empty() || !options.over.empty() || !options.pareto.empty() ||
-                     options.importance;
-  if (options.json && !options.means && !asked) {
-    fmt::print("{}\n", experiments_json(merged).dump(2));
-    return;
+  set_price(prices, options.price);
+  answer::MergedRuns merged = answer::merge_runs(runs_of(options));
+  Configurations all = configurations_of(merged, prices);
+  keep_where(options.where, merged, all);
+  if (!options.means && (options.csv || (options.json && !options.asks()))) {
+    return print_experiments(options, merged);
   }
   if (all.all.empty() && !options.means) {
     if (!options.where.empty()) {
@@ -332,8 +265,11 @@ void print_results(const Options& options) {
   sort_by(all, aim);
   if (options.means) {
     fmt::print("{}", options.csv ? means_csv(all) : means_json(all).dump(2) + "\n");
-  } else if (!answered(options, all, aim)) {
+  } else if (options.asks()) {
+    print_answer(options, all, aim);
+  } else {
     print_table(options, all, aim);
+    if (options.plot) screen::print_plots(screen::parameter_charts(all, aim));
   }
 }
 
@@ -358,6 +294,7 @@ void add_table_options(CLI::App& command, Options& options) {
   command.add_flag("--csv", options.csv, "print a CSV table, one line per experiment")
       ->group(kOutput);
   add_json(command, options.json);
+  add_plot(command, options.plot);
   command.add_flag("--latex", options.latex, "print the table for LaTeX")->group(kOutput);
   command
       .add_flag("--means", options.means,
@@ -380,7 +317,7 @@ void add_answer_options(CLI::App& command, Options& options) {
   command
       .add_option("--compare", options.compare,
                   "compare two configurations: numbers of the table, or conditions as in --where")
-      ->expected(2)
+      ->expected(0, 2)           // fewer are asked for with the names that exist
       ->allow_extra_args(false)  // what follows is a run
       ->type_name("A B")
       ->group(kAnswers);
@@ -398,7 +335,7 @@ void add_answer_options(CLI::App& command, Options& options) {
   command
       .add_option("--pareto", options.pareto,
                   "configurations that no other beats in both figures, as accuracy energy")
-      ->expected(2)
+      ->expected(0, 2)           // fewer are asked for with the names that exist
       ->allow_extra_args(false)  // what follows is a run
       ->type_name("FIGURE FIGURE")
       ->group(kAnswers);
@@ -425,13 +362,14 @@ void add_results(CLI::App& app) {
   command->footer(
       R"(Prints a table, best first: mean and standard deviation of each configuration over all given
 runs. Experiments that differ only in their seed are repeats of one configuration.
-docs/answers.md explains the figures and tests.
+docs/reference/answers.md explains the figures and tests.
 
 Examples:
   plimsoll results
   plimsoll results results/run_20261115_081500 results/run_20261116_090000 --csv
   plimsoll results --sort accuracy --where "batch_size>=64" --columns learning_rate,accuracy,energy
   plimsoll results --compare 1 3
+  plimsoll results models/ --plot
   plimsoll results --over learning_rate --difference 0.01
   plimsoll results --pareto accuracy energy)");
   command->callback([options] { print_results(*options); });

@@ -13,12 +13,10 @@
 #include "base/shell_word.h"
 #include "base/units.h"
 #include "cli/command.h"
-#include "cli/gpu_facts.h"
 #include "cli/slurm_options.h"
 #include "cli/train_options.h"
-#include "formats/data_root.h"
-#include "launch/planning.h"
-#include "plan/footprint.h"
+#include "gate/gpu_use.h"
+#include "launch/job_plan.h"
 #include "slurm/slurm_command.h"
 
 namespace plimsoll::cli {
@@ -26,9 +24,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint64_t kUnlimited = uint64_t{1} << 50;
-constexpr uint64_t kRounding = 64 * kMiB;
-constexpr uint64_t kSupervisorBytes = 64 * kMiB;  // plimsoll slurm exec, its keeper and Slurm's own
 constexpr double kTimeMargin = 1.5;
 constexpr double kStartSeconds = 600;      // to load the store, and for a busy node
 constexpr uint64_t kMostMemoryFactor = 2;  // default of --max-mem
@@ -44,63 +39,6 @@ struct RunScript {
   std::string results;
 };
 
-uint64_t rounded(uint64_t bytes) { return (bytes + kRounding - 1) / kRounding * kRounding; }
-
-// The plan of the job: under --memory, or with all that helps.
-struct JobPlan {
-  plan::Plan plan;
-  uint64_t limit_bytes = 0;  // of the training
-  uint64_t checkpoint_bytes = 0;
-  double seconds = 0;          // expected, without the margin; 0 = unknown
-  bool gpu_elsewhere = false;  // planned here for a CPU, as there is no GPU
-};
-
-uint64_t least_limit(const plan::Plan& plan) {
-  const auto with_share =
-      static_cast<uint64_t>(static_cast<double>(plan.peak_bytes) / (1 - plan::kHeadroomShare));
-  return rounded(std::max(plan.peak_bytes + plan::kLeastHeadroomBytes, with_share));
-}
-
-double expected_seconds(const plan::Question& question, const plan::Plan& plan) {
-  const plan::StoreShape& store = question.store;
-  const double evaluated = static_cast<double>(store.evaluated_nodes) /
-                           static_cast<double>(std::max<uint64_t>(1, store.train_nodes)) /
-                           static_cast<double>(question.recipe.log_steps);
-  return plan.seconds_an_epoch * static_cast<double>(question.recipe.epochs) * (1 + evaluated);
-}
-
-JobPlan plan_job(const TrainScript& script) {
-  const TrainOptions& train = script.train;
-  const graph::Store store = formats::open_store(train.store);
-  launch::check_trainable(store, train.recipe);
-  const launch::GpuFacts gpus = gpu_facts();
-  const bool wants_gpu =
-      train.running.run.device == train::DeviceKind::cuda || script.slurm.gpus.value_or(0) > 0;
-  JobPlan job;
-  job.gpu_elsewhere = wants_gpu && (gpus.usable.empty() || !gpus.built_with_cuda);
-  const auto device = job.gpu_elsewhere ? launch::TrainingDevice()
-                                        : launch::training_device(train.running.run.device, gpus);
-  launch::Planner planner({store}, {.run = train.running.run, .device = device});
-  uint64_t most = train.running.memory_bytes.value_or(kUnlimited);
-  if (const auto& memory = script.slurm.memory_bytes) {  // of the job; the supervisor needs some
-    most = std::min(most, *memory - std::min(*memory, kSupervisorBytes));
-  }
-  plan::Question question = planner.question(train.recipe, most);
-  job.plan = plan::make_plan(question);
-  if (!job.plan.fits) {
-    fail(ErrorKind::memory, "{}",
-         launch::explain_shortage(job.plan, question, planner.remedies(question)));
-  }
-  job.limit_bytes = std::min(most, least_limit(job.plan));
-  question.limit_bytes = job.limit_bytes;
-  job.plan = plan::make_plan(question);
-  if (job.gpu_elsewhere) job.limit_bytes += train::kGpuRuntimeBytes - train::kRuntimeBytes;
-  // Values and Adam's two averages of four tensors; last.pth and best.pth.
-  job.checkpoint_bytes = plan::model_bytes(question.work()) / 4 * 3 * 2;
-  job.seconds = expected_seconds(question, job.plan);
-  return job;
-}
-
 std::string default_name(const fs::path& folder) {
   const fs::path path = folder.has_filename() ? folder : folder.parent_path();
   const std::string name = path.filename().string();
@@ -110,7 +48,7 @@ std::string default_name(const fs::path& folder) {
 // The words of the training, for a shell. An array trains one seed in each task, each in a folder
 // of its own.
 std::vector<std::string> training_words(const CLI::App& command, const TrainScript& script,
-                                        const JobPlan& job) {
+                                        const launch::JobPlan& job) {
   const TrainOptions& train = script.train;
   const bool array = slurm::is_array(sbatch_options(script.slurm));
   std::vector<std::string> words = {own_program(), "train", shell_word(train.store.string())};
@@ -128,19 +66,23 @@ std::vector<std::string> training_words(const CLI::App& command, const TrainScri
   words.insert(words.end(),
                {"--save-dir", array ? fmt::format("{}/task_\"{}\"", folder, kTask) : folder});
   words.insert(words.end(), {"--memory", fmt::format("{}M", job.limit_bytes / kMiB)});
-  words.insert(words.end(), {"--threads", "\"$SLURM_CPUS_PER_TASK\"", "--resume", "auto"});
+  // With several ranks, --threads is for each.
+  const std::string threads = train.running.ranks > 1 ? fmt::format("{}", train.running.run.threads)
+                                                      : "\"$SLURM_CPUS_PER_TASK\"";
+  words.insert(words.end(), {"--threads", threads, "--resume", "auto"});
   return words;
 }
 
-std::vector<std::string> notes_on(const JobPlan& job, const TrainScript& script) {
+std::vector<std::string> notes_on(const launch::JobPlan& job, const TrainScript& script) {
   std::vector<std::string> notes = {
       fmt::format("Memory: the training takes {} at its peak (plimsoll plan); its limit is {}.",
                   format_bytes(job.plan.peak_bytes), format_bytes(job.limit_bytes))};
   if (!script.slurm.seconds) {
+    const uint64_t seeds = script.train.seeds;
     notes.push_back(fmt::format(
-        "Time: {} x {} an epoch on this machine, with evaluations, and half as much again.{}",
-        script.train.recipe.epochs, format_seconds(job.plan.seconds_an_epoch),
-        job.gpu_elsewhere ? " It has no GPU." : ""));
+        "Time: {}{} x {} an epoch on this machine, with evaluations, and half as much again.{}",
+        seeds > 1 ? fmt::format("{} seeds x ", seeds) : "", script.train.recipe.epochs,
+        format_seconds(job.plan.seconds_an_epoch), job.gpu_elsewhere ? " It has no GPU." : ""));
   }
   notes.emplace_back(
       "If time is too short, the job is requeued and the training continues where it stopped.");
@@ -153,14 +95,7 @@ void print_or_submit(const slurm::ScriptRequest& request, bool submit) {
     fmt::print("{}", text);
     return;
   }
-  if (!slurm::has_program(Host::real(), "sbatch")) {
-    fail(ErrorKind::io,
-         "--submit needs sbatch, which is not in PATH; without --submit the script "
-         "is printed");
-  }
-  const slurm::CommandAnswer answer = slurm::submit(text);
-  if (!answer.good) fail(ErrorKind::io, "sbatch refused the script: {}", answer.output);
-  print("submitted job {}\n", answer.output);
+  print("submitted job {}\n", slurm::submit(text));
 }
 
 void refuse_given(const CLI::App& command, const char* option, const char* why) {
@@ -171,39 +106,45 @@ void train_script(const CLI::App& command, TrainScript& script) {
   refuse_given(command, "--resume",
                "the job always continues the run in --save-dir if there is one");
   refuse_given(command, "--force", "a job that is requeued must not delete its own run");
-  refuse_given(command, "--seeds",
-               "a job trains one seed; --sbatch array=0-4 trains five, each as a task");
-  refuse_given(command, "--ranks",
-               "the script plans one process; docs/guides/slurm.md starts ranks with srun");
   refuse_given(command, "--data-root", "import the data set first, and name its store");
   complete(command, script.train);
-  const JobPlan job = plan_job(script);
   const SlurmOptions& options = script.slurm;
+  const unsigned ranks = std::max(1U, script.train.running.ranks);
+  const uint64_t seeds = std::max<uint64_t>(1, script.train.seeds);
+  if (seeds > 1 && slurm::is_array(sbatch_options(options))) {
+    fail(ErrorKind::usage,
+         "--seeds {} trains one seed after the other in one job; --sbatch array=0-{} trains them "
+         "side by side, each as a task; give one of them",
+         seeds, seeds - 1);
+  }
+  launch::divide_threads(script.train.running, ranks);
+  const launch::JobPlan job = launch::plan_job(
+      script.train, {.memory_bytes = options.memory_bytes, .gpus = options.gpus.value_or(0)},
+      launch::gpu_facts(gate::first_usable_gpu));
   if (job.seconds == 0 && !options.seconds) {
     fail(ErrorKind::usage,
          "the speed of this machine is not known, so the time is not either; give --time");
   }
   slurm::RequeuePolicy policy = options.policy;
-  const uint64_t memory =
-      options.memory_bytes.value_or(rounded(job.limit_bytes + kSupervisorBytes));
   if (!options.no_mem && !policy.max_memory_bytes) {
-    policy.max_memory_bytes = kMostMemoryFactor * memory;
+    policy.max_memory_bytes = kMostMemoryFactor * job.job_bytes;
   }
   const bool wants_gpu = job.plan.gpu || job.gpu_elsewhere;
   slurm::ScriptRequest request{
       .made_by = "plimsoll slurm train",
       .job_name = options.job_name.empty() ? default_name(script.train.save_dir) : options.job_name,
       .folder = fs::current_path().string(),
-      .seconds = options.seconds.value_or(job.seconds * kTimeMargin + kStartSeconds),
-      .cpus = script.train.running.run.threads,
-      .gpus = options.gpus.value_or(wants_gpu ? 1 : 0),
+      .seconds = options.seconds.value_or(static_cast<double>(seeds) *
+                                          (job.seconds * kTimeMargin + kStartSeconds)),
+      .cpus = ranks * script.train.running.run.threads,
+      .gpus = options.gpus.value_or(wants_gpu ? ranks : 0),
       .warning_seconds = slurm::warning_seconds(
           job.plan.seconds_an_epoch / static_cast<double>(std::max<uint64_t>(1, job.plan.batches)),
           job.checkpoint_bytes),
       .options = sbatch_options(options),
       .notes = notes_on(job, script),
       .command = exec_words(policy)};
-  if (!options.no_mem) request.memory_bytes = memory;
+  if (!options.no_mem) request.memory_bytes = job.job_bytes;
   for (std::string& word : training_words(command, script, job)) {
     request.command.push_back(std::move(word));
   }

@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 #include "cli/arguments.h"
 
@@ -39,10 +41,55 @@ std::string did_you_mean(const std::string& word, const std::vector<std::string>
   return meant ? fmt::format("; did you mean {}?", *meant) : "";
 }
 
+// Options of other training scripts whose meaning is another one here.
+struct ForeignOption {
+  std::string_view name;  // without dashes, with hyphens
+  std::string_view hint;
+};
+constexpr std::array<ForeignOption, 25> kForeignOptions = {{
+    {"lr-decay", "--schedule cosine or --schedule plateau lowers the learning rate"},
+    {"gamma", "--schedule cosine or --schedule plateau lowers the learning rate"},
+    {"scheduler", "--schedule cosine or --schedule plateau lowers the learning rate"},
+    {"lr-scheduler", "--schedule cosine or --schedule plateau lowers the learning rate"},
+    {"gpu", "give --device cuda, and choose the GPU by CUDA_VISIBLE_DEVICES"},
+    {"gpus", "give --ranks N, one process for each GPU"},
+    {"cuda", "give --device cuda"},
+    {"use-gpu", "give --device cuda"},
+    {"no-cuda", "give --device cpu"},
+    {"cpu", "give --device cpu"},
+    {"optimizer", "the optimizer is Adam; --lr and --weight-decay set it"},
+    {"opt", "the optimizer is Adam; --lr and --weight-decay set it"},
+    {"dataset", "name the folder of the store, or an OGB data set's with --data-root"},
+    {"data", "name the folder of the store, or an OGB data set's with --data-root"},
+    {"root", "name the folder of the store, or an OGB data set's with --data-root"},
+    {"runs", "--seeds N trains N times and shows mean and standard deviation"},
+    {"num-runs", "--seeds N trains N times and shows mean and standard deviation"},
+    {"logdir", "--log tensorboard writes its files to --save-dir"},
+    {"log-dir", "--log tensorboard writes its files to --save-dir"},
+    {"tensorboard", "--log tensorboard writes its files to --save-dir"},
+    {"wandb", "--log csv, jsonl or tensorboard writes what such tools read"},
+    {"checkpoint", "--resume FOLDER continues the run in that folder"},
+    {"ckpt", "--resume FOLDER continues the run in that folder"},
+    {"eval-batch-size", "evaluations use --batch-size"},
+    {"test-batch-size", "evaluations use --batch-size"},
+}};
+
+// Empty if nothing is known about it.
+std::string foreign_hint(const CLI::App& app, const std::string& option) {
+  // Only where a model is trained or planned.
+  if (app.get_option_no_throw("--fanout") == nullptr) return {};
+  std::string name = option.substr(std::min(option.size(), option.find_first_not_of('-')));
+  std::ranges::replace(name, '_', '-');
+  const auto found = std::ranges::find(kForeignOptions, name, &ForeignOption::name);
+  return found == kForeignOptions.end() ? std::string() : fmt::format("; {}", found->hint);
+}
+
 std::string explain_leftover(const CLI::App& app, const std::string& leftover) {
   if (leftover.starts_with("-")) {
     const std::string option = leftover.substr(0, leftover.find('='));
-    return fmt::format("unknown option {}{}", option, did_you_mean(option, option_names(app)));
+    const std::string hint = option.starts_with("--") ? foreign_hint(app, option) : "";
+    return fmt::format("unknown option {}{}", option,
+                       hint.empty() ? did_you_mean(option, option_names(app)) : hint);
   }
   const auto commands = command_names(app);
   if (commands.empty()) return fmt::format("unexpected argument '{}'", leftover);

@@ -1,5 +1,5 @@
-// What to say to a command line that cannot be understood: what is wrong with it, in one line, and
-// the known word nearest to an unknown one.
+// The message for a command line that cannot be understood: what is wrong, in one line, and the
+// known word that is most similar to an unknown one.
 #pragma once
 
 #include <CLI/CLI.hpp>

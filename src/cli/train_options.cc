@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <limits>
 #include <string_view>
@@ -11,13 +13,19 @@
 #include "base/error.h"
 #include "base/shell_word.h"
 #include "cli/arguments.h"
+#include "cli/running_options.h"
 #include "launch/save_folder.h"
 
 namespace plimsoll::cli {
 namespace {
 
 namespace fs = std::filesystem;
+using recipe::Draw;
+using recipe::Evaluation;
+using recipe::ModelKind;
+using recipe::Norm;
 using recipe::Recipe;
+using recipe::Schedule;
 
 constexpr const char* kModel = "Model";
 constexpr const char* kLearning = "Learning";
@@ -27,6 +35,10 @@ constexpr uint64_t kMostColumns = 65536;
 constexpr uint64_t kMostNodes = 0xffffffff;
 constexpr uint64_t kMostEpochs = 1'000'000'000;
 constexpr uint64_t kMostSeeds = 1'000;
+constexpr uint64_t kMostLayers = 1'000;
+
+constexpr std::array kTrainingLogs = {track::LogKind::tensorboard, track::LogKind::csv,
+                                      track::LogKind::jsonl, track::LogKind::prometheus};
 
 struct RecipeOption {
   const char* field;
@@ -53,18 +65,6 @@ constexpr std::array<RecipeOption, 18> kRecipeOptions = {{
     {"seed", "--seed"},
 }};
 
-// An option whose value is one of a few words, kept as an enum.
-template <typename Enum>
-CLI::Option* add_choice(CLI::App& command, const std::string& names, Enum& value,
-                        const std::vector<std::string>& words, Enum (*parse)(std::string_view),
-                        const std::string& description) {
-  return command
-      .add_option_function<std::string>(
-          names, [&value, parse](const std::string& word) { value = parse(word); }, description)
-      ->check(CLI::IsMember(words))
-      ->default_str(std::string(name(value)));
-}
-
 CLI::Option* add_whole_number(CLI::App& command, const std::string& names, uint64_t& value,
                               std::pair<uint64_t, uint64_t> range, const std::string& description) {
   return command.add_option(names, value, description)
@@ -78,23 +78,37 @@ CLI::Option* add_number(CLI::App& command, const std::string& names, double& val
   return command.add_option(names, value, description)->type_name("X")->capture_default_str();
 }
 
+// "GCN" and "GraphSAGE" are what papers and classes are called.
+std::string spell_model(std::string& word) {
+  std::ranges::transform(word, word.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (word == "graphsage") word = "sage";
+  return {};
+}
+
 void add_model_options(CLI::App& command, TrainOptions& options) {
   Recipe& recipe = options.recipe;
-  add_choice(command, "--model", recipe.model, {"gcn", "sage", "gat", "mlp"}, recipe::parse_model,
+  add_choice(command, "--model", recipe.model,
+             {ModelKind::gcn, ModelKind::sage, ModelKind::gat, ModelKind::mlp},
              "kind of network; mlp ignores the edges and is a baseline")
+      ->transform(CLI::Validator(spell_model, ""))
       ->group(kModel);
+  // There are as many layers as fan-outs; the option of other scripts is only compared.
+  command.add_option(spellings("--num-layers", {"layers"}), options.layers)
+      ->check(whole_number(1, kMostLayers))
+      ->group("");
   command
-      .add_option("--fanout,--num_neighbors", options.fanout_words,
+      .add_option(spellings("--fanout", {"num-neighbors", "fan-out"}), options.fanout_words,
                   "how many neighbours to draw, one number for each layer: 15,10 trains two layers "
                   "and draws up to 15 neighbours of each training node, then up to 10 of each node "
                   "reached; all or -1 = every neighbour")
       ->type_name("LIST")
       ->default_str(recipe::format_fanout(recipe.fanout))
       ->group(kModel);
-  add_whole_number(command, "--hidden,--hidden_dim", recipe.hidden, {1, kMostColumns},
-                   "columns of the hidden layers")
+  add_whole_number(command, spellings("--hidden", {"hidden-dim", "hidden-channels", "hidden-size"}),
+                   recipe.hidden, {1, kMostColumns}, "columns of the hidden layers")
       ->group(kModel);
-  add_whole_number(command, "--heads", recipe.heads, {1, kMostColumns},
+  add_whole_number(command, spellings("--heads", {"num-heads"}), recipe.heads, {1, kMostColumns},
                    "gat: number of attention heads, which divide the --hidden columns among them")
       ->group(kModel);
   command.add_option("--dropout", recipe.dropout, "share of the values set to 0 in training")
@@ -102,15 +116,16 @@ void add_model_options(CLI::App& command, TrainOptions& options) {
       ->capture_default_str()
       ->group(kModel);
   command
-      .add_flag("--batch-norm", recipe.batch_norm, "batch norm after every layer except the last")
+      .add_flag(spellings("--batch-norm", {"batchnorm"}), recipe.batch_norm,
+                "batch norm after every layer except the last")
       ->group(kModel);
-  add_choice(command, "--norm", recipe.norm, {"sampled", "full"}, recipe::parse_norm,
+  add_choice(command, "--norm", recipe.norm, {Norm::sampled, Norm::full},
              "gcn: normalise by the degrees in the sample, or in the whole graph")
       ->group(kModel);
 }
 
 void add_drawing_options(CLI::App& command, Recipe& recipe) {
-  add_choice(command, "--sampler", recipe.sampler, {"uniform", "labor"}, recipe::parse_draw,
+  add_choice(command, "--sampler", recipe.sampler, {Draw::uniform, Draw::labor},
              "uniform: each node draws its neighbours independently; labor: the nodes of a batch "
              "prefer the same neighbours, so that fewer rows are read")
       ->group(kLearning);
@@ -118,37 +133,38 @@ void add_drawing_options(CLI::App& command, Recipe& recipe) {
 
 void add_learning_options(CLI::App& command, TrainOptions& options) {
   Recipe& recipe = options.recipe;
-  add_whole_number(command, "--epochs", recipe.epochs, {1, kMostEpochs},
+  add_whole_number(command, spellings("--epochs", {"num-epochs"}), recipe.epochs, {1, kMostEpochs},
                    "passes over the training nodes")
       ->group(kLearning);
-  add_whole_number(command, "--batch-size,--batch_size", recipe.batch_size, {1, kMostNodes},
+  add_whole_number(command, spellings("--batch-size"), recipe.batch_size, {1, kMostNodes},
                    "training nodes per step")
       ->group(kLearning);
-  add_number(command, "--lr", recipe.lr, "learning rate of Adam")->group(kLearning);
-  add_number(command, "--weight-decay,--weight_decay", recipe.weight_decay,
+  add_number(command, spellings("--lr", {"learning-rate"}), recipe.lr, "learning rate of Adam")
+      ->group(kLearning);
+  add_number(command, spellings("--weight-decay", {"wd"}), recipe.weight_decay,
              "L2 penalty, added to the gradient as torch's Adam does")
       ->group(kLearning);
-  add_choice(command, "--schedule", recipe.schedule, {"constant", "cosine", "plateau"},
-             recipe::parse_schedule,
+  add_choice(command, "--schedule", recipe.schedule,
+             {Schedule::constant, Schedule::cosine, Schedule::plateau},
              "learning rate over time: constant, falling to 0 along a cosine, or lowered when the "
              "validation accuracy no longer improves")
       ->group(kLearning);
   command
-      .add_option("--label-smoothing", recipe.label_smoothing,
+      .add_option(spellings("--label-smoothing"), recipe.label_smoothing,
                   "share of the target that is spread over all classes")
       ->type_name("SHARE")
       ->capture_default_str()
       ->group(kLearning);
-  add_whole_number(command, "--log-steps,--log_steps", recipe.log_steps, {1, kMostEpochs},
-                   "evaluate after every N epochs")
+  add_whole_number(command, spellings("--log-steps", {"eval-steps", "eval-every"}),
+                   recipe.log_steps, {1, kMostEpochs}, "evaluate after every N epochs")
       ->group(kLearning);
   add_choice(
-      command, "--eval", recipe.evaluation, {"sampled", "full"}, recipe::parse_evaluation,
+      command, "--eval", recipe.evaluation, {Evaluation::sampled, Evaluation::full},
       "sampled: evaluate with the fan-out of the training; full: with all neighbours, layer by "
       "layer")
       ->group(kLearning);
-  add_whole_number(command, "--patience", recipe.patience, {0, kMostEpochs},
-                   "stop after N evaluations without an improvement; 0 = never")
+  add_whole_number(command, spellings("--patience", {"early-stopping"}), recipe.patience,
+                   {0, kMostEpochs}, "stop after N evaluations without an improvement; 0 = never")
       ->group(kLearning);
   add_whole_number(command, "--seed", recipe.seed, {0, std::numeric_limits<uint64_t>::max()},
                    "random seed; the same seed gives the same model")
@@ -157,7 +173,7 @@ void add_learning_options(CLI::App& command, TrainOptions& options) {
 
 void add_checkpoint_options(CLI::App& command, TrainOptions& options) {
   command
-      .add_option("--save-dir,--save_dir", options.save_dir,
+      .add_option(spellings("--save-dir"), options.save_dir,
                   "folder for last.pth, best.pth and results.json")
       ->type_name("FOLDER")
       ->default_str(options.save_dir.string())
@@ -172,11 +188,11 @@ void add_checkpoint_options(CLI::App& command, TrainOptions& options) {
       .add_flag("--force", options.force,
                 "start a new run even if --save-dir holds one, which is deleted")
       ->group(kCheckpoints);
-  add_whole_number(command, "--save-every", options.save_every, {0, kMostEpochs},
+  add_whole_number(command, spellings("--save-every"), options.save_every, {0, kMostEpochs},
                    "also write epoch_NNN.pth after every N epochs; 0 = never")
       ->group(kCheckpoints);
   add_number(
-      command, "--checkpoint-minutes", options.checkpoint_minutes,
+      command, spellings("--checkpoint-minutes"), options.checkpoint_minutes,
       "within an epoch, write last.pth every X minutes; a kill -9 loses at most this much work")
       ->group(kCheckpoints);
 }
@@ -204,6 +220,34 @@ void take_fanout(TrainOptions& options) {
       next > 0 && next + 1 == words.size() && options.store.empty() && options.data_root.empty();
   if (!looks_like_the_store) refuse(words[next]);
   options.store = words[next];
+}
+
+void check_layers(const TrainOptions& options) {
+  const std::vector<uint32_t>& fanout = options.recipe.fanout;
+  if (!options.layers) return;
+  if (!options.resume.empty() && options.resume != kAutoResume) {
+    fail(ErrorKind::usage, "--num-layers: a resumed run keeps its layers; leave it out");
+  }
+  if (*options.layers == fanout.size()) return;
+  std::vector<uint32_t> meant(*options.layers, fanout.back());
+  std::copy_n(fanout.begin(), std::min(fanout.size(), meant.size()), meant.begin());
+  fail(ErrorKind::usage,
+       "--num-layers {}: there are as many layers as --fanout has numbers, {} in {}; give --fanout "
+       "{}",
+       *options.layers, fanout.size(), recipe::format_fanout(fanout), recipe::format_fanout(meant));
+}
+
+// The options that a command to continue the run must repeat; the checkpoint keeps the recipe.
+std::string repeated_options(const CLI::App& command, const TrainOptions& options) {
+  std::string text;
+  for (const char* name :
+       {"--save-every", "--checkpoint-minutes", "--device", "--workers", "--window", "--threads",
+        "--memory", "--ranks", "--rank-timeout", "--log"}) {
+    const auto values = command.get_option(name)->results();
+    if (!values.empty()) text += fmt::format(" {} {}", name, shell_word(values.back()));
+  }
+  if (options.running.verify) text += " --verify";
+  return text + (options.running.run.quiet ? " --quiet" : "");
 }
 
 void check_folders(const CLI::App& command, TrainOptions& options) {
@@ -253,7 +297,7 @@ void add_recipe_options(CLI::App& command, TrainOptions& options) {
 void add_train_options(CLI::App& command, TrainOptions& options) {
   command.add_option("STORE", options.store, "folder of the store to train on");
   command
-      .add_option("--data-root,--data_root", options.data_root,
+      .add_option(spellings("--data-root"), options.data_root,
                   "instead of STORE: the folder of an OGB data set, which is imported at first use")
       ->type_name("FOLDER");
   add_recipe_options(command, options);
@@ -268,11 +312,26 @@ void add_train_options(CLI::App& command, TrainOptions& options) {
   add_checkpoint_options(command, options);
   add_running_options(command, options.running);
   command
-      .add_option("--memory-log", options.memory_log,
+      .add_option(spellings("--memory-log"), options.memory_log,
                   "write the memory use over time to this .csv file")
       ->type_name("FILE")
       ->group(kResources);
-  command.get_option("--quiet")->description("show no progress bars, only one line per epoch");
+  command
+      .add_option_function<std::string>(
+          "--log",
+          [&options](const std::string& text) {
+            options.logs = track::parse_logs(text, kTrainingLogs);
+          },
+          "also write the figures of every epoch to --save-dir, for other tools: a list of "
+          "tensorboard, csv, jsonl and prometheus (docs/guides/logs.md)")
+      ->type_name("LIST")
+      ->group(kOutput);
+  command.get_option("--quiet")->description("print one line per epoch and nothing else");
+  command
+      .add_flag("-v,--verbose", options.running.run.verbose,
+                "at the end also show what happened inside: stages, reads, parts of the memory")
+      ->excludes("--quiet")
+      ->group(kOutput);
 }
 
 void complete_recipe(const CLI::App& command, TrainOptions& options) {
@@ -280,11 +339,13 @@ void complete_recipe(const CLI::App& command, TrainOptions& options) {
     if (command.count(one.option) > 0) options.given.insert(one.field);
   }
   take_fanout(options);
+  check_layers(options);
 }
 
 void complete(const CLI::App& command, TrainOptions& options) {
   complete_recipe(command, options);
   check_folders(command, options);
+  options.repeated_options = repeated_options(command, options);
   if (!(options.checkpoint_minutes > 0 && std::isfinite(options.checkpoint_minutes))) {
     fail(ErrorKind::usage, "--checkpoint-minutes {}: more than 0", options.checkpoint_minutes);
   }
@@ -297,19 +358,7 @@ void complete(const CLI::App& command, TrainOptions& options) {
   }
   if (!options.resume.empty() && options.seeds == 0) return;  // the recipe is the checkpoint's
   check(options.recipe);
-  check_for_model(options.recipe, options.given);
-}
-
-void check_for_model(const Recipe& recipe, const std::set<std::string>& given) {
-  if (given.contains("heads") && recipe.model != recipe::ModelKind::gat) {
-    fail(ErrorKind::usage, "--heads goes with --model gat; {} has none", name(recipe.model));
-  }
-  if (given.contains("norm") && recipe.model != recipe::ModelKind::gcn) {
-    fail(ErrorKind::usage, "--norm goes with --model gcn; {} has none", name(recipe.model));
-  }
-  if (given.contains("sampler") && recipe.model == recipe::ModelKind::mlp) {
-    fail(ErrorKind::usage, "--sampler goes with models that draw neighbours; mlp does not");
-  }
+  launch::check_for_model(options.recipe, options.given);
 }
 
 std::string training_command(const CLI::App& command, const TrainOptions& options,
@@ -333,19 +382,6 @@ std::string training_command(const CLI::App& command, const TrainOptions& option
   const unsigned workers = options.running.run.workers;
   if (workers > 0) text += fmt::format(" --workers {}", workers);
   return text + (memory.empty() ? "" : " --memory " + shell_word(memory));
-}
-
-std::string continuing_command(const CLI::App& command, const TrainOptions& options) {
-  std::string text =
-      fmt::format("plimsoll train {} --resume {}", shell_word(options.store.string()),
-                  shell_word(options.save_dir.string()));
-  for (const char* name : {"--save-every", "--checkpoint-minutes", "--device", "--workers",
-                           "--window", "--threads", "--memory", "--ranks", "--rank-timeout"}) {
-    const auto values = command.get_option(name)->results();
-    if (!values.empty()) text += fmt::format(" {} {}", name, shell_word(values.back()));
-  }
-  if (options.running.verify) text += " --verify";
-  return text + (options.running.run.quiet ? " --quiet" : "");
 }
 
 }  // namespace plimsoll::cli

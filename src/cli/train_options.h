@@ -4,29 +4,17 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
-#include <filesystem>
-#include <set>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "cli/running.h"
-#include "recipe/recipe.h"
+#include "launch/training_run.h"
 
 namespace plimsoll::cli {
 
-struct TrainOptions {
-  std::filesystem::path store;      // either this ...
-  std::filesystem::path data_root;  // ... or this
-  recipe::Recipe recipe;
-  std::set<std::string> given;  // the fields of the recipe that the user gave
-  std::filesystem::path save_dir = "models";
-  std::filesystem::path resume;  // empty: a new run; else the same as save_dir
-  bool force = false;
+struct TrainOptions : launch::TrainRequest {
   uint64_t seeds = 0;  // trainings, each with its own seed; 0: one, without folders of their own
-  uint64_t save_every = 0;
-  double checkpoint_minutes = 30;
-  std::filesystem::path memory_log;
-  RunningOptions running;
+  std::optional<uint64_t> layers;         // --num-layers, which must be the number of fan-outs
   std::vector<std::string> fanout_words;  // as they stand on the command line
 };
 
@@ -43,16 +31,9 @@ void complete(const CLI::App& command, TrainOptions& options);
 // The part of complete() for the recipe: which fields were given, and the words of --fanout.
 void complete_recipe(const CLI::App& command, TrainOptions& options);
 
-// Throws Error{usage} if the user gave an option that this model does not have.
-void check_for_model(const recipe::Recipe& recipe, const std::set<std::string>& given);
-
 // The command line of the training that these options describe, quoted for a shell. `memory` is the
 // value of --memory.
 std::string training_command(const CLI::App& command, const TrainOptions& options,
                              const std::string& memory);
-
-// The command line that continues this run, quoted for a shell. The checkpoint keeps the recipe, so
-// only other options are repeated.
-std::string continuing_command(const CLI::App& command, const TrainOptions& options);
 
 }  // namespace plimsoll::cli

@@ -42,3 +42,19 @@ expect() {
 plimsoll() {
   "$PLIMSOLL" "$@"
 }
+
+# until_prints TEXT [FILE]: what runs in the background has printed this, to `output` unless a file is named.
+until_prints() {
+  tries=0
+  until grep -qsF -- "$1" "${2:-output}"; do
+    tries=$((tries + 1))
+    [ $tries -lt 15000 ] || fail "it never printed: $1"
+    sleep 0.02
+  done
+}
+
+# same_tensors ONE.pth OTHER.pth
+same_tensors() {
+  run /usr/bin/python3 "$TESTS/scenario/same_tensors.py" "$1" "$2"
+  [ "$code" -eq 0 ] || fail "$2 is not $1"
+}

@@ -39,9 +39,25 @@ run make -s -C "$TESTS/.." install BUILD="$build" DESTDIR="$WORK/stage" PREFIX=/
 expect 0
 for file in bin/plimsoll lib/plimsoll/libplimsoll_train.so share/bash-completion/completions/plimsoll \
   share/zsh/site-functions/_plimsoll share/fish/vendor_completions.d/plimsoll.fish share/doc/plimsoll/README.md \
-  share/doc/plimsoll/docs/errors.md; do
+  share/doc/plimsoll/docs/reference/errors.md; do
   [ -s "stage/opt/plimsoll/$file" ] || fail "$file is not installed"
 done
+if command -v python3 >/dev/null; then
+  # Every command has a page, and options are in it as in its help.
+  for words in "" "import ogb" train "slurm exec"; do
+    page=stage/opt/plimsoll/share/man/man1/$(echo plimsoll $words | tr ' ' -).1
+    [ -s "$page" ] || fail "$page is not installed"
+    # shellcheck disable=SC2086  # words
+    for option in $(plimsoll $words --help | grep -o '^  --[a-z-]*'); do
+      sed 's/\\-/-/g' "$page" | grep -q -- "^\.B.* *$option" || fail "$page does not have $option"
+    done
+  done
+  if command -v groff >/dev/null; then
+    for page in stage/opt/plimsoll/share/man/man1/*.1; do
+      [ -z "$(groff -k -man -Tutf8 -ww -z "$page" 2>&1)" ] || fail "groff does not like $page"
+    done
+  fi
+fi
 bash -n stage/opt/plimsoll/share/bash-completion/completions/plimsoll || fail "the bash completion does not parse"
 train stage/opt/plimsoll/bin/plimsoll
 expect 0 "Epoch 001"

@@ -19,7 +19,7 @@ train() {
   folder=$1
   store=$2
   shift 2
-  timeout 600 "$PLIMSOLL" train "$store" --save-dir "$folder" --hidden 32 --batch-size 512 --epochs 3 --seed 5 --quiet \
+  timeout 600 "$PLIMSOLL" train "$store" --save-dir "$folder" --hidden 32 --batch-size 512 --epochs 3 --seed 5 --verbose \
     --device cpu "$@" >output 2>&1 || fail "train $folder: exit code $?"
   for key in loss valid_acc; do series "$folder" $key >"$folder.$key"; done
 }

@@ -9,7 +9,7 @@ plimsoll synth --nodes 6000 --edges 60000 --classes 8 --features 32 --seed 3 --f
 plimsoll import ogb raw --out a.plim --quiet
 train() {
   run timeout 600 "$PLIMSOLL" train a.plim --batch-size 256 --hidden 24 --quiet "$@"
-  expect 0 "saved"
+  expect 0 "Epoch "
 }
 train --model sage --epochs 5 --save-dir sampled
 train --model sage --epochs 5 --eval full --save-dir full

@@ -70,23 +70,33 @@ expect 0 '\begin{tabular}' 'learning\_rate' '$0.8' '\pm'
 
 # Comparisons.
 run plimsoll results --compare 1 2
-expect 0 "A = #1: learning_rate 0.1" "B = #2: learning_rate 0.01" "accuracy, A and B: A is lower (p" "eval_loss, A and B: no difference shown" \
+expect 0 "A = #1: learning_rate 0.1" "B = #2: learning_rate 0.01" "B - A [95 %]" "accuracy, A and B: B is higher (p" "eval_loss, A and B: no difference shown" \
   "more repeats of each to see a difference of" "adjusted by Holm for 3 tests"
 run plimsoll results --compare "learning_rate>0.05" 2 --columns accuracy --difference 0.001 --json
 python3 - <<'END' || fail "--compare --json"
 import json
 (one,) = json.load(open("output"))["comparisons"]
-assert one["p"] < 0.001 and one["test"] == "Welch's t" and one["interval"]["high"] < -0.05, one
+assert one["p"] < 0.001 and one["test"] == "Welch's t" and one["interval"]["low"] > 0.05, one
 assert one["repeats_needed"] > 100 and one["looked_for"] == 0.001, one
 END
 run plimsoll results --over learning_rate
-expect 0 "A = learning_rate 0.01" "B = learning_rate 0.1" "A is higher"
+expect 0 "A = learning_rate 0.01" "B = learning_rate 0.1" "B is lower"
 run plimsoll results --importance
 expect 0 "accuracy: share of its variance over 9 runs" "learning_rate" "Hays' omega squared" "(noise)"
 run plimsoll results --pareto accuracy eval_loss
 expect 0 "on the front" "lower is better"
 run plimsoll results --compare 1 7
 expect 2 "7 selects no configuration"
+run plimsoll results --compare 1 "learning_rate>0.05"
+expect 2 "have 1 configuration in common: #1; choose two that exclude each other"
+run plimsoll results --compare 1
+expect 2 "--compare needs two groups, as in --compare 1 2" "numbers of the table, 1 to 2, or conditions such as" "learning_rate=0."
+run plimsoll results --compare
+expect 2 "--compare needs two groups"
+run plimsoll results --pareto accuracy
+expect 2 "--pareto needs two figures, as in --pareto accuracy eval_loss" "known: accuracy, eval_loss, seconds"
+run plimsoll results --pareto
+expect 2 "--pareto needs two figures"
 run plimsoll results --over batch_size
 expect 2 "the same value in all experiments"
 run plimsoll results --over lerning_rate
@@ -112,5 +122,7 @@ expect 0 "6 succeeded"
 run plimsoll results
 expect 0 "toy/default, 6 experiments: 6 succeeded" "best first by eval_loss: higher is better"
 [ "$(grep -c '^[12] .* 3 ' output)" = 2 ] || fail "not two configurations of three repeats each"
+run plimsoll results --pareto eval_loss time
+expect 0 "eval_loss: higher is better, as the objective says" "seconds: lower is better, judged by its name"
 run plimsoll status
 expect 0 "best: eval_loss 0." "(n 3)" "6 succeeded, 0 failed, 0 left"

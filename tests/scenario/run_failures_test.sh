@@ -75,12 +75,7 @@ nothing_alive "background loads"
 write_settings '{"repo": "toy", "model": "good", "mode": "default", "runs_per_config": 2}, {"repo": "toy", "model": "long", "mode": "default"}'
 "$PLIMSOLL" run -ec settings.json >driver.log 2>&1 &
 driver=$!
-tries=0
-until grep -qs "^\[2/3\]" driver.log; do
-  tries=$((tries + 1))
-  [ $tries -lt 1500 ] || fail "the batch does not go on: $(cat driver.log)"
-  sleep 0.1
-done
+until_prints "[2/3]" driver.log
 kill -KILL $driver
 wait $driver 2>/dev/null || true
 [ "$(column training_success | grep -c True)" = 2 ] || fail "a crash has lost the table"

@@ -20,7 +20,7 @@ echo "devices $CUDA_VISIBLE_DEVICES"
 echo "at begin: $(sed -n 's/.*GPU-a.* temp=\([0-9]*\).*/\1/p' "$FAKE_NVML_STATE")"
 for i in 1 2 3 4 5 6; do # the package takes 1 W
   sleep 0.1
-  awk -v now="$(date +%s%N)" 'BEGIN {printf "%012d\n", (now / 1000) % 7000000000}' | dd of="$PLIMSOLL_POWERCAP/intel-rapl:0/energy_uj" conv=notrunc status=none
+  printf '%012d\n' $(($(date +%s%N) / 1000 % 7000000000)) | dd of="$PLIMSOLL_POWERCAP/intel-rapl:0/energy_uj" conv=notrunc status=none
 done
 [ "$2" != device ] || sed 's/temp=40 power=50000/temp=70 power=250000/' "$FAKE_NVML_STATE" >hot
 [ ! -e hot ] || mv hot "$FAKE_NVML_STATE"

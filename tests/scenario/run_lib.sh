@@ -70,3 +70,33 @@ column() {
   python3 -c 'import csv, sys
 for row in csv.DictReader(open(sys.argv[1] + "/summary.csv")): print(row[sys.argv[2]])' "$(newest)" "$1"
 }
+# table RUN: its summary without times, energy, the run's name and what ran beside an experiment.
+table() {
+  python3 -c 'import csv, sys
+for row in csv.DictReader(open(sys.argv[1] + "/summary.csv")):
+    row["experiment_id"] = row["experiment_id"].split("__")[1]
+    print([value for name, value in row.items() if name not in ("timestamp", "duration_seconds", "jobs_beside") and not name.startswith("energy_")])' "$1"
+}
+# kill_and_resume KILLS SEED OPTION...: starts a batch with these options, kills its driver that often at random moments,
+# resumes it each time and waits for its end. $landed is how many kills met a driver.
+kill_and_resume() {
+  kills=$1 seed=$2
+  shift 2
+  "$PLIMSOLL" run "$@" >output 2>&1 &
+  driver=$!
+  sleep 0.4
+  i=0
+  landed=0
+  while [ $i -lt "$kills" ]; do
+    sleep "0.$(awk "BEGIN {srand($seed * 1000 + $i); rand(); printf \"%03d\", rand() * 600}")"
+    kill -KILL $driver 2>/dev/null || true
+    code=0
+    wait $driver 2>/dev/null || code=$?
+    [ $code != 137 ] || landed=$((landed + 1))
+    "$PLIMSOLL" run --resume "$(newest)" >output 2>&1 &
+    driver=$!
+    i=$((i + 1))
+  done
+  code=0
+  wait $driver || code=$?
+}

@@ -38,6 +38,18 @@ expect 0 '--seed "$SLURM_ARRAY_TASK_ID"' 'models/task_"$SLURM_ARRAY_TASK_ID"'
 has "#SBATCH --output=plimsoll-models-%A_%a.log" "#SBATCH --array=0-3%2"
 hasnt "--mem="
 
+# Seeds are trained in one job, ranks on one node.
+script train "my store" --seeds 3 --epochs 3 --threads 2 --save-dir seeds
+expect 0 "--seeds 3" "--save-dir seeds" "--resume auto" "# Time: 3 seeds x 3 x "
+has "#SBATCH --cpus-per-task=2" "#SBATCH --ntasks=1"
+run plimsoll slurm train "my store" --time 1h --seeds 3 --sbatch array=0-2
+expect 2 "--seeds 3 trains one seed after the other in one job; --sbatch array=0-2 trains them side by side"
+script train "my store" --time 1h --model sage --ranks 2 --threads 3
+expect 0 "--ranks 2" "--threads 3 --resume auto"
+has "#SBATCH --cpus-per-task=6" "#SBATCH --ntasks=1"
+run plimsoll slurm train "my store" --time 1h --model gcn --norm sampled --ranks 2
+expect 2 "--norm sampled does not go with 2 ranks"
+
 run plimsoll slurm train "my store" --time 1h --sbatch mem-per-cpu=2G --sbatch gres=gpu:1 --gpus 2
 expect 0
 hasnt "#SBATCH --mem="

@@ -8,7 +8,7 @@
 # test_acc OPTIONS...: the test accuracy at the best validation epoch.
 test_acc() {
   run timeout 600 "$PLIMSOLL" train "$@" --save-dir models --force --quiet
-  expect 0 "saved"
+  expect 0 "Epoch "
   accuracy=$(sed -n 's/^  "test_acc": \([0-9.]*\),$/\1/p' models/results.json)
   echo "$*: $accuracy"
 }

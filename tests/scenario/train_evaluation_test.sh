@@ -17,7 +17,7 @@ done
 kill -KILL "$(cat pid)"
 wait $waiter || true
 if grep -q "^Epoch" output; then fail "the epoch was evaluated before it was saved"; fi
-run timeout 600 "$PLIMSOLL" train a.plim --resume killed --epochs 2 --quiet
+run timeout 600 "$PLIMSOLL" train a.plim --resume killed --epochs 2
 expect 0 "so far    0 epochs and 10 batches of the next" "Epoch 002"
 run timeout 600 "$PLIMSOLL" train a.plim $options --epochs 2 --save-dir undisturbed --quiet
 expect 0 "Epoch 002"

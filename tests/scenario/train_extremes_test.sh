@@ -13,13 +13,13 @@ holds() {
   what=$1
   shift
   run timeout 600 "$PLIMSOLL" train "$@" --memory 4G --save-dir whole --quiet --force
-  expect 0 "best      epoch"
+  expect 0 "Epoch "
   losses whole/results.json >wanted
   least=$(minimum "$@" --memory 4G)
   [ -n "$least" ] || fail "no plan for $what"
   for limit in "$least" $(((least + least / 12) / 4096 * 4096)); do
     run inside "$limit" "$PLIMSOLL" train "$@" --memory "$limit" --save-dir tight --quiet --force
-    expect 0 "best      epoch"
+    expect 0 "Epoch "
     [ "$(kills)" = 0 ] || fail "the kernel killed something"
     check tight "$limit" "$what"
     losses tight/results.json >found

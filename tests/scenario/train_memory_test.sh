@@ -11,12 +11,7 @@ plimsoll synth --nodes 20000 --edges 200000 --classes 10 --features 64 --seed 3 
 
 # resident_at EPOCH: the running training's memory once that epoch is done, in KiB.
 resident_at() {
-  tries=0
-  until grep -q "^Epoch $1" output; do
-    tries=$((tries + 1))
-    [ $tries -lt 15000 ] || fail "epoch $1 never came"
-    sleep 0.02
-  done
+  until_prints "Epoch $1"
   awk '/^VmRSS:/ { print $2 }' "/proc/$(cat pid)/status"
 }
 
@@ -48,9 +43,9 @@ in_bytes() {
 # once.
 plimsoll synth papers100M --scale 0.01 --seed 2 --out b.plim --quiet
 store=$(du -sb b.plim | cut -f 1)
-run timeout 600 "$PLIMSOLL" train b.plim --model sage --hidden 32 --fanout 10,5 --epochs 2 --quiet --force
-expect 0 "memory    "
-grep '^memory ' output | sed 's/^memory *//; s/;.*//; s/, /\n/g' >parts
+run timeout 600 "$PLIMSOLL" train b.plim --model sage --hidden 32 --fanout 10,5 --epochs 2 --verbose --force
+expect 0 "parts     "
+grep '^parts ' output | sed 's/^parts *//; s/, /\n/g' >parts
 sum=0
 of_store=0
 while read -r line; do

@@ -52,12 +52,7 @@ on_host 1 train b.plim $options --epochs 100000 --log-steps 100000 --save-dir ot
 other=$!
 on_host 0 train a.plim $options --epochs 100000 --log-steps 100000 --save-dir lost --quiet >output 2>&1 &
 first=$!
-tries=0
-until grep -qF "Epoch 001" output; do
-  tries=$((tries + 1))
-  [ $tries -lt 3000 ] || fail "it never trained an epoch"
-  sleep 0.02
-done
+until_prints "Epoch 001"
 ip -n "$hosts-1" link set eth0 down
 began=$(date +%s)
 code=0

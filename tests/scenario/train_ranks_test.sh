@@ -59,7 +59,7 @@ expect 0 "Epoch 002"
 run plimsoll train a.plim --resume moved --epochs 3 --threads 1 --ranks 3 --quiet
 expect 0 "Epoch 003"
 learns_like moved 3
-run plimsoll train a.plim --resume moved --threads 1 --ranks 2 --quiet
+run plimsoll train a.plim --resume moved --threads 1 --ranks 2
 expect 0 "nothing left to do"
 
 # Predictions, too, whichever nodes and however evaluated: the same bytes, but for rounding of scores.

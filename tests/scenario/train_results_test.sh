@@ -27,15 +27,16 @@ series() {
 }
 
 # One line an epoch, in the form of the scripts it stands in for, and no bars where nobody watches.
-train plain --epochs 4 --log-steps 2 --hidden 32 --batch-size 256
+train plain --epochs 4 --log-steps 2 --hidden 32 --batch-size 256 --verbose
 line='^Epoch 00[24] \| Loss: [0-9]+\.[0-9]{4} \| Val: 0\.[0-9]{4} \| Test: 0\.[0-9]{4} \| Time: [0-9.]+s$'
 [ "$(grep -cE "$line" output)" -eq 2 ] || fail "epochs 2 and 4 are not evaluated, or not in that form"
 [ "$(grep -cE '^Epoch 00[13] \| Loss: [0-9]+\.[0-9]{4} \| Time: [0-9.]+s$' output)" -eq 2 ] ||
   fail "epochs 1 and 3 should have a loss and a time alone"
-! grep -q "Training:" output errors || fail "bars without a terminal"
-grep -qE '^best +epoch [24]: train 0\.[0-9]{4}, valid 0\.[0-9]{4}, test 0\.[0-9]{4}$' output ||
+! grep -qE "it/s|$(printf '\\033')" output errors || fail "bars without a terminal"
+grep -qE '^learned +accuracy: test 0\.[0-9]{4}, validation 0\.[0-9]{4}, training 0\.[0-9]{4} \(epoch [24], the best of 4 epochs\)$' output ||
   fail "no line on the best epoch"
-grep -q "^memory .*runtime .*peak" output || fail "no breakdown of the memory"
+grep -qE "^memory +peak [0-9.]+ .iB of [0-9.]+ .iB, planned [0-9.]+ .iB$" output || fail "no line on the memory"
+grep -q "^parts .*runtime " output || fail "no breakdown of the memory"
 
 # results.json: the keys that scripts read, and ours.
 for key in dataset model hidden_dim num_params best_epoch train_acc valid_acc test_acc training_time epochs lr \
@@ -166,5 +167,5 @@ else
   echo "not tried: bars on a terminal (neither script nor /usr/bin/python3)"
   exit 0
 fi
-expect 0 "Training: 100%|██████████| 24/24 [" "it/s, loss=" "Evaluating: 100%|██████████|" "Epoch 001 | Loss: "
+expect 0 "Epoch 1/1:   0%|          | 0/24 [" "Epoch 1/1 eval:   0%|" "Epoch 001 | Loss: "
 exit 0

@@ -66,10 +66,23 @@ done
 kill -TERM $training
 code=0
 wait $training || code=$?
-expect 9 "seed 0 ended with exit code 9"
+expect 9 "seed 0 ended with exit code 9; continue all seeds with:" \
+  "plimsoll train a.plim --epochs 1000000 --hidden 16 --batch-size 256 --memory 1G --quiet --seeds 2 --seed 0 --resume stopped"
+! grep -qF -- "--resume stopped/seed_0" output || fail "it advises to continue one seed alone"
 [ -e stopped/seed_0/last.pth ] && [ ! -e stopped/seed_1 ] || fail "not stopped as asked"
 run plimsoll status stopped
-expect 0 "stopped/seed_0: stopped"
+expect 0 "stopped/seed_0: stopped" "resume all with the command that started them, with --seeds and --resume stopped"
+# A single training does not mix with seeds, nor seeds with a single training.
+for option in "--save-dir stopped" "--save-dir stopped --resume auto"; do
+  # shellcheck disable=SC2086
+  run plimsoll train a.plim $common $option
+  expect 7 "stopped holds seed 0 of a training with --seeds" "choose another --save-dir"
+done
+run plimsoll train a.plim --resume many
+expect 2 "--resume many holds seeds 7 to 9 of a training with --seeds"
+# shellcheck disable=SC2086
+run plimsoll train a.plim $common --seeds 2 --save-dir alone --resume auto
+expect 7 "alone holds a single training"
 
 # What the folders hold.
 run plimsoll results alone
@@ -89,11 +102,17 @@ run plimsoll train a.plim $common --model sage --dropout 0.1 --seed 8 --save-dir
 expect 0
 run plimsoll compare alone other
 expect 0 "A  alone: gcn on" "B  other: sage on" "dropout" "0.5" "0.1" "test accuracy" "peak memory (MiB)" "loss A" "valid B"
-run plimsoll compare alone alone
+cp -r alone copy
+run plimsoll compare alone copy
 expect 0 "both have the same recipe"
+run plimsoll compare alone ./alone
+expect 2 "are the same training; name two"
+run plimsoll compare alone nowhere
+expect 6 "there is no folder nowhere; give the --save-dir of a training"
 run plimsoll compare many other
 expect 0 "A  many: gcn on" "3 seeds" "no test, it needs at least two repeats of each"
-run plimsoll compare many many --json
+cp -r many copies
+run plimsoll compare many copies --json
 expect 0
 /usr/bin/python3 - <<'END' || fail "compare --json"
 import json

@@ -21,7 +21,7 @@ same() {
     limit=$(($(minimum $store $options) + 64 * mib))
     rm -f wanted wanted.npy
     for window in $windows; do
-      run timeout 600 "$PLIMSOLL" train $store $options --memory $limit --window $window --epochs 1 --save-dir run --force --quiet
+      run timeout 600 "$PLIMSOLL" train $store $options --memory $limit --window $window --epochs 1 --save-dir run --force --verbose
       expect 0 "Epoch 001"
       [ $window = 1 ] || expect 0 " windows of "
       losses run/results.json >found

@@ -61,20 +61,7 @@ restarts=$(scontrol show job -o "$job" | grep -o 'Restarts=[0-9]*' | cut -d= -f2
 [ "$restarts" -eq "$requeues" ] || fail "$restarts restarts, $requeues expected"
 [ "$batches" -eq "$all" ] || fail "$batches batches were trained, an undisturbed run trains $all"
 [ "$(grep -c '^Epoch' "$log")" -eq "$epochs" ] || fail "not every epoch ended once"
-cat >tensors.py <<'PYTHON'
-import sys, zipfile
-
-def tensors(path):
-    with zipfile.ZipFile(path) as archive:
-        return {name.split("/", 1)[1]: archive.read(name)
-                for name in archive.namelist() if "/data/" in name}
-
-one, other = map(tensors, sys.argv[1:])
-if not one or one != other:
-    sys.exit("tensors differ: %s" % [n for n in one if one[n] != other.get(n)])
-PYTHON
 for file in last.pth best.pth; do
-  run /usr/bin/python3 tensors.py calm/$file models/$file
-  [ "$code" -eq 0 ] || fail "models/$file is not calm/$file"
+  same_tensors calm/$file models/$file
 done
 echo "$requeues requeues, $batches batches, identical weights"

@@ -11,18 +11,18 @@
 
 namespace plimsoll {
 
-// Each kind has one exit code, documented in docs/errors.md.
+// Each kind has one exit code, documented in docs/reference/errors.md.
 enum class ErrorKind {
   internal,  // a bug of ours
   usage,     // the command line
   input,     // what the user's files hold
   memory,    // the limit is too small for the work
-  disk,      // the disk has no room
+  disk,      // the disk is full
   io,        // the operating system refused: permission, missing file, read error
-  exists,    // the output is there already
+  exists,    // the output exists already
   store,     // a store of another version, a wrong size or a wrong checksum
   stopped,   // a signal asked a training to stop, and what --resume needs was written
-  diverged,  // a training's loss is no number any more
+  diverged,  // a training's loss is no longer a number
   lost,      // another rank of a training ended or no longer answers
   refused,   // a command could not be started under supervision
 };
@@ -37,6 +37,12 @@ class Error : public std::runtime_error {
 
  private:
   ErrorKind kind_;
+};
+
+// Thrown where a command has done its work, or has said why it has not, and the program ends with a
+// code of its own.
+struct ExitWith {
+  int code = 0;
 };
 
 template <typename... Args>

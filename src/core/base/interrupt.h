@@ -1,5 +1,5 @@
-// SIGINT, SIGTERM and SIGHUP as a question that long work asks, not as a handler that runs in its
-// middle.
+// SIGINT, SIGTERM and SIGHUP: long work asks from time to time whether one has come. No handler
+// interrupts it.
 #pragma once
 
 #include <exception>
@@ -26,7 +26,7 @@ void watch_for_interrupts();
 // one but the watching ones: the threads that it starts later inherit what it blocks.
 void watch_also(int signal_number);
 
-// The signal that asked the work to end, 0 as long as none did.
+// The signal that asked the work to end; 0 if none has come.
 int pending_interrupt();
 
 void throw_if_interrupted();

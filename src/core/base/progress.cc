@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/terminal.h"
 #include "base/units.h"
 
 namespace plimsoll {
@@ -39,7 +40,7 @@ std::string render_bar(double share, int width) {
 
 ProgressStyle Progress::detect(bool quiet) {
   if (quiet) return ProgressStyle::silent;
-  return isatty(STDERR_FILENO) != 0 ? ProgressStyle::bar : ProgressStyle::lines;
+  return redraws(STDERR_FILENO) ? ProgressStyle::bar : ProgressStyle::lines;
 }
 
 void Progress::start_step(std::string_view title, std::string_view unit, uint64_t total) {
@@ -85,13 +86,14 @@ void Progress::show(double elapsed_seconds, bool final) {
                                                : format_seconds(left) + " left";
   const std::string text = fmt::format("{:>4}  {:>16}  {}", fmt::format("{:.0f}%", share * 100),
                                        format_rate(rate, unit_), when);
-  const std::string line = style_ == ProgressStyle::bar
-                               ? fmt::format("\r\033[K  {:<22} ▕{}▏ {}{}", title_,
-                                             render_bar(share, kBarWidth), text, final ? "\n" : "")
-                               : fmt::format("  {:<22} {}\n", title_, text);
-  // Not fmt::print, which throws: a reader that has gone away must not end hours of work.
-  std::fputs(line.c_str(), stderr);
-  std::fflush(stderr);
+  if (style_ == ProgressStyle::bar) {
+    draw_line(fmt::format("  {:<22} ▕{}▏ {}", title_, render_bar(share, kBarWidth), text));
+    if (final) keep_line();
+  } else {
+    // Not fmt::print, which throws: a reader that has gone away must not end hours of work.
+    std::fputs(fmt::format("  {:<22} {}\n", title_, text).c_str(), stderr);
+    std::fflush(stderr);
+  }
 }
 
 }  // namespace plimsoll

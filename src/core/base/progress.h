@@ -1,5 +1,5 @@
 // What a long command shows while it works: a bar with rate and time left on a terminal, a plain
-// line every few seconds elsewhere, nothing for work that ends within a second.
+// line every few seconds elsewhere, nothing if the work ends within a second.
 #pragma once
 
 #include <atomic>

@@ -5,7 +5,7 @@
 
 namespace plimsoll {
 
-// The word as a POSIX shell reads it back: in quotes where it needs them.
+// The word as a POSIX shell reads it back: in quotes if it needs them.
 std::string shell_word(const std::string& word);
 
 }  // namespace plimsoll

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <fstream>
 
 #include "base/fd.h"
 
@@ -38,6 +39,18 @@ namespace {
 constexpr size_t kBlockBytes = 65536;
 
 }  // namespace
+
+std::string read_end(const std::filesystem::path& path, uint64_t most_bytes) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  const auto size = file ? static_cast<std::streamoff>(file.tellg()) : -1;
+  if (size < 0) fail(ErrorKind::io, "cannot read {}; is it a file?", path.string());
+  const auto count = std::min(size, static_cast<std::streamoff>(most_bytes));
+  std::string text(static_cast<size_t>(count), '\0');
+  file.seekg(size - count);
+  file.read(text.data(), count);
+  text.resize(static_cast<size_t>(file.gcount()));
+  return text;
+}
 
 void LineSplitter::add(std::string_view block) {
   const auto is_end = [](char c) { return c == '\n' || c == '\r'; };

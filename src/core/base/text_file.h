@@ -12,13 +12,15 @@
 
 namespace plimsoll {
 
-// Files that are read whole because they are small: one that is not is refused before it has taken
-// more memory than that.
-
-// All of the file, a pipe too. Throws Error{io} where it cannot be read, and Error{too_large} with
-// its name, its size and the limit where it has more than `most_bytes`.
+// All of a file that should be small; it may be a pipe. Throws Error{io} if it cannot be read. If
+// it has more than `most_bytes`, throws Error{too_large} with its name, its size and the limit,
+// before it has taken more memory than that.
 std::string read_small_file(const std::filesystem::path& path, uint64_t most_bytes,
                             ErrorKind too_large = ErrorKind::input);
+
+// At most `most_bytes` from the end of a file, such as a log. Throws Error{io} if it cannot be
+// read.
+std::string read_end(const std::filesystem::path& path, uint64_t most_bytes);
 
 // Lines of a log that comes in blocks. A carriage return ends a line, as a line feed does: a
 // progress bar is many lines, not one without an end.
@@ -44,7 +46,7 @@ class LineSplitter {
   std::string line_;
 };
 
-// All lines of a file, a block at a time; nothing where it cannot be read.
+// All lines of a file, a block at a time; nothing if it cannot be read.
 void for_each_line(const std::filesystem::path& file, const LineSplitter::TakeLine& take);
 
 }  // namespace plimsoll

@@ -14,7 +14,7 @@ constexpr uint64_t kGiB = uint64_t{1} << 30;
 // "8G", "512M", "1.5 GiB", "4096": units are powers of 1024. Throws Error{usage} naming the text.
 uint64_t parse_bytes(std::string_view text);
 
-// "2h", "1h30m", "90s", "500ms", "1.5": seconds where no unit stands. Throws Error{usage} naming
+// "2h", "1h30m", "90s", "500ms", "1.5": seconds if there is no unit. Throws Error{usage} naming
 // the text.
 double parse_seconds(std::string_view text);
 

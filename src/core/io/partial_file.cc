@@ -122,4 +122,20 @@ void write_whole(const fs::path& file, std::string_view text, Sync sync) {
   partial.commit(sync);
 }
 
+void check_writable(const char* option, const std::filesystem::path& file, bool force) {
+  if (std::filesystem::is_directory(file)) {
+    fail(ErrorKind::usage, "{} {} is a folder; name a file", option, file.string());
+  }
+  if (std::filesystem::exists(std::filesystem::symlink_status(file)) && !force) {
+    fail(ErrorKind::exists, "{} exists; give --force to replace it, or choose another {}",
+         file.string(), option);
+  }
+  const std::filesystem::path parent =
+      file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
+  if (!std::filesystem::is_directory(parent)) {
+    fail(ErrorKind::io, "cannot write {} {}: the folder {} does not exist", option, file.string(),
+         parent.string());
+  }
+}
+
 }  // namespace plimsoll::io

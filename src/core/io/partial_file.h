@@ -1,4 +1,4 @@
-// A file that appears whole or not at all: it grows as NAME.partial, is synced, and renamed.
+// A file that appears complete or not at all: it is written as NAME.partial, synced and renamed.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +15,9 @@ namespace plimsoll::io {
 // waits for the disk.
 enum class Sync { yes, no };
 
-// Ended without commit(), it is removed, and what had the name before is as it was. The unfinished
-// file is locked: a second writer of the name takes NAME.2.partial, and what a killed one left is
-// written over. The last one to commit() wins.
+// Without commit() it is removed, and a file that had the name before stays as it was. The
+// unfinished file is locked: a second writer of the same name uses NAME.2.partial, and a file that
+// a killed writer left is overwritten. The last one to commit() wins.
 class PartialFile {
  public:
   explicit PartialFile(std::filesystem::path target);
@@ -40,10 +40,13 @@ class PartialFile {
   bool committed_ = false;
 };
 
-// The one way in which small files are written.
-
-// The file appears whole or not at all, as PartialFile does it, also where several write it at
-// once. A device, a pipe or a link is written to and stays what it is. Throws Error.
+// All small files are written by this function. Like a PartialFile, the file appears complete or
+// not at all, even if several processes write it at once. A device, a pipe or a link is written to
+// and stays what it is. Throws Error.
 void write_whole(const std::filesystem::path& file, std::string_view text, Sync sync = Sync::yes);
+
+// Throws Error{usage, exists or io} if the file that the option of a command names cannot be
+// written. For use before any work.
+void check_writable(const char* option, const std::filesystem::path& file, bool force);
 
 }  // namespace plimsoll::io

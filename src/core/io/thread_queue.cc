@@ -66,7 +66,8 @@ class ThreadQueue final : public ReadQueue {
     Round round{.file = file, .pieces = pieces};
     call(round, static_cast<unsigned>(std::min(pieces.size() - 1, threads_.size())));
     work(round);
-    // Who has not come by now need not; who has still reads into the caller's memory.
+    // Threads that have not started by now are not needed; the others still read into the caller's
+    // memory.
     std::unique_lock lock(mutex_);
     seats_ = 0;
     left_.wait(lock, [&] { return working_ == 0; });

@@ -1,6 +1,6 @@
 // How much memory this process may use: the smallest of what the user, the cgroups (v1 and v2,
-// every level up the tree), Slurm and the machine allow. Pure but for the files and variables it
-// reads, which a test replaces through Host.
+// every level up the tree), Slurm and the machine allow. Pure, except for the files and variables
+// it reads, which a test replaces through Host.
 #pragma once
 
 #include <cstdint>

@@ -42,7 +42,8 @@ constexpr uint64_t kRuntimeStepBytes = 32 * kMiB;
 constexpr uint64_t kStepsBytes = 384 * kMiB;
 
 uint64_t usual_runtime_bytes(bool gpu) {
-  return gpu ? train::kGpuRuntimeBytes : train::kRuntimeBytes;
+  if (gpu) return train::kGpuRuntimeBytes;
+  return train_library_has_cuda() ? train::kCudaRuntimeBytes : train::kRuntimeBytes;
 }
 
 // Builds of libtorch differ in size: takes more than usual if this one was measured to take more.
@@ -94,6 +95,14 @@ plan::Machine measured_machine(const Planned& planned, const PlannerOptions& opt
 memory::Limit training_limit(const std::optional<uint64_t>& memory_bytes) {
   if (!memory_bytes) return memory::automatic_limit();
   return memory::choose_limit(memory_bytes, memory::detect_limit());
+}
+
+memory::Limit planned_limit(const std::optional<uint64_t>& memory_bytes) {
+  if (!memory_bytes) return memory::automatic_limit();
+  memory::Limit limit = memory::detect_limit();
+  limit.bytes = *memory_bytes;
+  limit.winner = "--memory";
+  return limit;
 }
 
 void check_trainable(const graph::Store& store, const recipe::Recipe& recipe) {

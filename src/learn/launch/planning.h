@@ -16,8 +16,11 @@
 namespace plimsoll::launch {
 
 // The memory limit of a training run: that of --memory if it is smaller than the detected limit;
-// without --memory, or with auto, as docs/memory.md describes.
+// without --memory, or with auto, as docs/reference/memory.md describes.
 memory::Limit training_limit(const std::optional<uint64_t>& memory_bytes);
+
+// The limit to plan with: it may be more than this machine has, unlike the limit of a training.
+memory::Limit planned_limit(const std::optional<uint64_t>& memory_bytes);
 
 // Throws Error{input} if the store has nothing to learn from.
 void check_trainable(const graph::Store& store, const recipe::Recipe& recipe);

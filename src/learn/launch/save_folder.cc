@@ -1,13 +1,17 @@
 #include "launch/save_folder.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/file.h>
 
 #include <cerrno>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
+#include "launch/training_record.h"
+#include "track/log_kinds.h"
 
 namespace plimsoll::launch {
 namespace {
@@ -17,10 +21,24 @@ namespace fs = std::filesystem;
 constexpr const char* kLast = "last.pth";
 constexpr const char* kBest = "best.pth";
 
-// True for last.pth, best.pth, epoch_010.pth and results.json; clear() does not touch other files.
+// True for last.pth, best.pth, epoch_010.pth, results.json, diary.json and the logs; clear() does
+// not touch other files.
 bool is_of_a_run(const std::string& name) {
   const bool of_an_epoch = name.starts_with("epoch_") && name.ends_with(".pth");
-  return name == kLast || name == kBest || name == "results.json" || of_an_epoch;
+  return name == kLast || name == kBest || name == "results.json" || name == "diary.json" ||
+         of_an_epoch || track::is_log_file(name);
+}
+
+// "seed 0", "seeds 0 to 4": those of train --seeds in this folder; empty if there are none.
+std::string seeds_in(const fs::path& folder) {
+  const std::vector<fs::path> folders = training_folders(folder);
+  if (folders.empty() || folders.front() == folder) return "";
+  const auto seed_of = [](const fs::path& one) {
+    const std::string name = one.filename().string();
+    return name.substr(name.find('_') + 1);
+  };
+  if (folders.size() == 1) return "seed " + seed_of(folders.front());
+  return fmt::format("seeds {} to {}", seed_of(folders.front()), seed_of(folders.back()));
 }
 
 }  // namespace
@@ -36,6 +54,12 @@ void check_new_run(const fs::path& folder, bool force) {
          "another --save-dir",
          folder.string(), folder.string());
   }
+  if (const std::string seeds = seeds_in(folder); !seeds.empty()) {
+    fail(ErrorKind::exists,
+         "{} holds {} of a training with --seeds; continue them with the command that started them "
+         "and --resume {}, or choose another --save-dir for a single training",
+         folder.string(), seeds, folder.string());
+  }
   if (fs::exists(folder / kBest)) {
     fail(ErrorKind::exists, "{} exists; replace it with --force, or choose another --save-dir",
          (folder / kBest).string());
@@ -48,6 +72,12 @@ void check_resumable(const fs::path& folder) {
          folder.string());
   }
   if (fs::exists(folder / kLast)) return;
+  if (const std::string seeds = seeds_in(folder); !seeds.empty()) {
+    fail(ErrorKind::usage,
+         "--resume {} holds {} of a training with --seeds; continue them with the command that "
+         "started them and --resume {}, which includes --seeds",
+         folder.string(), seeds, folder.string());
+  }
   if (fs::exists(folder / "meta.json")) {
     fail(ErrorKind::usage,
          "--resume {} is a store; give the folder of the run, its --save-dir, which holds last.pth",

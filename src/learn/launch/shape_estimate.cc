@@ -12,8 +12,10 @@
 #include "base/nearest.h"
 #include "base/progress.h"
 #include "base/units.h"
+#include "formats/data_root.h"
 #include "graph/meta.h"
 #include "ingest/build.h"
+#include "ingest/synth_request.h"
 
 namespace plimsoll::launch {
 namespace {
@@ -44,7 +46,6 @@ fs::path make_folder() {
   return name;
 }
 
-// Divides the nodes 60 : 20 : 20, like synth.
 SynthOptions own_shape(const ShapeOptions& options) {
   const auto given = [](const std::optional<uint64_t>& value, const char* option) {
     if (!value) {
@@ -57,20 +58,12 @@ SynthOptions own_shape(const ShapeOptions& options) {
   given(options.edges, "--edges");
   given(options.columns, "--columns");
   given(options.classes, "--classes");
-  return {.nodes = nodes,
-          .train = nodes - nodes / 5 * 2,
-          .valid = nodes / 5,
-          .test = nodes / 5,
-          .homophily = 0.3,
-          .signal = 2.5};
+  return ingest::free_shape(nodes);
 }
 
 }  // namespace
 
-bool is_preset(const std::string& name) {
-  const auto names = preset_names();
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
+bool is_preset(const std::string& name) { return ingest::find_preset(name) != nullptr; }
 
 std::optional<std::string> nearest_preset(const std::string& name) {
   return nearest(name, preset_names());
@@ -165,6 +158,59 @@ ShapeEstimate::ShapeEstimate(const SynthOptions& shape, bool directed, unsigned 
 ShapeEstimate::~ShapeEstimate() {
   std::error_code ignored;
   fs::remove_all(folder_, ignored);
+}
+
+std::unique_ptr<ShapeEstimate> estimate_of(const fs::path& name, const ShapeOptions& options,
+                                           unsigned threads) {
+  const bool preset = !fs::exists(name) && is_preset(name.string());
+  if (!preset && !options.any() && !options.directed) return nullptr;
+  if (!preset && !name.empty()) {
+    fail(ErrorKind::usage,
+         "--nodes, --edges, --columns, --classes, --train-nodes and --directed describe a data set "
+         "that is not on this machine, but {} is {}; give either {} or these options",
+         name.string(), fs::exists(name) ? "a store" : "not the name of a data set", name.string());
+  }
+  return std::make_unique<ShapeEstimate>(shape_of(name.string(), options), options.directed,
+                                         threads);
+}
+
+graph::Store open_planned(const fs::path& folder) {
+  const auto meant = nearest_preset(folder.string());
+  if (!fs::exists(folder) && meant) {
+    fail(ErrorKind::io, "there is no store {}; did you mean the data set {}?", folder.string(),
+         *meant);
+  }
+  return formats::open_store(folder);
+}
+
+std::string describe(const ShapeEstimate& estimate) {
+  const plan::StoreShape& shape = estimate.shape();
+  const ingest::DiskNeed disk = estimate.disk();
+  return fmt::format("  {:<11} {}, {}, {}, {}, {}\n", "shape", counted(shape.nodes, "node"),
+                     counted(shape.edges, "edge"), counted(shape.columns, "column"),
+                     counted(shape.classes, "class"), counted(shape.train_nodes, "training node")) +
+         fmt::format(
+             "  {:<11} this is an estimate: neighbourhoods are those of a small synthetic graph of "
+             "this kind\n",
+             "") +
+         fmt::format(
+             "  {:<11} the store takes {} of disk; importing it takes {} in all, besides the data "
+             "set, and {} of memory\n",
+             "import", format_bytes_up(disk.store_bytes), format_bytes_up(disk.together_bytes),
+             format_bytes_up(estimate.import_memory_bytes()));
+}
+
+nlohmann::ordered_json to_json(const ShapeEstimate& estimate) {
+  const plan::StoreShape& shape = estimate.shape();
+  const ingest::DiskNeed disk = estimate.disk();
+  return {{"nodes", shape.nodes},
+          {"edges", shape.edges},
+          {"columns", shape.columns},
+          {"classes", shape.classes},
+          {"train_nodes", shape.train_nodes},
+          {"store_bytes", disk.store_bytes},
+          {"import_disk_bytes", disk.together_bytes},
+          {"import_memory_bytes", estimate.import_memory_bytes()}};
 }
 
 }  // namespace plimsoll::launch

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
@@ -55,5 +57,18 @@ class ShapeEstimate {
   plan::StoreShape large_;
   ingest::BuildShape build_;
 };
+
+// The estimate of the data set that a name or the options describe; null if the name is that of a
+// store. A folder that exists is preferred to a data set of the same name. Throws Error{usage} if
+// both are given.
+std::unique_ptr<ShapeEstimate> estimate_of(const std::filesystem::path& name,
+                                           const ShapeOptions& options, unsigned threads);
+
+// Opens a store to plan with. If there is none, the Error names the data set that was meant.
+graph::Store open_planned(const std::filesystem::path& folder);
+
+// Lines of a plan: the shape, and what the import will need.
+std::string describe(const ShapeEstimate& estimate);
+nlohmann::ordered_json to_json(const ShapeEstimate& estimate);
 
 }  // namespace plimsoll::launch

@@ -5,14 +5,20 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "launch/built_library.h"
 
 namespace plimsoll::launch {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kLibrary = "libplimsoll_train.so";
-constexpr const char* kRemedy = "install the libtorch that it was built with, or build again";
+constexpr const char* kRemedy =
+    "install the libtorch that it was built with, or build again (plimsoll torch build)";
+#ifdef PLIMSOLL_TORCH_CUDA
+constexpr bool kBuiltWithCuda = true;
+#else
+constexpr bool kBuiltWithCuda = false;
+#endif
 #ifdef PLIMSOLL_WITH_LIBTORCH
 constexpr bool kBuiltWithLibtorch = true;
 #else
@@ -37,10 +43,8 @@ fs::path look_for_library(const std::vector<fs::path>& places) {
   return found == places.end() ? fs::path() : *found;
 }
 
-fs::path this_program() { return fs::read_symlink("/proc/self/exe"); }
-
 fs::path find_library() {
-  fs::path found = look_for_library(train_library_places(this_program()));
+  fs::path found = train_library();
   if (found.empty()) {
     fail(ErrorKind::io, "{}", without_train_library(this_program(), kBuiltWithLibtorch));
   }
@@ -51,26 +55,40 @@ fs::path find_library() {
 
 std::vector<fs::path> train_library_places(const fs::path& program) {
   const fs::path folder = program.parent_path();
-  return {folder / kLibrary, folder.parent_path() / "lib" / "plimsoll" / kLibrary};
+  return {folder / kTrainLibrary, folder.parent_path() / "lib" / "plimsoll" / kTrainLibrary};
 }
 
 std::string without_train_library(const fs::path& program, bool built_with_libtorch) {
   if (!built_with_libtorch) {
     return fmt::format(
-        "{} was built without libtorch and cannot train; install libtorch (Debian: libtorch-dev) "
+        "{} was built without libtorch and cannot train; `plimsoll torch build` compiles the "
+        "training library for the torch of your Python, or install libtorch (Debian: libtorch-dev) "
         "and build again",
         program.string());
   }
   const auto places = train_library_places(program);
   return fmt::format(
-      "the training library is missing: there is neither {} nor {}; copy {} from the folder where "
-      "plimsoll was built, or install both with make install",
-      places.front().string(), places.back().string(), kLibrary);
+      "the training library is missing: there is neither {} nor {}; `plimsoll torch build` "
+      "compiles it for the torch of your Python. Or copy {} from the folder where plimsoll was "
+      "built, or install both with make install",
+      places.front().string(), places.back().string(), kTrainLibrary);
+}
+
+fs::path this_program() { return fs::read_symlink("/proc/self/exe"); }
+
+fs::path train_library() {
+  if (const auto built = chosen_library(this_program())) return built->library;
+  return look_for_library(train_library_places(this_program()));
 }
 
 void check_train_library() { find_library(); }
 
-bool has_train_library() { return !look_for_library(train_library_places(this_program())).empty(); }
+bool has_train_library() { return !train_library().empty(); }
+
+bool train_library_has_cuda() {
+  const auto built = chosen_library(this_program());
+  return built ? !built->cuda.empty() : kBuiltWithCuda;
+}
 
 const train::Module& load_train_module() {
   const fs::path path = find_library();

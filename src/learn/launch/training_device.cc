@@ -1,8 +1,14 @@
 #include "launch/training_device.h"
 
 #include "base/error.h"
+#include "launch/train_module.h"
 
 namespace plimsoll::launch {
+GpuFacts gpu_facts(const std::function<std::string()>& first_usable) {
+  const bool cuda = train_library_has_cuda();
+  return {cuda, cuda ? first_usable() : std::string()};
+}
+
 TrainingDevice training_device(train::DeviceKind wanted, const GpuFacts& facts) {
   if (wanted == train::DeviceKind::cpu) return {};
   if (facts.built_with_cuda && !facts.usable.empty()) return {true, facts.usable};
@@ -10,8 +16,8 @@ TrainingDevice training_device(train::DeviceKind wanted, const GpuFacts& facts) 
     fail(ErrorKind::usage, "--device cuda: {}, or use --device cpu",
          facts.built_with_cuda
              ? "the driver reports no usable GPU; see nvidia-smi and CUDA_VISIBLE_DEVICES"
-             : "this plimsoll was built with a libtorch that has no CUDA; build against one that "
-               "has (see README)");
+             : "this plimsoll was built with a libtorch that has no CUDA; `plimsoll torch build` "
+               "compiles the training library for a torch that has");
   }
   return {};
 }

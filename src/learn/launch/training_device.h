@@ -1,6 +1,7 @@
 // The device that a training run will use, as far as it is known before torch is loaded.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "train/job.h"
@@ -11,6 +12,10 @@ struct GpuFacts {
   bool built_with_cuda = false;  // the training library
   std::string usable;            // the name of the first GPU that CUDA may use; empty = none
 };
+
+// What this build can use of the GPUs that the driver shows. `first_usable` names the first; it is
+// only asked if the training library can compute on a GPU.
+GpuFacts gpu_facts(const std::function<std::string()>& first_usable);
 
 struct TrainingDevice {
   bool gpu = false;

@@ -13,7 +13,9 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/json.h"
+#include "base/shell_word.h"
 #include "base/text_file.h"
+#include "base/units.h"
 
 namespace plimsoll::launch {
 namespace {
@@ -22,6 +24,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kResultsFile = "results.json";
+constexpr const char* kDiaryFile = "diary.json";
 constexpr const char* kCheckpointFile = "last.pth";
 constexpr std::string_view kSeedPrefix = "seed_";
 
@@ -36,7 +39,131 @@ EpochRecord epoch_from(const Json& json) {
           .loss = number_at(json, "loss"),
           .valid_accuracy = number_at(json, "valid_acc"),
           .test_accuracy = number_at(json, "test_acc"),
-          .seconds = number_at(json, "seconds")};
+          .seconds = number_at(json, "seconds"),
+          .lr = number_at(json, "lr")};
+}
+
+std::string text_at(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+uint64_t whole_at(const Json& json, const char* key) {
+  return json.contains(key) ? whole_in<uint64_t>(json, key) : 0;
+}
+
+void take_stages(const Json& json, TrainingRecord& record) {
+  const auto found = json.find("stage_milliseconds");
+  if (found == json.end() || !found->is_object()) return;
+  const auto of = [&](const char* key) { return number_at(*found, key).value_or(0); };
+  record.stages = {of("sample"),   of("gather"), of("forward"),
+                   of("backward"), of("step"),   of("waiting")};
+}
+
+// What was not in results.json from the beginning.
+void take_newer(const Json& json, TrainingRecord& record) {
+  record.planned_memory_bytes = whole_at(json, "planned_memory_bytes");
+  record.planned_epoch_seconds = number_at(json, "planned_epoch_seconds");
+  record.batches_per_second = number_at(json, "batches_per_second");
+  record.batches_run = whole_at(json, "batches_run");
+  record.store_checksum = text_at(json, "store_checksum");
+  take_stages(json, record);
+  if (const auto found = json.find("arrangement"); found != json.end() && found->is_object()) {
+    record.workers = whole_at(*found, "workers");
+  }
+  if (const auto found = json.find("disk"); found != json.end() && found->is_object()) {
+    record.disk = {.method = text_at(*found, "method"),
+                   .reads = whole_at(*found, "reads"),
+                   .bytes = whole_at(*found, "bytes"),
+                   .rows = whole_at(*found, "rows"),
+                   .rows_on_disk = whole_at(*found, "rows_on_disk"),
+                   .seconds = number_at(*found, "seconds")};
+  }
+  if (const auto found = json.find("ranks"); found != json.end() && found->is_array()) {
+    for (const Json& rank : *found) {
+      record.ranks.push_back({whole_at(rank, "rank"), text_at(rank, "host"),
+                              text_at(rank, "device"), whole_at(rank, "peak_memory_bytes")});
+    }
+  }
+}
+
+DiaryMemory memory_from(const Json& json) {
+  DiaryMemory memory;
+  memory.tags = json.at("tags").get<std::vector<std::string>>();
+  for (const Json& row : json.at("samples")) {
+    DiaryMemory::Sample sample{.seconds = row.at(0), .resident_bytes = row.at(1), .tag_bytes = {}};
+    for (size_t i = 2; i < row.size() && i - 2 < memory.tags.size(); ++i) {
+      sample.tag_bytes.push_back(row[i]);
+    }
+    sample.tag_bytes.resize(memory.tags.size());
+    memory.samples.push_back(std::move(sample));
+  }
+  return memory;
+}
+
+// The best epoch as results.json would have it.
+void take_best(TrainingRecord& record) {
+  for (const EpochRecord& epoch : record.series) {
+    if (epoch.epoch != record.best_epoch) continue;
+    record.valid_accuracy = epoch.valid_accuracy;
+    record.test_accuracy = epoch.test_accuracy;
+  }
+}
+
+TrainingRecord so_far(const Json& json, const fs::path& folder) {
+  TrainingRecord record;
+  record.folder = folder;
+  record.dataset = json.at("dataset");
+  record.status = json.at("status");
+  record.device = text_at(json, "device");
+  record.recipe = recipe::from_json(json.at("recipe"), "recipe");
+  record.best_epoch = whole_at(json, "best_epoch");
+  record.planned_memory_bytes = whole_at(json, "planned_memory_bytes");
+  record.planned_epoch_seconds = number_at(json, "planned_epoch_seconds");
+  double seconds = 0;
+  for (const Json& epoch : json.at("series")) {
+    record.series.push_back(epoch_from(epoch));
+    seconds += record.series.back().seconds.value_or(0);
+  }
+  if (!record.series.empty()) record.seconds = seconds;
+  take_best(record);
+  return record;
+}
+
+TrainingDiary diary_from(const Json& json, const fs::path& folder) {
+  const Json& machine = json.at("machine");
+  const Json& store = json.at("store");
+  TrainingDiary diary{.status = json.at("status"),
+                      .started = json.at("started"),
+                      .updated = json.at("updated"),
+                      .resumed = json.at("resumed"),
+                      .command = text_at(json, "command"),
+                      .working_folder = text_at(json, "working_folder"),
+                      .host = text_at(machine, "host"),
+                      .cpu = text_at(machine, "cpu"),
+                      .cpus = whole_at(machine, "cpus"),
+                      .ram_bytes = whole_at(machine, "ram_bytes"),
+                      .kernel = text_at(machine, "kernel"),
+                      .threads = whole_at(json, "threads"),
+                      .limit_bytes = whole_at(json, "limit_bytes"),
+                      .store_nodes = whole_at(store, "nodes"),
+                      .store_edges = whole_at(store, "edges"),
+                      .store_bytes = whole_at(store, "bytes"),
+                      .planned_parts = {},
+                      .epoch = whole_at(json, "epoch"),
+                      .batch = whole_at(json, "batch"),
+                      .batches = whole_at(json, "batches"),
+                      .loss = number_at(json, "loss"),
+                      .memory = memory_from(json.at("memory")),
+                      .so_far = so_far(json, folder)};
+  for (const Json& part : json.at("planned_parts")) {
+    diary.planned_parts.push_back({part.at("name"), whole_in<uint64_t>(part, "bytes")});
+  }
+  for (const DiaryMemory::Sample& sample : diary.memory.samples) {
+    diary.so_far.peak_memory_bytes =
+        std::max(diary.so_far.peak_memory_bytes, sample.resident_bytes);
+  }
+  return diary;
 }
 
 bool is_one_training(const fs::path& folder) {
@@ -98,8 +225,66 @@ TrainingRecord read_training(const fs::path& folder) {
                           .peak_memory_bytes = whole_in<uint64_t>(json, "peak_memory_bytes"),
                           .series = {}};
     for (const Json& epoch : json.at("series")) record.series.push_back(epoch_from(epoch));
+    take_newer(json, record);
     return record;
   });
+}
+
+std::vector<TrainingRecord> read_trainings(const fs::path& folder) {
+  std::vector<TrainingRecord> trainings;
+  const auto folders = training_folders(folder);
+  for (const fs::path& one : folders) {
+    if (!has_only_checkpoint(one)) trainings.push_back(read_training(one));
+  }
+  if (!trainings.empty()) return trainings;
+  std::error_code ignored;
+  if (!fs::exists(folder, ignored)) {
+    fail(ErrorKind::io, "there is no folder {}; give the --save-dir of a training",
+         folder.string());
+  }
+  if (fs::exists(folder / "journal.sqlite", ignored)) {
+    fail(ErrorKind::io,
+         "{} is a batch, not a training; plimsoll results {} --compare 1 2 compares two of its "
+         "configurations",
+         folder.string(), shell_word(folder.string()));
+  }
+  fail(ErrorKind::io, "{} has no results.json{}", folder.string(),
+       folders.empty() ? ": it is no training; give the --save-dir of one"
+                       : ": its training runs or was interrupted; see plimsoll status");
+}
+
+std::vector<TrainingFigure> figures_of(const std::vector<TrainingRecord>& trainings) {
+  std::vector<TrainingFigure> figures = {{"valid accuracy", {}},
+                                         {"test accuracy", {}},
+                                         {"time (s)", {}},
+                                         {"time per epoch (s)", {}},
+                                         {"peak memory (MiB)", {}}};
+  const auto add = [&](size_t figure, const std::optional<double>& value) {
+    if (value) figures[figure].values.push_back(*value);
+  };
+  for (const TrainingRecord& one : trainings) {
+    add(0, one.valid_accuracy);
+    add(1, one.test_accuracy);
+    add(2, one.seconds);
+    double seconds = 0;
+    for (const auto& epoch : one.series) seconds += epoch.seconds.value_or(0);
+    if (!one.series.empty()) add(3, seconds / static_cast<double>(one.series.size()));
+    add(4, static_cast<double>(one.peak_memory_bytes) / kMiB);
+  }
+  return figures;
+}
+
+std::optional<TrainingDiary> read_diary(const fs::path& folder) {
+  const fs::path file = folder / kDiaryFile;
+  std::error_code missing;
+  if (!fs::exists(file, missing)) return std::nullopt;
+  try {
+    const std::string text = read_small_file(file, JsonLimits().bytes);
+    return from_json<Json>(text, file.string(),
+                           [&](const Json& json) { return diary_from(json, folder); });
+  } catch (const Error&) {
+    return std::nullopt;
+  }
 }
 
 }  // namespace plimsoll::launch

@@ -18,6 +18,29 @@ struct EpochRecord {
   std::optional<double> valid_accuracy;  // empty in epochs without evaluation
   std::optional<double> test_accuracy;
   std::optional<double> seconds;
+  std::optional<double> lr;
+};
+
+// Milliseconds per batch: drawing and gathering by all workers together, the others in the training
+// thread.
+struct StageRecord {
+  double sample = 0, gather = 0, forward = 0, backward = 0, step = 0, waiting = 0;
+};
+
+struct DiskRecord {
+  std::string method;  // empty if nothing was read
+  uint64_t reads = 0;
+  uint64_t bytes = 0;
+  uint64_t rows = 0;              // that batches needed
+  uint64_t rows_on_disk = 0;      // of these, read from disk
+  std::optional<double> seconds;  // waited for reads, summed over threads
+};
+
+struct RankRecord {
+  uint64_t rank = 0;
+  std::string host;
+  std::string device;
+  uint64_t peak_memory_bytes = 0;
 };
 
 struct TrainingRecord {
@@ -35,6 +58,58 @@ struct TrainingRecord {
   std::optional<double> seconds;
   uint64_t peak_memory_bytes = 0;
   std::vector<EpochRecord> series;
+  // What older versions did not write is empty or 0.
+  uint64_t planned_memory_bytes = 0;
+  std::optional<double> planned_epoch_seconds;  // without evaluation
+  std::optional<double> batches_per_second;
+  uint64_t batches_run = 0;
+  uint64_t workers = 0;
+  std::optional<StageRecord> stages;
+  DiskRecord disk;
+  std::string store_checksum;
+  std::vector<RankRecord> ranks = {};
+};
+
+// What a training wrote about itself while it ran: diary.json. A running one writes it every
+// second.
+struct DiaryMemory {
+  std::vector<std::string> tags;  // of leases
+  struct Sample {
+    double seconds = 0;  // since this process started
+    uint64_t resident_bytes = 0;
+    std::vector<uint64_t> tag_bytes;  // one for each of `tags`
+  };
+  std::vector<Sample> samples;
+};
+
+struct TrainingDiary {
+  std::string status;  // "running", or as TrainingRecord's
+  double started = 0;  // of the last process, in seconds since the epoch
+  double updated = 0;
+  bool resumed = false;
+  std::string command;
+  std::string working_folder;
+  std::string host;
+  std::string cpu;
+  uint64_t cpus = 0;
+  uint64_t ram_bytes = 0;
+  std::string kernel;
+  uint64_t threads = 0;
+  uint64_t limit_bytes = 0;
+  uint64_t store_nodes = 0;
+  uint64_t store_edges = 0;
+  uint64_t store_bytes = 0;
+  struct Part {
+    std::string name;
+    uint64_t bytes = 0;
+  };
+  std::vector<Part> planned_parts;
+  uint64_t epoch = 0;  // that it is in, from 1; 0 before the first batch
+  uint64_t batch = 0;
+  uint64_t batches = 0;
+  std::optional<double> loss;  // of this epoch so far
+  DiaryMemory memory;
+  TrainingRecord so_far;  // as far as the diary knows it
 };
 
 // The folders of the trainings that `folder` has: itself, or seed_N in it (train --seeds), by their
@@ -49,6 +124,19 @@ bool is_training_now(const std::filesystem::path& folder);
 
 // Throws Error{io} if there is no results.json, Error{input} if it is not one of a training.
 TrainingRecord read_training(const std::filesystem::path& folder);
+
+// The trainings of a folder that have results. Throws Error{io} if there is none.
+std::vector<TrainingRecord> read_trainings(const std::filesystem::path& folder);
+
+// One of the figures of trainings that can be compared.
+struct TrainingFigure {
+  std::string name;  // "test accuracy"
+  std::vector<double> values;
+};
+std::vector<TrainingFigure> figures_of(const std::vector<TrainingRecord>& trainings);
+
+// Nothing if there is no diary or it cannot be read: it is for people who look, not for resuming.
+std::optional<TrainingDiary> read_diary(const std::filesystem::path& folder);
 
 // The folder of one of several seeds.
 std::filesystem::path seed_folder(const std::filesystem::path& folder, uint64_t seed);

@@ -28,7 +28,7 @@ std::string describe_table(const std::vector<Row>& rows);
 // A table of the batch sizes that were tried.
 std::string describe_settings(const Fastest& fastest);
 
-// docs/memory.md lists the keys.
+// docs/reference/memory.md lists the keys.
 nlohmann::ordered_json to_json(const Plan& plan);
 nlohmann::ordered_json to_json(const std::vector<Remedy>& remedies);
 nlohmann::ordered_json to_json(const Fastest& fastest);

@@ -38,7 +38,7 @@ uint64_t node_sets_bytes(const Work& work);
 bool evaluates_in_full(const Work& work);
 
 // The memory of PyTorch Geometric for the same work: with the data loaded, and at the peak, while a
-// NeighborLoader is constructed. docs/memory.md has the formula.
+// NeighborLoader is constructed. docs/reference/memory.md has the formula.
 uint64_t pyg_loaded_bytes(const StoreShape& store);
 uint64_t pyg_bytes(const StoreShape& store);
 

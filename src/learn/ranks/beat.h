@@ -1,6 +1,6 @@
-// Every rank says twice a second that it lives, and how far it has come: a beat. From the beats of
-// another rank this file decides whether that rank is lost. Values in, value out: no clock, no
-// connection.
+// A beat is a message that every rank sends twice a second: that it is alive, and how far it is.
+// This file decides from the beats of a rank whether that rank is lost. Pure: it uses no clock and
+// no connection.
 #pragma once
 
 #include <chrono>
@@ -22,12 +22,12 @@ std::string to_text(const Beat& beat);
 std::optional<Beat> parse_beat(std::string_view text);
 
 struct BeatLimits {
-  // A rank that is silent for so long has been stopped, or its host is lost. Together with half a
-  // second to tell the others, all ranks know within ten seconds.
+  // A rank without a beat for this long was stopped, or its host is lost. With half a second to
+  // tell the others, all ranks know it within ten seconds.
   std::chrono::milliseconds silence = std::chrono::seconds(7);
   // The same if a connection between ranks has just failed.
   std::chrono::milliseconds suspicious_silence = std::chrono::milliseconds(2500);
-  // A rank that lives, but whose training thread neither works on nor waits for others.
+  // A rank that is alive, but whose training thread makes no progress and does not wait for others.
   std::chrono::milliseconds no_progress = std::chrono::minutes(30);
 };
 
@@ -38,7 +38,7 @@ class BeatJudge {
   BeatJudge(const BeatLimits& limits, Time start)
       : limits_(limits), heard_(start), progressed_(start) {}
 
-  // Takes the newest beat, none if there was none yet. Returns why the rank counts as lost.
+  // `beat` is the newest one; nothing before the first. Returns why the rank counts as lost.
   std::optional<std::string> judge(const std::optional<Beat>& beat, Time now, bool suspicious);
 
  private:

@@ -1,4 +1,4 @@
-// What the ranks of a run say to each other, as far as it needs no tensors. The training library
+// How the ranks of a run talk to each other without tensors. The training library
 // implements it with c10d (train/rank_group.h).
 #pragma once
 
@@ -29,12 +29,12 @@ class Group {
   // another rank has ended before.
   virtual bool give_up(const std::string& why) noexcept = 0;
 
-  // The last call of a run that ends in order, or of which all ranks know why it ends: afterwards
-  // they may go, and give_up() does nothing.
+  // The last call of a run that ends in order, or if all ranks know why it ends. Afterwards ranks
+  // may end at any time, and give_up() does nothing.
   virtual void leave() = 0;
 
-  // This rank is at work and not stuck. Cheap enough for every batch. Before the first call nobody
-  // expects progress.
+  // This rank is at work and not stuck. Cheap enough for every batch. Before the first call no
+  // progress is expected.
   virtual void progress() = 0;
 
   // Whether rank 0 ended without saying why, or no longer answers.

@@ -12,8 +12,8 @@ namespace plimsoll::ranks {
 struct LaunchRequest {
   std::vector<std::string> command;  // the program and its arguments, the same for every rank
   unsigned ranks = 1;
-  // How long the others may take to end after a rank has failed, before they are asked to (ranks
-  // that are still meeting do not notice a loss by themselves), and before they are killed.
+  // After a rank has failed: how long the others may take to end by themselves before they are
+  // asked to (ranks that are still meeting do not notice a loss), and then before they are killed.
   std::chrono::milliseconds patience = std::chrono::seconds(2);
   std::chrono::milliseconds grace = std::chrono::seconds(10);
 };
@@ -45,7 +45,7 @@ void follow_launcher(const std::string& launcher);
 // of ranks that only stopped because of another, and the result if a rank was killed.
 int exit_code_of(const LaunchEnd& end, int lost_code);
 
-// What the user should know of ranks that were ended by a signal; empty if none was.
+// What to tell the user about ranks that a signal ended; empty if there are none.
 std::string describe_killed(const LaunchEnd& end);
 
 }  // namespace plimsoll::ranks

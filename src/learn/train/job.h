@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include "formats/npy_rows.h"
 #include "graph/store.h"
@@ -16,6 +17,7 @@
 #include "plan/plan.h"
 #include "ranks/group.h"
 #include "recipe/recipe.h"
+#include "track/log_kinds.h"
 
 namespace plimsoll::train {
 
@@ -23,15 +25,24 @@ enum class DeviceKind { automatic, cpu, cuda };
 enum class Output { classes, logits, embeddings };
 enum class SplitName { train, valid, test, all };
 
+// As on the command line.
+constexpr std::string_view name(DeviceKind kind) {
+  if (kind == DeviceKind::automatic) return "auto";
+  return kind == DeviceKind::cpu ? "cpu" : "cuda";
+}
+constexpr std::string_view name(SplitName split) {
+  if (split == SplitName::train) return "train";
+  if (split == SplitName::valid) return "valid";
+  return split == SplitName::test ? "test" : "all";
+}
+
 // The usual memory of the process itself: libtorch, its threads, the heap and, with a GPU, the
 // driver. It is leased as a whole under this tag. If libtorch was measured to take more, the plan
 // uses more.
 constexpr const char* kRuntimeTag = "runtime";
-#ifdef PLIMSOLL_TORCH_CUDA
-constexpr uint64_t kRuntimeBytes = uint64_t{384} << 20;  // the libraries are larger, even unused
-#else
 constexpr uint64_t kRuntimeBytes = uint64_t{168} << 20;
-#endif
+constexpr uint64_t kCudaRuntimeBytes = uint64_t{384}
+                                       << 20;  // the libraries are larger, even unused
 constexpr uint64_t kGpuRuntimeBytes = uint64_t{1400} << 20;  // including memory that torch pins
 // Small tensors and thread stacks, in addition to what is resident after libtorch is loaded.
 constexpr uint64_t kHeapBytes = uint64_t{16} << 20;
@@ -42,7 +53,8 @@ struct LaunchOptions {
   unsigned workers = 0;  // threads that make batches; 0 = the plan chooses
   unsigned window = 0;   // batches in a window (batch/window.h); 0 = the plan chooses
   unsigned threads = 1;  // in total
-  bool quiet = false;
+  bool quiet = false;    // print a line per epoch and nothing else
+  bool verbose = false;  // also print what happens inside: stages, reads, parts of the memory
 };
 
 struct TrainJob {
@@ -55,6 +67,7 @@ struct TrainJob {
   double checkpoint_minutes = 30;  // the most work that a kill -9 can lose
   plan::Plan plan;
   std::filesystem::path memory_log;  // .csv of memory over time; empty = not written
+  track::LogKinds logs;              // in save_dir; a resumed run also continues those that it has
   memory::Ledger& ledger;
   ranks::Group* group = nullptr;  // made by Module::join; null: this process trains alone
 };

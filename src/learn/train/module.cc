@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 #include <string_view>
 
 #include "base/error.h"
@@ -14,6 +15,7 @@
 #include "train/checkpoint.h"
 #include "train/data.h"
 #include "train/device.h"
+#include "train/diary.h"
 #include "train/job.h"
 #include "train/measure.h"
 #include "train/pickle_reader.h"
@@ -71,10 +73,12 @@ int run_training(const TrainJob& job) {
   const c10::Device device =
       choose_device(job.run.device, job.group == nullptr ? 0 : job.group->place().local_rank);
   const memory::Lease runtime = lease_runtime(job.ledger, job.plan.runtime_bytes);
-  fmt::print("  device    {}\n", device.str());
+  if (!job.run.quiet) fmt::print("  device    {}\n", device.str());
   std::fflush(stdout);
   std::filesystem::create_directories(job.save_dir);
   const memory::Timeline timeline(job.ledger);
+  std::optional<Diary> diary;
+  if (job.group == nullptr || job.group->first()) diary.emplace(job, device.str());
   const Data data = load_data(job.store, job.plan.arrangement, job.run, job.ledger, job.group);
   const uint64_t unplanned = runtime.bytes() - std::min(runtime.bytes(), job.plan.runtime_bytes);
   Trainer trainer(job, {.data = data,
@@ -82,7 +86,8 @@ int run_training(const TrainJob& job) {
                         .timeline = timeline,
                         // Lines that ranks share do not move.
                         .needed_bytes = job.group != nullptr ? job.ledger.limit_bytes()
-                                                             : job.plan.needed_bytes + unplanned});
+                                                             : job.plan.needed_bytes + unplanned,
+                        .diary = diary ? &*diary : nullptr});
   return trainer.run();
 }
 

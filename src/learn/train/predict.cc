@@ -31,18 +31,24 @@
 namespace plimsoll::train {
 namespace {
 
-std::span<const uint32_t> split_nodes(const Data& data, SplitName split) {
+// Null for all nodes.
+const batch::Split* split_of(const Data& data, SplitName split) {
   switch (split) {
     case SplitName::train:
-      return data.splits.train.nodes.span();
+      return &data.splits.train;
     case SplitName::valid:
-      return data.splits.valid.nodes.span();
+      return &data.splits.valid;
     case SplitName::test:
-      return data.splits.test.nodes.span();
+      return &data.splits.test;
     case SplitName::all:
       break;
   }
-  return {};
+  return nullptr;
+}
+
+std::string_view name_of(SplitName split) {
+  constexpr std::array<std::string_view, 4> kNames = {"training", "validation", "test", "all"};
+  return kNames.at(static_cast<size_t>(split));
 }
 
 // The original ids of nodes. Positions must be requested in ascending order.
@@ -74,6 +80,7 @@ class Ids {
 struct Asked {
   batch::Seeds seeds;
   memory::IndexSet ids;
+  std::span<const int32_t> labels;  // of the seeds; empty for all nodes
 };
 
 std::filesystem::path scratch_folder(const PredictJob& job) {
@@ -82,14 +89,15 @@ std::filesystem::path scratch_folder(const PredictJob& job) {
 
 Asked ask(const PredictJob& job, const Data& data) {
   const graph::Store& store = job.store;
-  const std::span<const uint32_t> nodes = split_nodes(data, job.split);
-  const bool all = job.split == SplitName::all;
-  if (!all && nodes.empty()) {
+  const batch::Split* const split = split_of(data, job.split);
+  if (split != nullptr && split->nodes.size() == 0) {
     fail(ErrorKind::input, "{}: the requested split is empty; use --split all for all nodes",
          store.folder().string());
   }
-  Asked asked{all ? batch::Seeds::all(store.meta().nodes) : batch::Seeds::in_order(nodes),
-              memory::IndexSet(job.ledger, store.meta().nodes)};
+  Asked asked{split == nullptr ? batch::Seeds::all(store.meta().nodes)
+                               : batch::Seeds::in_order(split->nodes.span()),
+              memory::IndexSet(job.ledger, store.meta().nodes),
+              split == nullptr ? std::span<const int32_t>() : split->labels.span()};
   Ids ids(store, job.ledger);
   for (uint64_t i = 0; i < asked.seeds.size(); ++i) asked.ids.add(ids.at(asked.seeds.node(i)));
   asked.ids.count();
@@ -133,15 +141,22 @@ class RowPlacer {
 
 using TakeRow = std::function<void(uint64_t number, std::span<const std::byte> row)>;
 
-// Computes what this rank computes of the nodes, and hands over their rows in order.
-void compute_rows(const PredictJob& job, const Asked& asked, Inference& inference,
-                  const TakeRow& take) {
+// Computes what this rank computes of the nodes, and hands over their rows in order. Returns how
+// many classes are right; 0 without labels.
+double compute_rows(const PredictJob& job, const Asked& asked, Inference& inference,
+                    const TakeRow& take) {
   TrainReport report(TrainReport::wants_bars(job.run.quiet));
   const batch::BatchCut cut = inference.is_full() ? inference.cut() : batch::BatchCut();
   const uint64_t begin = cut.begin(asked.seeds.size());
+  const uint64_t size = cut.end(asked.seeds.size()) - begin;
   const std::array<NodeQuery, 1> queries = {
-      NodeQuery{asked.seeds.part(begin, cut.end(asked.seeds.size()) - begin), {}}};
+      NodeQuery{asked.seeds.part(begin, size),
+                asked.labels.empty() ? asked.labels : asked.labels.subspan(begin, size)}};
+  double correct = 0;
   inference.answer(queries, report, [&](const Answer& answer) {
+    if (!asked.labels.empty()) {
+      correct += nn::count_correct(answer.outputs.logits, answer.labels).item<double>();
+    }
     at::Tensor values =
         job.output == Output::embeddings ? answer.outputs.embeddings : answer.outputs.logits;
     if (job.output == Output::classes) values = nn::largest_column(values);
@@ -153,6 +168,7 @@ void compute_rows(const PredictJob& job, const Asked& asked, Inference& inferenc
       take(begin + answer.first + i, {first + i * row_bytes, row_bytes});
     }
   });
+  return correct;
 }
 
 // The rows of all other ranks go to rank 0, piece by piece. All ranks call it; `kept` is null on
@@ -189,8 +205,17 @@ void collect_rows(const PredictJob& job, const Asked& asked, const Inference& in
   }
 }
 
-void write_answers(const PredictJob& job, const Asked& asked, BatchFeed& feed,
-                   Inference& inference) {
+// Of all ranks.
+double add_up_correct(ranks::Group* group, double correct) {
+  if (group == nullptr) return correct;
+  double sum = 0;
+  for (const std::string& one : group->exchange(fmt::format("{}", correct))) sum += std::stod(one);
+  return sum;
+}
+
+// Returns how many classes are right, on all ranks.
+double write_answers(const PredictJob& job, const Asked& asked, BatchFeed& feed,
+                     Inference& inference) {
   const nn::ModelShape shape = inference.shape();
   const OutputColumns columns = {static_cast<uint64_t>(shape.classes),
                                  static_cast<uint64_t>(shape.hidden)};
@@ -199,22 +224,26 @@ void write_answers(const PredictJob& job, const Asked& asked, BatchFeed& feed,
       job.output == Output::classes ? sizeof(int64_t) : options.columns * sizeof(float);
   if (job.group != nullptr && !job.group->first()) {
     KeptRows kept(scratch_folder(job), job.ledger);
-    compute_rows(job, asked, inference,
-                 [&](uint64_t /*number*/, std::span<const std::byte> row) { kept.append(row); });
+    const double correct = compute_rows(
+        job, asked, inference,
+        [&](uint64_t /*number*/, std::span<const std::byte> row) { kept.append(row); });
     feed.pipeline.release();
     kept.finish();
     collect_rows(job, asked, inference, &kept, nullptr, row_bytes);
-    return;
+    return add_up_correct(job.group, correct);
   }
   formats::NpyRows rows(options, job.ledger);
+  double correct = 0;
   {
     RowPlacer placer(job, asked, rows);
-    compute_rows(job, asked, inference,
-                 [&](uint64_t number, std::span<const std::byte> row) { placer.put(number, row); });
+    correct = compute_rows(
+        job, asked, inference,
+        [&](uint64_t number, std::span<const std::byte> row) { placer.put(number, row); });
   }
   feed.pipeline.release();
   if (job.group != nullptr) collect_rows(job, asked, inference, nullptr, &rows, row_bytes);
   rows.finish();
+  return add_up_correct(job.group, correct);
 }
 
 void write_ids(const PredictJob& job, const Asked& asked) {
@@ -278,7 +307,7 @@ void predict(const PredictJob& job) {
                        .scratch = scratch_folder(job),
                        .full_batch_bytes = job.plan.full_batch_bytes,
                        .group = static_cast<RankGroup*>(job.group)});
-  write_answers(job, asked, feed, inference);
+  const double correct = write_answers(job, asked, feed, inference);
   if (job.group != nullptr && !job.group->first()) return;
   if (!job.ids_out.empty()) {
     try {
@@ -289,6 +318,11 @@ void predict(const PredictJob& job) {
     }
   }
   const uint64_t nodes = asked.seeds.size();
+  if (!asked.labels.empty()) {
+    fmt::print("accuracy  {:.4f}: {} of {} {} nodes\n", correct / static_cast<double>(nodes),
+               format_count(static_cast<uint64_t>(correct)), format_count(nodes),
+               name_of(job.split));
+  }
   fmt::print("wrote     {}: {} node{} of {}, by ascending id\n", job.out.string(),
              format_count(nodes), nodes == 1 ? "" : "s", job.store.folder().string());
 }

@@ -4,10 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
+#include <utility>
 
+#include "base/marks.h"
 #include "base/progress.h"
+#include "base/terminal.h"
 
 namespace plimsoll::train {
 namespace {
@@ -37,45 +41,102 @@ std::string format_loss(double loss) {
                                            : fmt::format("{:.2f}", loss);
 }
 
+// Characters of a text in UTF-8.
+size_t columns_of(std::string_view text) {
+  return static_cast<size_t>(std::ranges::count_if(
+      text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
+bool fits(std::string_view text, size_t columns) {
+  return columns == 0 || columns_of(text) <= columns;
+}
+
 }  // namespace
 
-std::string format_pass(const PassState& state) {
+double PassState::rate() const {
+  return elapsed_seconds > 0 ? static_cast<double>(done - std::min(first, done)) / elapsed_seconds
+                             : 0;
+}
+
+double PassState::seconds_left() const {
+  const auto left = static_cast<double>(total - std::min(done, total));
+  return rate() > 0 ? left / rate() : 0;
+}
+
+std::string format_pass(const PassState& state, size_t columns) {
   const double share =
       state.total == 0
           ? 1.0
           : std::min(1.0, static_cast<double>(state.done) / static_cast<double>(state.total));
-  const auto done_here = static_cast<double>(state.done - std::min(state.first, state.done));
-  const double rate = state.elapsed_seconds > 0 ? done_here / state.elapsed_seconds : 0;
-  const auto left = static_cast<double>(state.total - std::min(state.done, state.total));
   // tqdm fills an eighth of a cell once it is reached, render_bar the nearest one.
   const double eighths = std::floor(share * kCells * 8) / (kCells * 8);
-  const std::string loss = state.loss ? ", loss=" + format_loss(*state.loss) : "";
-  return fmt::format("{}: {:3.0f}%|{}| {}/{} [{}<{}, {}{}]", state.title, share * 100,
-                     render_bar(eighths, kCells), state.done, state.total,
-                     format_clock(state.elapsed_seconds),
-                     rate > 0 ? format_clock(left / rate) : "?", format_rate(rate), loss);
+  const std::string loss = state.loss ? "loss=" + format_loss(*state.loss) : "";
+  const std::string comma_loss = loss.empty() ? "" : ", " + loss;
+  const std::string percent = fmt::format("{}: {:3.0f}%", state.title, share * 100);
+  const std::string bar = fmt::format("{}|{}|", percent, render_bar(eighths, kCells));
+  const std::string run =
+      state.run_seconds_left ? fmt::format("{} left", format_clock(*state.run_seconds_left)) : "";
+  const std::string comma_run = run.empty() ? "" : ", run " + run;
+  const std::string clock =
+      fmt::format("{}<{}", format_clock(state.elapsed_seconds),
+                  state.rate() > 0 ? format_clock(state.seconds_left()) : "?");
+  const std::string rate = format_rate(state.rate());
+  const auto counts = fmt::format("{}/{}", state.done, state.total);
+  // From all of it to the least; the time of the run matters more than that of the epoch.
+  const std::array<std::string, 5> ways = {
+      fmt::format("{} {} [{}, {}{}]{}", bar, counts, clock, rate, comma_loss, comma_run),
+      fmt::format("{} {} [{}{}]{}", bar, counts, rate, comma_loss, comma_run),
+      fmt::format("{}{}{}", bar, comma_loss, comma_run),
+      fmt::format("{}{}", bar, run.empty() ? "" : " " + run),
+      fmt::format("{}{}", percent, run.empty() ? "" : ", " + run)};
+  for (const std::string& way : ways) {
+    if (fits(way, columns)) return way;
+  }
+  return std::string(cut_to(ways.back(), columns));
 }
 
-std::string format_epoch(const EpochLine& line) {
+std::optional<double> run_seconds_left(const EpochPlace& place, const PassState& pass,
+                                       double elapsed_seconds) {
+  const bool first = place.epoch_seconds <= 0;
+  if (first && pass.rate() <= 0) return std::nullopt;
+  const double whole = first ? static_cast<double>(pass.total) / pass.rate() : place.epoch_seconds;
+  const double rest = std::max(pass.seconds_left(), first ? 0 : whole - elapsed_seconds);
+  return rest + static_cast<double>(place.epochs - std::min(place.epoch, place.epochs)) * whole;
+}
+
+std::string format_epoch(const EpochLine& line, size_t columns) {
   std::string text = fmt::format("Epoch {:03} | Loss: {:.4f}", line.epoch, line.loss);
   if (line.valid_accuracy) text += fmt::format(" | Val: {:.4f}", *line.valid_accuracy);
   if (line.test_accuracy) text += fmt::format(" | Test: {:.4f}", *line.test_accuracy);
   // 9.96 would read 10.0s with one decimal.
   const bool short_one = line.seconds < 9.95;
-  return text + (short_one ? fmt::format(" | Time: {:.1f}s", line.seconds)
-                           : fmt::format(" | Time: {:.0f}s", line.seconds));
+  text += short_one ? fmt::format(" | Time: {:.1f}s", line.seconds)
+                    : fmt::format(" | Time: {:.0f}s", line.seconds);
+  const char* const mark = line.best ? " *" : "";
+  if (fits(text + mark, columns)) return text + mark;
+  std::string brief = fmt::format("Epoch {:03}  loss {:.4f}", line.epoch, line.loss);
+  if (line.valid_accuracy) brief += fmt::format("  val {:.4f}", *line.valid_accuracy);
+  return brief + mark;
 }
 
-bool TrainReport::wants_bars(bool quiet) { return !quiet && ::isatty(STDERR_FILENO) != 0; }
+bool TrainReport::wants_bars(bool quiet) { return !quiet && redraws(STDERR_FILENO); }
+
+void TrainReport::begin_epoch(const EpochPlace& place) {
+  place_ = place;
+  epoch_start_ = Clock::now();
+}
 
 void TrainReport::begin_pass(std::string_view title, uint64_t total_batches, uint64_t first_batch) {
   end_pass();
   if (!bars_) return;
   in_pass_ = true;
-  state_ = {.title = std::string(title),
-            .total = total_batches,
-            .first = first_batch,
-            .done = first_batch};
+  std::string shown(title);
+  if (place_) {
+    shown = fmt::format("Epoch {}/{}{}", place_->epoch, place_->epochs,
+                        title == kTrainingTitle ? "" : " eval");
+  }
+  state_ = {
+      .title = std::move(shown), .total = total_batches, .first = first_batch, .done = first_batch};
   start_ = Clock::now();
   draw(start_);
 }
@@ -91,27 +152,38 @@ void TrainReport::advance(uint64_t done, std::optional<double> loss) {
 void TrainReport::end_pass() {
   if (!in_pass_) return;
   in_pass_ = false;
-  draw(Clock::now());
-  std::fputs("\n", stderr);
+  clear_line();
 }
 
 void TrainReport::draw(Clock::time_point now) {
   next_draw_ = now + kDrawEvery;
   state_.elapsed_seconds = std::chrono::duration<double>(now - start_).count();
-  // Plain stdio throughout: fmt::print throws, and hours of work must not end by that.
-  std::fputs(fmt::format("\r{}\033[K", format_pass(state_)).c_str(), stderr);
-  std::fflush(stderr);
+  if (place_) {
+    const double elapsed = std::chrono::duration<double>(now - epoch_start_).count();
+    state_.run_seconds_left = run_seconds_left(*place_, state_, elapsed);
+  }
+  const size_t columns = terminal_columns(STDERR_FILENO).value_or(0);
+  draw_line(format_pass(state_, columns > 1 ? columns - 1 : columns));
 }
 
 void TrainReport::note(const std::string& text) {
-  if (in_pass_) std::fputs("\r\033[K", stderr);
+  if (in_pass_) clear_line();
+  // Plain stdio throughout: fmt::print throws, and hours of work must not end by that.
   std::fputs((text + "\n").c_str(), stderr);
   if (in_pass_) draw(Clock::now());
 }
 
 void TrainReport::epoch(const EpochLine& line) {
   end_pass();
-  std::fputs((format_epoch(line) + "\n").c_str(), stdout);
+  // Scripts get the bare line.
+  EpochLine shown = line;
+  size_t columns = 0;
+  if (isatty(STDOUT_FILENO) != 0) {
+    columns = terminal_columns(STDOUT_FILENO).value_or(0);
+  } else {
+    shown.best = false;
+  }
+  std::fputs((format_epoch(shown, columns) + "\n").c_str(), stdout);
   std::fflush(stdout);
 }
 

@@ -1,8 +1,10 @@
-// What a training prints: bars as tqdm draws them, on a terminal; one line an epoch, always. Bars
-// go to stderr and lines to stdout, in the form that users' scripts look for.
+// What a training prints: one bar for the epoch, on a terminal; one line an epoch, always. The bar
+// is on stderr, in one place, and goes away; lines are on stdout, in the form that users' scripts
+// look for.
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,18 +12,38 @@
 
 namespace plimsoll::train {
 
+constexpr std::string_view kTrainingTitle = "Training";  // of the pass that trains
+
 // How far a pass over batches has come.
 struct PassState {
-  std::string title;   // "Training"
+  std::string title;   // "Epoch 3/20"
   uint64_t total = 0;  // batches
   uint64_t first = 0;  // where it began: a resumed pass has done these before
   uint64_t done = 0;   // those before `first` included
   double elapsed_seconds = 0;
   std::optional<double> loss;
+  std::optional<double> run_seconds_left;  // of the whole run
+
+  // Batches per second of this pass; 0 before the first.
+  double rate() const;
+  double seconds_left() const;  // of this pass; 0 where there is no telling
 };
 
-// "Training:  42%|████▏     | 3961/9432 [01:04<01:28, 61.70it/s, loss=1.68]"
-std::string format_pass(const PassState& state);
+// "Epoch 3/20:  42%|████▏     | 3961/9432 [01:04<01:28, 61.70it/s, loss=1.68], run 2:03:04 left",
+// and less of it if it must fit into `columns`; 0 = any number.
+std::string format_pass(const PassState& state, size_t columns = 0);
+
+// The epoch that is trained, and what is known of earlier ones.
+struct EpochPlace {
+  uint64_t epoch = 0;  // from 1
+  uint64_t epochs = 0;
+  double epoch_seconds = 0;  // of an earlier one with its evaluation; 0 = unknown
+};
+
+// The time until the last epoch has ended, `elapsed` seconds after this one began; nothing where
+// there is no telling. Before the first epoch has ended it does not know of evaluations.
+std::optional<double> run_seconds_left(const EpochPlace& place, const PassState& pass,
+                                       double elapsed_seconds);
 
 struct EpochLine {
   uint64_t epoch = 0;  // from 1
@@ -29,10 +51,13 @@ struct EpochLine {
   std::optional<double> valid_accuracy;  // none in epochs without evaluation
   std::optional<double> test_accuracy;
   double seconds = 0;
+  bool best = false;  // so far
 };
 
-// "Epoch 001 | Loss: 1.6800 | Val: 0.5012 | Test: 0.4987 | Time: 186s"
-std::string format_epoch(const EpochLine& line);
+// "Epoch 001 | Loss: 1.6800 | Val: 0.5012 | Test: 0.4987 | Time: 186s *", where * marks the best
+// so far (on terminals only: scripts get the line without it). In fewer columns: "Epoch 001
+// loss 1.6800  val 0.5012 *".
+std::string format_epoch(const EpochLine& line, size_t columns = 0);
 
 // One run's report, for one thread. A reader that has gone away does not end the run.
 class TrainReport {
@@ -42,14 +67,18 @@ class TrainReport {
   TrainReport(const TrainReport&) = delete;
   TrainReport& operator=(const TrainReport&) = delete;
 
-  // Bars are for terminals, unless the user wants it quiet.
+  // Bars are for terminals that can redraw a line, unless the user wants it quiet.
   static bool wants_bars(bool quiet);
+
+  // The passes that follow belong to this epoch, until end_epochs().
+  void begin_epoch(const EpochPlace& place);
+  void end_epochs() { place_.reset(); }
 
   // Ends the pass before, if any.
   void begin_pass(std::string_view title, uint64_t total_batches, uint64_t first_batch);
   // Batches done so far, those before first_batch included. Cheap enough for every batch.
   void advance(uint64_t done, std::optional<double> loss = std::nullopt);
-  // Leaves the bar standing where it is.
+  // Removes the bar.
   void end_pass();
 
   void epoch(const EpochLine& line);
@@ -62,6 +91,8 @@ class TrainReport {
 
   const bool bars_;
   bool in_pass_ = false;
+  std::optional<EpochPlace> place_;
+  Clock::time_point epoch_start_;
   PassState state_;
   Clock::time_point start_;
   Clock::time_point next_draw_;

@@ -129,6 +129,7 @@ ordered_json to_json(const Results& results) {
        {{"method", results.reads.method},
         {"reads", results.reads.reads},
         {"bytes", results.reads.bytes},
+        {"seconds", number(results.reads.seconds)},
         {"rows", results.reads.rows},
         {"rows_on_disk", results.reads.rows_on_disk},
         {"windows", results.reads.windows},

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/random.h"
+#include "memory/usage.h"
 #include "nn/threads.h"
 #include "recipe/epoch_key.h"
 #include "train/device.h"
@@ -26,6 +27,7 @@ constexpr size_t kLossesAtOnce = 64;       // read together from a GPU
 constexpr double kLeastWriteSeconds = 10;  // between checkpoints if epochs are short
 constexpr uint64_t kPlateauPatience = 5;   // evaluations before the rate is reduced
 constexpr double kPlateauFactor = 0.5;
+constexpr size_t kEpochsForPace = 5;  // that the time left is estimated from
 
 using recipe::epoch_key;
 using recipe::Purpose;
@@ -61,19 +63,25 @@ Trainer::Trainer(const TrainJob& job, const Prepared& prepared)
                   .group = group_}),
       last_write_(Clock::now()),
       room_keeper_(job.ledger, prepared.data.rows.file(), prepared.needed_bytes),
-      timeline_(prepared.timeline) {
+      timeline_(prepared.timeline),
+      diary_(prepared.diary) {
   nn::set_computing_threads(job.plan.arrangement.computing);
 }
 
 int Trainer::run() {
   if (job_.resume) resume();
   if (job_.resume && finished() && is_complete()) {
-    fmt::print("nothing left to do; {} is unchanged\n", (job_.save_dir / "results.json").string());
+    say("nothing left to do; {} is unchanged\n", (job_.save_dir / "results.json").string());
     return 0;
+  }
+  if (writes()) {
+    log_ = open_logs(job_, store_.name, position_.series,
+                     [this](const std::string& what) { report_.note(what); });
   }
   epoch_start_ = Clock::now();
   try {
     while (!finished()) {
+      report_.begin_epoch({position_.epoch + 1, recipe_.epochs, usual_epoch_seconds()});
       if (!train_epoch()) throw Interrupted(asked_to_stop());
       finish_epoch();
     }
@@ -130,13 +138,25 @@ void Trainer::resume() {
   load_adam(checkpoint, file, model_, adam_);
   position_ = checkpoint.position;
   last_good_ = file.string();
-  fmt::print("  so far    {} epoch{} and {} batch{} of the next{}\n", position_.epoch,
-             position_.epoch == 1 ? "" : "s", position_.batch, position_.batch == 1 ? "" : "es",
-             finished() ? "; nothing left to train, raise --epochs to train more" : "");
+  if (diary_ != nullptr && !(finished() && is_complete())) {
+    diary_->resume(position_.series, position_.best_epoch);
+  }
+  say("  so far    {} epoch{} and {} batch{} of the next{}\n", position_.epoch,
+      position_.epoch == 1 ? "" : "s", position_.batch, position_.batch == 1 ? "" : "es",
+      finished() ? "; nothing left to train, raise --epochs to train more" : "");
 }
 
 bool Trainer::wants_early_stop() const {
   return recipe_.patience > 0 && position_.worse_in_a_row >= recipe_.patience;
+}
+
+// The mean of the last few epochs, with their evaluations; 0 before the first.
+double Trainer::usual_epoch_seconds() const {
+  const auto& series = position_.series;
+  const auto last = std::min<size_t>(series.size(), kEpochsForPace);
+  double seconds = 0;
+  for (size_t i = series.size() - last; i < series.size(); ++i) seconds += series[i].seconds;
+  return last == 0 ? 0 : seconds / static_cast<double>(last);
 }
 
 bool Trainer::finished() const { return position_.epoch >= recipe_.epochs || wants_early_stop(); }
@@ -165,7 +185,7 @@ bool Trainer::train_epoch() {
     pace_.stages.waiting += now.waiting - before.waiting;
     pace_.seconds += seconds_since(start);
   };
-  report_.begin_pass("Training", total, position_.batch);
+  report_.begin_pass(kTrainingTitle, total, position_.batch);
   feed_.feeder.start({.seeds = seeds,
                       .labels = split.labels.span(),
                       .batch_size = recipe_.batch_size,
@@ -188,8 +208,10 @@ bool Trainer::train_epoch() {
     ++position_.batch;
     ++batches_done_;
     ++pace_.batches;
-    report_.advance(position_.batch, position_.loss_sum / static_cast<double>(std::max<uint64_t>(
-                                                              1, position_.seeds)));
+    const double loss =
+        position_.loss_sum / static_cast<double>(std::max<uint64_t>(1, position_.seeds));
+    report_.advance(position_.batch, loss);
+    if (diary_ != nullptr) diary_->batch(position_.epoch + 1, position_.batch, total, loss);
     if (asked_to_stop() != 0) {
       stop_watch();
       return false;
@@ -355,21 +377,30 @@ void Trainer::finish_epoch() {
   position_.loss_sum = 0;
   position_.seeds = 0;
   position_.epoch_seconds = 0;
-  report_.epoch(
-      {result.epoch, result.loss, result.valid_accuracy, result.test_accuracy, result.seconds});
+  report_.epoch({.epoch = result.epoch,
+                 .loss = result.loss,
+                 .valid_accuracy = result.valid_accuracy,
+                 .test_accuracy = result.test_accuracy,
+                 .seconds = result.seconds,
+                 .best = evaluated && is_best(result)});
+  if (log_) log_->add(log_step(result, memory::process_usage().resident_bytes));
   if (evaluated) judge(result);
+  if (diary_ != nullptr) diary_->epoch(result, position_.best_epoch);
   const bool named = job_.save_every > 0 && result.epoch % job_.save_every == 0;
   if (named) write_named_checkpoint();
   if (last || named || is_due()) write_checkpoints();
 }
 
-// Checks whether this is the best epoch so far, by validation accuracy, or by loss if there are no
-// validation nodes. Writes the best checkpoint, or updates the plateau schedule.
+// By validation accuracy, or by loss if there are no validation nodes.
+bool Trainer::is_best(const EpochResult& result) const {
+  if (position_.best_epoch == 0) return true;
+  return result.valid_accuracy ? result.valid_accuracy > position_.best_valid
+                               : result.loss < position_.best_loss;
+}
+
+// Writes the best checkpoint if this is the best epoch so far, or updates the plateau schedule.
 void Trainer::judge(const EpochResult& result) {
-  const bool first = position_.best_epoch == 0;
-  const bool better = first || (result.valid_accuracy ? result.valid_accuracy > position_.best_valid
-                                                      : result.loss < position_.best_loss);
-  if (better) {
+  if (is_best(result)) {
     position_.best_epoch = result.epoch;
     position_.best_valid = result.valid_accuracy;
     position_.best_test = result.test_accuracy;

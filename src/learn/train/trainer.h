@@ -3,13 +3,17 @@
 #pragma once
 
 #include <c10/core/Device.h>
+#include <fmt/format.h>
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
+#include "base/print.h"
 #include "io/partial_file.h"
 #include "memory/timeline.h"
 #include "nn/adam.h"
@@ -18,11 +22,13 @@
 #include "train/checkpoint.h"
 #include "train/data.h"
 #include "train/device.h"
+#include "train/diary.h"
 #include "train/inference.h"
 #include "train/job.h"
 #include "train/rank_group.h"
 #include "train/report.h"
 #include "train/room_keeper.h"
+#include "train/training_log.h"
 
 namespace plimsoll::train {
 
@@ -42,6 +48,7 @@ class Trainer {
     c10::Device device;
     const memory::Timeline& timeline;  // started before the data was loaded
     uint64_t needed_bytes = 0;         // memory without the lines
+    Diary* diary = nullptr;            // null: another rank keeps it
   };
   Trainer(const TrainJob& job, const Prepared& prepared);
 
@@ -74,6 +81,7 @@ class Trainer {
   void begin_again(const batch::Batch& batch);
   void look_at_losses();
   void finish_epoch();
+  bool is_best(const EpochResult& result) const;
   void judge(const EpochResult& result);
   // Writes last.pth, and best.pth if there is a newer best epoch.
   void write_checkpoints();
@@ -87,9 +95,21 @@ class Trainer {
   std::optional<double> train_accuracy_of_best();
   void share_model();
   void gather_ranks(Results& results);
+  double usual_epoch_seconds() const;
+  // Prints for people, unless they want it quiet.
+  template <typename... Args>
+  void say(fmt::format_string<Args...> format, Args&&... args) const {
+    if (!job_.run.quiet) plimsoll::print(format, std::forward<Args>(args)...);
+  }
   void print_end(const Results& results) const;
-  static void print_reads(const batch::ReadCounts& reads);
+  void print_learned(const Results& results) const;
+  void print_speed(const Results& results) const;
   void print_memory(const Results& results) const;
+  void print_files(const Results& results) const;
+  // For --verbose.
+  void print_stages(const Results& results) const;
+  void print_reads(const batch::ReadCounts& reads) const;
+  void print_memory_parts(const Results& results) const;
 
   const TrainJob& job_;
   RankGroup* const group_;  // null: this process trains alone
@@ -131,6 +151,8 @@ class Trainer {
   uint64_t passes_ = 0;  // how many were started
   RoomKeeper room_keeper_;
   const memory::Timeline& timeline_;
+  std::unique_ptr<track::StepLog> log_;  // null: none was asked for, or another rank writes
+  Diary* const diary_;
 };
 
 }  // namespace plimsoll::train

@@ -1,6 +1,7 @@
 // The end of a run: the best epoch's accuracy on the training nodes, results.json, and a summary of
 // time and memory.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -13,14 +14,6 @@
 #include "train/trainer.h"
 
 namespace plimsoll::train {
-namespace {
-
-std::string percent_or_dash(const std::optional<double>& share) {
-  return share ? fmt::format("{:.4f}", *share) : "-";
-}
-
-}  // namespace
-
 // Call only at the end: it loads the best epoch into the model.
 std::optional<double> Trainer::train_accuracy_of_best() {
   if (position_.best_epoch == 0) return {};
@@ -101,6 +94,7 @@ int Trainer::end(Status status) {
   }
   if (status != Status::stopped) {
     write_checkpoints();
+    report_.end_epochs();
     // From here on the model holds the best epoch, so no checkpoint may be written.
     try {
       results.train_accuracy = train_accuracy_of_best();
@@ -125,60 +119,116 @@ int Trainer::end(Status status) {
   if (!writes()) return signal_number;
   if (!job_.memory_log.empty()) write_memory_log(job_.memory_log, timeline_.samples(), job_.plan);
   write_results(job_.save_dir, results);
+  if (diary_ != nullptr) diary_->end(results.status);
+  if (log_) log_->end(log_ending(results));
   print_end(results);
   return signal_number;
 }
 
 void Trainer::print_end(const Results& results) const {
+  if (job_.run.quiet) return;
   if (results.status == Status::early_stopped) {
-    fmt::print("stopped early: no better epoch in {} evaluation{} (--patience)\n", recipe_.patience,
-               recipe_.patience == 1 ? "" : "s");
+    print("stopped early: no better epoch in {} (--patience)\n",
+          counted(recipe_.patience, "evaluation"));
   }
-  if (results.best_epoch > 0) {
-    fmt::print("best      epoch {}: train {}, valid {}, test {}\n", results.best_epoch,
-               percent_or_dash(results.train_accuracy), percent_or_dash(results.valid_accuracy),
-               percent_or_dash(results.test_accuracy));
-  }
-  if (results.batches_per_second > 0) {
-    const StageMilliseconds& stages = results.stages;
-    fmt::print(
-        "speed     {:.1f} batches/s; a batch takes {} {:.2f} ms of sampling and {:.2f} ms of "
-        "gathering,\n          the training thread {:.2f} ms forward, {:.2f} backward, {:.2f} "
-        "step, {:.2f} waiting\n",
-        results.batches_per_second,
-        place_.arrangement.workers == 1 ? "one worker"
-                                        : fmt::format("{} workers", place_.arrangement.workers),
-        stages.sample, stages.gather, stages.forward, stages.backward, stages.step, stages.waiting);
-  }
-  if (results.planned_epoch_seconds > 0 && results.batches_per_second > 0) {
-    fmt::print("          the batches of an epoch took {:.2f} s, {:.2f} s were planned\n",
-               static_cast<double>(job_.plan.batches) / results.batches_per_second,
-               results.planned_epoch_seconds);
-  }
-  print_reads(results.reads);
+  print_learned(results);
+  print_speed(results);
   print_memory(results);
-  fmt::print("saved     {}\n", (job_.save_dir / "results.json").string());
-  if (results.best_epoch > 0) fmt::print("          {}\n", (job_.save_dir / "best.pth").string());
-  fmt::print("          {}\n", (job_.save_dir / "last.pth").string());
+  if (job_.run.verbose) {
+    print_stages(results);
+    print_reads(results.reads);
+    print_memory_parts(results);
+  }
+  print_files(results);
 }
 
-void Trainer::print_reads(const batch::ReadCounts& reads) {
+void Trainer::print_learned(const Results& results) const {
+  if (results.series.empty()) return print("learned   nothing yet: no epoch has ended\n");
+  std::vector<std::string> parts;
+  const auto add = [&](const char* of, const std::optional<double>& share) {
+    if (share) parts.push_back(fmt::format("{} {:.4f}", of, *share));
+  };
+  add("test", results.test_accuracy);
+  add("validation", results.valid_accuracy);
+  add("training", results.train_accuracy);
+  const std::string epochs = counted(results.series.size(), "epoch");
+  if (results.best_epoch == 0) {
+    print("learned   loss {:.4f} after {}; nothing was evaluated yet\n", results.series.back().loss,
+          epochs);
+  } else if (parts.empty()) {
+    print("learned   loss {:.4f} in epoch {}, the best of {}\n",
+          results.series.at(results.best_epoch - 1).loss, results.best_epoch, epochs);
+  } else {
+    print("learned   accuracy: {} (epoch {}, the best of {})\n",
+          fmt::format("{}", fmt::join(parts, ", ")), results.best_epoch, epochs);
+  }
+}
+
+void Trainer::print_speed(const Results& results) const {
+  if (results.series.empty()) return;
+  const double each = results.training_seconds / static_cast<double>(results.series.size());
+  const std::string rate = results.batches_per_second > 0 ? fmt::format("; {:.1f} batches a second",
+                                                                        results.batches_per_second)
+                                                          : "";
+  print("speed     {} in {}, {} each with evaluation{}\n", counted(results.series.size(), "epoch"),
+        format_seconds(results.training_seconds), format_seconds(each), rate);
+}
+
+void Trainer::print_memory(const Results& results) const {
+  const std::string who = job_.plan.host_ranks == 1
+                              ? ""
+                              : fmt::format("all {} ranks of this host: ", job_.plan.host_ranks);
+  print("memory    {}peak {} of {}, planned {}\n", who, format_bytes(results.peak_memory_bytes),
+        format_bytes(job_.plan.limit_bytes), format_bytes(results.planned_memory_bytes));
+  if (room_keeper_.given_back_bytes() > 0) {
+    print("          memory was short on this machine: {} were released for a while\n",
+          format_bytes(room_keeper_.given_back_bytes()));
+  }
+}
+
+void Trainer::print_files(const Results& results) const {
+  const auto file = [&](const char* topic, const char* name, const char* what) {
+    print("{:<9} {}  {}\n", topic, (job_.save_dir / name).string(), what);
+  };
+  const bool has_best = results.best_epoch > 0;
+  if (has_best) file("saved", "best.pth", "the best epoch, for plimsoll predict");
+  file(has_best ? "" : "saved", "last.pth", "the last state, for --resume");
+  file("", "results.json", "all figures");
+  if (log_) print("{:<9} {}  {}\n", "", job_.save_dir.string(), "logs: " + log_->names());
+}
+
+void Trainer::print_stages(const Results& results) const {
+  if (results.batches_per_second <= 0) return;
+  const StageMilliseconds& stages = results.stages;
+  print(
+      "stages    a batch takes {} {:.2f} ms of sampling and {:.2f} ms of gathering,\n"
+      "          the training thread {:.2f} ms forward, {:.2f} backward, {:.2f} step, {:.2f} "
+      "waiting\n",
+      counted(place_.arrangement.workers, "worker"), stages.sample, stages.gather, stages.forward,
+      stages.backward, stages.step, stages.waiting);
+  if (results.planned_epoch_seconds <= 0) return;
+  print("          the batches of an epoch took {:.2f} s, {:.2f} s were planned\n",
+        static_cast<double>(job_.plan.batches) / results.batches_per_second,
+        results.planned_epoch_seconds);
+}
+
+void Trainer::print_reads(const batch::ReadCounts& reads) const {
   if (reads.reads == 0) return;
   const auto percent = [&](uint64_t rows) {
     // Rows that were read more than once, in rounds or after a line went down, count once.
     return 100.0 * static_cast<double>(std::min(rows, reads.rows)) /
            static_cast<double>(std::max<uint64_t>(1, reads.rows));
   };
-  fmt::print("disk      {} reads of {} on average by {}; {:.1f} % of the rows were not in memory\n",
-             format_count(reads.reads), format_bytes(reads.bytes / reads.reads), reads.method,
-             percent(reads.rows_on_disk));
+  print("disk      {} reads of {} on average by {}; {:.1f} % of the rows were not in memory\n",
+        format_count(reads.reads), format_bytes(reads.bytes / reads.reads), reads.method,
+        percent(reads.rows_on_disk));
   if (reads.windows > 0) {
-    fmt::print("          {} windows of {:.0f} batches on average\n", format_count(reads.windows),
-               static_cast<double>(reads.window_batches) / static_cast<double>(reads.windows));
+    print("          {} windows of {:.0f} batches on average\n", format_count(reads.windows),
+          static_cast<double>(reads.window_batches) / static_cast<double>(reads.windows));
   }
 }
 
-void Trainer::print_memory(const Results& results) const {
+void Trainer::print_memory_parts(const Results& results) const {
   std::string parts;
   uint64_t lent = 0;
   for (const memory::Ledger::Usage& usage : job_.ledger.usage()) {
@@ -188,21 +238,13 @@ void Trainer::print_memory(const Results& results) const {
   }
   const uint64_t resident = memory::process_usage().resident_bytes;
   const uint64_t rest = resident > lent ? resident - lent : 0;
-  const std::string who = job_.plan.host_ranks == 1
-                              ? ""
-                              : fmt::format("all {} ranks of this host: ", job_.plan.host_ranks);
-  fmt::print("memory    {}{}runtime {}; {}peak {} of {}\n",
-             group_ == nullptr ? "" : "rank 0: ", parts, format_bytes(rest), who,
-             format_bytes(results.peak_memory_bytes), format_bytes(job_.plan.limit_bytes));
+  print("parts     {}{}runtime {}\n", group_ == nullptr ? "" : "rank 0: ", parts,
+        format_bytes(rest));
   const auto peak = static_cast<double>(results.peak_memory_bytes);
   const auto planned = static_cast<double>(results.planned_memory_bytes);
-  fmt::print("          planned {}, {:.1f} % {} than the peak; unattributed {}\n",
-             format_bytes(results.planned_memory_bytes), 100 * std::abs(planned / peak - 1),
-             planned < peak ? "less" : "more", format_bytes(results.unattributed_bytes));
-  if (room_keeper_.given_back_bytes() > 0) {
-    fmt::print("          memory was short on this machine: {} were released for a while\n",
-               format_bytes(room_keeper_.given_back_bytes()));
-  }
+  print("          planned {:.1f} % {} than the peak; unattributed {}\n",
+        100 * std::abs(planned / peak - 1), planned < peak ? "less" : "more",
+        format_bytes(results.unattributed_bytes));
 }
 
 }  // namespace plimsoll::train

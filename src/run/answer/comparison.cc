@@ -40,17 +40,17 @@ std::string not_normal(std::span<const double> a, std::span<const double> b) {
 }
 
 void test_by_ranks(std::span<const double> a, std::span<const double> b, SampleDifference& found) {
-  const auto test = statistics::mann_whitney_test(a, b);
+  const auto test = statistics::mann_whitney_test(b, a);
   found.test = "Mann-Whitney U";
   found.difference = test.shift;
   found.interval = test.interval;
   found.p = test.p;
   found.effect_name = "r";
-  found.effect = statistics::rank_biserial(test.u, a.size(), b.size());
+  found.effect = statistics::rank_biserial(test.u, b.size(), a.size());
 }
 
 void test_by_means(std::span<const double> a, std::span<const double> b, SampleDifference& found) {
-  const auto test = statistics::welch_test(a, b);
+  const auto test = statistics::welch_test(b, a);
   if (!test) {
     found.reason = "neither sample varies";
     return;
@@ -61,7 +61,7 @@ void test_by_means(std::span<const double> a, std::span<const double> b, SampleD
   found.interval = test->interval;
   found.p = test->p;
   found.effect_name = "g";
-  found.effect = statistics::hedges_g(a, b);
+  found.effect = statistics::hedges_g(b, a);
 }
 
 void plan_repeats(SampleDifference& found, double level) {
@@ -96,16 +96,23 @@ std::string interval_text(const SampleDifference& found) {
   return text;
 }
 
-// "the difference is real at the 5 % level; A is lower" and what is needed if it is not.
+// With its unit.
+std::string shown_figure(const std::string& figure) {
+  if (figure == kSeconds) return "time (s)";
+  if (figure == kEnergy) return "energy (J)";
+  return figure == kCo2 ? "CO2 (g)" : figure;
+}
+
+// "accuracy, A and B: B is higher (p 0.003)" and what is needed if it is not certain.
 std::string verdict_on(const ComparisonRow& row) {
   const SampleDifference& found = row.found;
-  const std::string pair = fmt::format("{}, {} and {}", row.figure, row.a, row.b);
+  const std::string pair = fmt::format("{}, {} and {}", shown_figure(row.figure), row.a, row.b);
   if (!found.p) {
     return fmt::format("{}: no test, {}", pair, found.reason);
   }
   const double p = found.adjusted_p.value_or(*found.p);
   std::string text = p < kSignificant
-                         ? fmt::format("{}: {} is {} (p {})", pair, row.a,
+                         ? fmt::format("{}: {} is {} (p {})", pair, row.b,
                                        found.difference < 0 ? "lower" : "higher", p_text(p))
                          : fmt::format("{}: no difference shown (p {})", pair, p_text(p));
   if (p < kSignificant && !found.stated) return text;
@@ -122,17 +129,23 @@ std::string verdict_on(const ComparisonRow& row) {
   return text;
 }
 
-TextTable table_of(const std::vector<const ComparisonRow*>& rows) {
+// With two groups, the headings name them; with more, the columns a and b do.
+TextTable table_of(const std::vector<const ComparisonRow*>& rows, bool two_groups) {
   TextTable table;
   table.columns = {
       {"figure", {}, true},     {"a", {}, true},      {"b", {}, true}, {"mean a", {}, false, 1},
-      {"mean b", {}, false, 1}, {"a - b [95 %]", {}}, {"p", {}},       {"effect", {}, false, 2},
+      {"mean b", {}, false, 1}, {"b - a [95 %]", {}}, {"p", {}},       {"effect", {}, false, 2},
       {"test", {}, true, 3}};
+  if (two_groups) {
+    table.columns[3].heading = "mean A";
+    table.columns[4].heading = "mean B";
+    table.columns[5].heading = "B - A [95 %]";
+  }
   for (const ComparisonRow* row : rows) {
     const SampleDifference& found = row->found;
     const auto& adjusted = found.adjusted_p ? found.adjusted_p : found.p;
     const std::vector<std::string> cells = {
-        row->figure,
+        shown_figure(row->figure),
         row->a,
         row->b,
         fmt::format("{} (n {})", statistics::format_spread(found.a.mean, found.a.deviation),
@@ -145,7 +158,18 @@ TextTable table_of(const std::vector<const ComparisonRow*>& rows) {
         found.test.empty() ? "none" : found.test};
     for (size_t i = 0; i < cells.size(); ++i) table.columns[i].cells.push_back(cells[i]);
   }
+  if (two_groups) table.columns.erase(table.columns.begin() + 1, table.columns.begin() + 3);
   return table;
+}
+
+// Both means, or none.
+void fit_pairs(TextTable& table, size_t most_columns) {
+  fit(table, most_columns);
+  const auto is_mean = [](const TextColumn& column) { return column.heading.starts_with("mean "); };
+  const auto only = std::ranges::find_if(table.columns, is_mean);
+  if (std::ranges::count_if(table.columns, is_mean) != 1) return;
+  table.left_out.push_back(only->heading);
+  table.columns.erase(only);
 }
 
 Json moments_of_json(const statistics::Moments& moments) {
@@ -154,12 +178,31 @@ Json moments_of_json(const statistics::Moments& moments) {
           {"n", moments.count}};
 }
 
-void add_figures(const Configuration& one, ComparedGroup& group) {
+void add_configuration(const Configuration& one, ComparedGroup& group) {
+  group.members.push_back(one.number);
   for (const auto& [name, values] : one.figures) {
     auto& all = group.figures[name];
     all.numbers.insert(all.numbers.end(), values.numbers.begin(), values.numbers.end());
     for (const auto& [text, times] : values.not_numbers) all.not_numbers[text] += times;
   }
+}
+
+void refuse_overlap(const ComparedGroup& a, const ComparedGroup& b) {
+  std::vector<std::string> common;
+  for (const size_t number : a.members) {
+    if (std::ranges::find(b.members, number) != b.members.end()) {
+      common.push_back(fmt::format("#{}", number));
+    }
+  }
+  if (common.empty()) return;
+  const size_t count = common.size();
+  constexpr size_t kMostNamed = 3;
+  common.resize(std::min(count, kMostNamed));
+  fail(ErrorKind::usage,
+       "{} ({}) and {} ({}) have {} in common: {}{}; choose two that exclude each other, such as "
+       "\"learning_rate<0.01\" and \"learning_rate>=0.01\"",
+       a.label, a.name, b.label, b.name, counted(count, "configuration"), fmt::join(common, ", "),
+       count > kMostNamed ? " ..." : "");
 }
 
 std::string label_of(size_t index) {
@@ -173,7 +216,7 @@ std::string label_of(size_t index) {
 SampleDifference difference_of(std::span<const double> a, std::span<const double> b,
                                std::optional<double> looked_for) {
   SampleDifference found{.a = statistics::moments_of(a), .b = statistics::moments_of(b)};
-  found.difference = found.a.mean - found.b.mean;
+  found.difference = found.b.mean - found.a.mean;
   if (a.size() < 2 || b.size() < 2) {
     found.reason = "it needs at least two repeats of each";
     return found;
@@ -197,53 +240,50 @@ ComparedGroup select_group(const Configurations& configurations, const std::stri
   const std::string digits = text.starts_with('#') ? text.substr(1) : text;
   const bool number =
       !digits.empty() && digits.find_first_not_of("0123456789") == std::string::npos;
-  size_t found = 0;
   const auto conditions =
       number ? std::vector<ResultCondition>() : parse_conditions(text, configurations);
   for (const Configuration& one : configurations.all) {
     const bool chosen =
         number ? fmt::format("{}", one.number) == digits : meets_all(one, conditions);
     if (!chosen) continue;
-    ++found;
-    add_figures(one, group);
+    add_configuration(one, group);
     if (number) group.name = fmt::format("#{}: {}", one.number, short_name(configurations, one));
   }
-  if (found == 0) {
+  if (group.members.empty()) {
     fail(ErrorKind::usage,
          "{} selects no configuration; there are {}, with numbers in the column #", text,
          configurations.all.size());
   }
-  if (!number) group.name += fmt::format(" ({})", counted(found, "configuration"));
+  if (!number) group.name += fmt::format(" ({})", counted(group.members.size(), "configuration"));
   return group;
 }
 
 std::vector<ComparedGroup> groups_over(const Configurations& configurations,
                                        const std::string& parameter) {
   std::vector<ComparedGroup> groups;
-  const auto text_of_one = [&](const Configuration& one) {
-    if (parameter == "model") return one.model;
-    if (parameter == "repo" || parameter == "repository") return one.repository;
-    if (parameter == "beside") return one.background.empty() ? "nothing" : one.background;
-    return value_text(one, parameter);
-  };
   std::vector<std::string> known = configurations.parameters;
-  for (const char* name : {"model", "repo", "beside", "repository"}) known.emplace_back(name);
+  for (const char* name : {"model", "repo", "beside", "repository"}) {
+    if (std::find(known.begin(), known.end(), name) == known.end()) known.emplace_back(name);
+  }
   if (std::find(known.begin(), known.end(), parameter) == known.end()) {
     const auto near = nearest(parameter, known);
     fail(ErrorKind::usage, "--over: there is no parameter {}{}; known: {}", parameter,
          near ? fmt::format("; did you mean {}?", *near) : "", fmt::join(known, ", "));
   }
+  std::map<std::string, double> numbers;  // by the name of their group
   for (const Configuration& one : configurations.all) {
-    const std::string text = text_of_one(one);
+    const std::string text = named_text(configurations, one, parameter);
     if (text.empty()) continue;
     const std::string name = fmt::format("{} {}", parameter, text);
     auto found = std::ranges::find_if(
         groups, [&](const ComparedGroup& group) { return group.name == name; });
     if (found == groups.end()) {
-      groups.push_back({.label = label_of(groups.size()), .name = name});
+      groups.push_back({.label = "", .name = name});
       found = std::prev(groups.end());
+      const auto* value = one.values.find(parameter);
+      if (value != nullptr && value->is_number()) numbers[name] = value->number;
     }
-    add_figures(one, *found);
+    add_configuration(one, *found);
   }
   if (groups.size() < 2) {
     fail(ErrorKind::usage,
@@ -251,6 +291,11 @@ std::vector<ComparedGroup> groups_over(const Configurations& configurations,
          "to compare",
          parameter);
   }
+  if (numbers.size() == groups.size()) {
+    std::ranges::stable_sort(groups, {},
+                             [&](const ComparedGroup& group) { return numbers.at(group.name); });
+  }
+  for (size_t i = 0; i < groups.size(); ++i) groups[i].label = label_of(i);
   return groups;
 }
 
@@ -262,6 +307,7 @@ ComparisonAnswer compare(std::vector<ComparedGroup> groups, const std::vector<st
       for (size_t j = i + 1; j < answer.groups.size(); ++j) {
         ComparedGroup& a = answer.groups[i];
         ComparedGroup& b = answer.groups[j];
+        refuse_overlap(a, b);
         if (!a.figures.contains(figure) || !b.figures.contains(figure)) continue;
         answer.rows.push_back({.figure = figure,
                                .a = a.label,
@@ -302,13 +348,17 @@ std::string describe(const ComparisonAnswer& answer, size_t most_columns) {
   });
   const size_t left_out = rows.size() > kMostPairsShown ? rows.size() - kMostPairsShown : 0;
   rows.resize(rows.size() - left_out);
-  TextTable table = table_of(rows);
-  fit(table, most_columns);
+  TextTable table = table_of(rows, answer.groups.size() == 2);
+  fit_pairs(table, most_columns);
   text += "\n" + text_of(table) + "\n";
   for (const ComparisonRow* row : rows) text += verdict_on(*row) + "\n";
   if (left_out > 0) {
     text += fmt::format("left out: {} with a larger p; --json has all\n",
                         counted(left_out, "comparison"));
+  }
+  if (!table.left_out.empty()) {
+    text += fmt::format("left out, the terminal has {} columns: {}; --json has all\n", most_columns,
+                        fmt::join(table.left_out, ", "));
   }
   if (tests > 1) text += fmt::format("p is adjusted by Holm for {} tests\n", tests);
   if (tests > 0) {

@@ -15,7 +15,7 @@ namespace plimsoll::answer {
 
 constexpr double kSignificant = 0.05;
 
-// The difference of two samples, a - b.
+// The difference of two samples, b - a: how much more the second one has.
 struct SampleDifference {
   statistics::Moments a;
   statistics::Moments b;
@@ -44,6 +44,7 @@ struct ComparedGroup {
   std::string label;  // "A"
   std::string name;   // "#3: learning_rate 3e-05"
   std::map<std::string, FigureValues> figures;
+  std::vector<size_t> members = {};  // numbers of configurations; of trainings none
 };
 
 // `text` is the number of a configuration ("3", "#3") or conditions ("learning_rate<0.01"). Throws
@@ -68,6 +69,8 @@ struct ComparisonAnswer {
   std::vector<ComparisonRow> rows;  // every pair of groups, figure by figure
 };
 
+// Throws Error{usage} if two groups have a configuration in common: the tests need independent
+// samples.
 ComparisonAnswer compare(std::vector<ComparedGroup> groups, const std::vector<std::string>& figures,
                          std::optional<double> looked_for);
 

@@ -97,7 +97,7 @@ std::vector<ResultCondition> parse_conditions(std::string_view text, const Confi
   const auto figures = known.figures();
   names.insert(names.end(), figures.begin(), figures.end());
   for (const char* name : {"repo", "repository", "model", "beside", "n", "time", "configuration"}) {
-    names.emplace_back(name);
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.emplace_back(name);
   }
   std::vector<ResultCondition> conditions;
   for (;;) {

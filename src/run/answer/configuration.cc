@@ -176,6 +176,12 @@ void keep_only(Configurations& configurations,
   }
 }
 
+size_t Configurations::last_number() const {
+  size_t last = 0;
+  for (const Configuration& one : all) last = std::max(last, one.number);
+  return last;
+}
+
 std::vector<std::string> Configurations::figures() const {
   std::vector<std::string> names;
   const auto add_if_known = [&](const std::string& name) {
@@ -193,6 +199,49 @@ std::vector<std::string> Configurations::figures() const {
 std::string value_text(const Configuration& one, const std::string& parameter) {
   const auto* value = one.values.find(parameter);
   return value == nullptr ? "" : text_of(*value);
+}
+
+ShownValues::ShownValues(const Configurations& configurations, std::string parameter)
+    : configurations_(configurations), parameter_(std::move(parameter)), digits_(4) {
+  constexpr int kAllDigits = 17;
+  std::set<std::string> exact;
+  for (const Configuration& one : configurations.all) exact.insert(value_text(one, parameter_));
+  for (; digits_ < kAllDigits; ++digits_) {
+    std::set<std::string> shown;
+    for (const Configuration& one : configurations.all) shown.insert(of(one));
+    if (shown.size() == exact.size()) return;
+  }
+}
+
+std::string ShownValues::text(const experiment::Value& value, int digits) const {
+  std::string exact = text_of(value);
+  if (!value.is_number() || value.whole) return exact;
+  std::string rounded = fmt::format("{:.{}g}", value.number, digits);
+  return rounded.size() < exact.size() ? rounded : exact;
+}
+
+std::string ShownValues::of(const Configuration& one) const {
+  const auto* value = one.values.find(parameter_);
+  return value == nullptr ? "" : text(*value, digits_);
+}
+
+bool ShownValues::rounded() const {
+  return std::ranges::any_of(configurations_.all, [&](const Configuration& one) {
+    return of(one) != value_text(one, parameter_);
+  });
+}
+
+std::string named_text(const Configurations& configurations, const Configuration& one,
+                       const std::string& name) {
+  const auto& parameters = configurations.parameters;
+  if (std::find(parameters.begin(), parameters.end(), name) != parameters.end()) {
+    return value_text(one, name);
+  }
+  if (name == "model") return one.model;
+  if (name == "repo" || name == "repository") return one.repository;
+  if (name == "training") return one.repository + "/" + one.model;
+  if (name == "beside") return one.background.empty() ? "nothing" : one.background;
+  return "";
 }
 
 std::vector<std::string> varying_parameters(const Configurations& configurations) {
@@ -221,7 +270,7 @@ std::string short_name(const Configurations& configurations, const Configuration
     parts.push_back(one.background.empty() ? "alone" : "beside " + one.background);
   }
   for (const std::string& parameter : varying_parameters(configurations)) {
-    const std::string text = value_text(one, parameter);
+    const std::string text = ShownValues(configurations, parameter).of(one);
     if (!text.empty()) parts.push_back(fmt::format("{} {}", parameter, text));
   }
   if (parts.empty()) return one.repository + "/" + one.model;
@@ -231,13 +280,18 @@ std::string short_name(const Configurations& configurations, const Configuration
 Aim aim_of(const Configurations& configurations, const std::string& text) {
   const std::vector<std::string> known = configurations.figures();
   const auto& objective = configurations.objective;
-  if (text.empty() && objective &&
-      std::find(known.begin(), known.end(), objective->metric) != known.end()) {
-    return {.figure = objective->metric, .maximize = objective->maximize, .stated = true};
-  }
+  const auto has = [&](const std::string& figure) {
+    return std::find(known.begin(), known.end(), figure) != known.end();
+  };
+  const auto without_goal = [&](const std::string& figure) -> Aim {
+    if (objective && objective->metric == figure) {
+      return {figure, objective->maximize, Aim::Source::by_objective};
+    }
+    return {figure, !experiment::smaller_is_better(figure), Aim::Source::by_name};
+  };
   if (text.empty()) {
-    const std::string figure = known.empty() ? kSeconds : known.front();
-    return {.figure = figure, .maximize = !experiment::smaller_is_better(figure)};
+    if (objective && has(objective->metric)) return without_goal(objective->metric);
+    return without_goal(known.empty() ? kSeconds : known.front());
   }
   std::string figure = text;
   std::optional<bool> maximize;
@@ -248,22 +302,59 @@ Aim aim_of(const Configurations& configurations, const std::string& text) {
     break;
   }
   if (figure == "time") figure = kSeconds;
-  if (std::find(known.begin(), known.end(), figure) == known.end()) {
+  if (!has(figure)) {
     const auto near = nearest(figure, known);
     fail(ErrorKind::usage, "no experiment has the figure {}{}; known: {}", figure,
          near ? fmt::format("; did you mean {}?", *near) : "",
          known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")));
   }
-  return {.figure = figure,
-          .maximize = maximize.value_or(!experiment::smaller_is_better(figure)),
-          .stated = maximize.has_value()};
+  if (!maximize) return without_goal(figure);
+  return {figure, *maximize, Aim::Source::by_user};
 }
 
-std::string describe(const Aim& aim) {
-  const char* better = aim.maximize ? "higher" : "lower";
-  if (aim.stated) return fmt::format("{} is better", better);
-  return fmt::format("{} is better, judged by its name; if not: --sort {}:{}", better, aim.figure,
+std::string describe(const Aim& aim, std::string_view option) {
+  const std::string better = fmt::format("{} is better", aim.maximize ? "higher" : "lower");
+  switch (aim.source) {
+    case Aim::Source::by_user:
+      return better;
+    case Aim::Source::by_objective:
+      return better + ", as the objective says";
+    case Aim::Source::by_name:
+      break;
+  }
+  return fmt::format("{}, judged by its name; if not: {}{}:{}", better, option, aim.figure,
                      aim.maximize ? "min" : "max");
+}
+
+void set_price(EnergyPrices& prices, const std::string& text) {
+  if (text.empty()) return;
+  size_t used = 0;
+  try {
+    prices.price_per_kwh = std::stod(text, &used);
+  } catch (const std::exception&) {
+    fail(ErrorKind::usage, "--price {}: give a number and, if you like, a currency: 0.30 EUR",
+         text);
+  }
+  if (!(*prices.price_per_kwh >= 0)) fail(ErrorKind::usage, "--price {}: less than 0", text);
+  const size_t word = text.find_first_not_of(' ', used);
+  if (word != std::string::npos) prices.currency = text.substr(word);
+}
+
+std::vector<std::string> figures_named(const Configurations& configurations,
+                                       const std::vector<std::string>& names,
+                                       std::vector<std::string> usual) {
+  if (names.empty()) return usual;
+  std::vector<std::string> figures;
+  for (const std::string& name : names) figures.push_back(aim_of(configurations, name).figure);
+  return figures;
+}
+
+std::vector<std::string> aim_and_energy(const Configurations& configurations, const Aim& aim) {
+  std::vector<std::string> figures = {aim.figure};
+  const auto known = configurations.figures();
+  const bool energy = std::find(known.begin(), known.end(), kEnergy) != known.end();
+  if (energy && aim.figure != kEnergy) figures.emplace_back(kEnergy);
+  return figures;
 }
 
 void sort_by(Configurations& configurations, const Aim& aim) {

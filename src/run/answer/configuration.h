@@ -59,6 +59,10 @@ struct EnergyPrices {
   std::string currency;
 };
 
+// Sets price and currency from "0.30" or "0.30 EUR"; nothing if the text is empty. Throws
+// Error{usage}.
+void set_price(EnergyPrices& prices, const std::string& text);
+
 struct Configurations {
   std::vector<Configuration> all;
   std::vector<std::string> metrics;     // in the order of the model config
@@ -74,6 +78,7 @@ struct Configurations {
   size_t unfinished = 0;
   EnergyPrices prices;
 
+  size_t last_number() const;  // of all, in any order; 0 if there is none
   // Metrics, seconds, energy and what follows from it, as far as one configuration has them.
   std::vector<std::string> figures() const;
 };
@@ -98,17 +103,47 @@ std::vector<std::string> varying_parameters(const Configurations& configurations
 // The text of a parameter's value; empty if the configuration does not have it.
 std::string value_text(const Configuration& one, const std::string& parameter);
 
-// A figure and what is better. `stated`: by the user, not by its name.
+// The same for people: with four digits, or as many as tell all values of the parameter apart.
+class ShownValues {
+ public:
+  ShownValues(const Configurations& configurations, std::string parameter);
+  std::string of(const Configuration& one) const;
+  bool rounded() const;  // whether a value has more digits than are shown
+
+ private:
+  std::string text(const experiment::Value& value, int digits) const;
+
+  const Configurations& configurations_;
+  std::string parameter_;
+  int digits_;
+};
+
+// What a configuration has under a name: a hyperparameter, or else model, repo, training
+// (repo/model) or beside. Empty if it has nothing.
+std::string named_text(const Configurations& configurations, const Configuration& one,
+                       const std::string& name);
+
+// A figure, what is better, and who says so.
 struct Aim {
+  enum class Source { by_name, by_objective, by_user };
   std::string figure;
   bool maximize = false;
-  bool stated = false;
+  Source source = Source::by_name;
 };
-// `text`: "accuracy", "loss:max", "accuracy:min". Empty: the first metric, or the time. Throws
+// `text`: "accuracy", "loss:max", "accuracy:min". Empty: the objective, the first metric, or the
+// time. Without :min or :max, the objective of the files decides about its metric. Throws
 // Error{usage} if no configuration has the figure.
 Aim aim_of(const Configurations& configurations, const std::string& text);
-// "lower is better, by its name; --sort loss:max turns it around"
-std::string describe(const Aim& aim);
+// "lower is better, judged by its name; if not: --sort loss:max", with the option as given
+std::string describe(const Aim& aim, std::string_view option);
+
+// The figures of these names, as aim_of() finds them; `usual` if there are none.
+std::vector<std::string> figures_named(const Configurations& configurations,
+                                       const std::vector<std::string>& names,
+                                       std::vector<std::string> usual);
+
+// The figure of the aim, and the energy if it was measured.
+std::vector<std::string> aim_and_energy(const Configurations& configurations, const Aim& aim);
 
 // Best first; those without the figure last.
 void sort_by(Configurations& configurations, const Aim& aim);

@@ -25,19 +25,17 @@ struct RunValue {
   const Configuration* configuration = nullptr;
 };
 
-std::string setting_text(const Configuration& one, const std::string& parameter) {
-  if (parameter == "model") return one.repository + "/" + one.model;
-  if (parameter == "beside") return one.background;
-  return value_text(one, parameter);
-}
-
 // Numbers by their size, words by their place in the alphabet. Words are never put together.
-std::vector<size_t> groups_by(const std::vector<RunValue>& runs, const std::string& parameter,
+std::vector<size_t> groups_by(const Configurations& configurations,
+                              const std::vector<RunValue>& runs, const std::string& parameter,
                               size_t& different) {
+  const auto text_of_run = [&](const RunValue& run) {
+    return named_text(configurations, *run.configuration, parameter);
+  };
   std::set<std::string> words;
   std::vector<double> numbers;
   for (const RunValue& run : runs) {
-    words.insert(setting_text(*run.configuration, parameter));
+    words.insert(text_of_run(run));
     const auto* value = run.configuration->values.find(parameter);
     if (value != nullptr && value->is_number()) numbers.push_back(value->number);
   }
@@ -51,8 +49,8 @@ std::vector<size_t> groups_by(const std::vector<RunValue>& runs, const std::stri
   std::vector<size_t> groups;
   groups.reserve(runs.size());
   for (const RunValue& run : runs) {
-    groups.push_back(static_cast<size_t>(
-        std::distance(words.begin(), words.find(setting_text(*run.configuration, parameter)))));
+    groups.push_back(
+        static_cast<size_t>(std::distance(words.begin(), words.find(text_of_run(run)))));
   }
   return groups;
 }
@@ -84,7 +82,7 @@ FigureImportance importance_of_figure(const Configurations& configurations,
   std::vector<double> p;
   for (const std::string& parameter : parameters) {
     ParameterShare one{.parameter = parameter};
-    const auto groups = groups_by(runs, parameter, one.values);
+    const auto groups = groups_by(configurations, runs, parameter, one.values);
     one.share = statistics::variance_share(numbers, groups);
     if (one.share) p.push_back(one.share->p);
     answer.shares.push_back(std::move(one));
@@ -109,13 +107,15 @@ FigureImportance importance_of_figure(const Configurations& configurations,
 std::vector<FigureImportance> importance_of(const Configurations& configurations,
                                             const std::vector<std::string>& figures) {
   std::vector<std::string> parameters = varying_parameters(configurations);
-  for (const char* other : {"model", "beside"}) {
-    const std::string first = setting_text(configurations.all.front(), other);
-    if (std::ranges::any_of(configurations.all, [&](const Configuration& one) {
-          return setting_text(one, other) != first;
-        })) {
-      parameters.emplace_back(other);
-    }
+  for (const char* other : {"training", "beside"}) {
+    const auto text = [&](const Configuration& one) {
+      return named_text(configurations, one, other);
+    };
+    const std::string first = text(configurations.all.front());
+    const bool varies = std::ranges::any_of(
+        configurations.all, [&](const Configuration& one) { return text(one) != first; });
+    const bool is_there = std::ranges::find(parameters, other) != parameters.end();
+    if (varies && !is_there) parameters.emplace_back(other);
   }
   if (parameters.empty()) {
     fail(ErrorKind::usage,

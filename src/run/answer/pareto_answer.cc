@@ -1,6 +1,7 @@
 #include "answer/pareto_answer.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
 
@@ -74,12 +75,13 @@ std::string describe(const ParetoAnswer& answer, const Configurations& configura
   }
   if (answer.knee == nullptr) text += "the front has no knee: it needs three points and a bend\n";
   for (const Aim* aim : {&answer.first, &answer.second}) {
-    text += fmt::format("{}: {} is better{}\n", aim->figure, aim->maximize ? "higher" : "lower",
-                        aim->stated ? ""
-                                    : fmt::format(", judged by its name; if not: {}:{}",
-                                                  aim->figure, aim->maximize ? "min" : "max"));
+    text += fmt::format("{}: {}\n", aim->figure, describe(*aim, ""));
   }
-  return text + "by means; whether two differ for certain says --compare\n";
+  if (!table.left_out.empty()) {
+    text += fmt::format("left out, the terminal has {} columns: {}\n", most_columns,
+                        fmt::join(table.left_out, ", "));
+  }
+  return text + "the front is by means; --compare tests whether two of them differ\n";
 }
 
 nlohmann::ordered_json to_json(const ParetoAnswer& answer) {

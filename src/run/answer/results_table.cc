@@ -100,11 +100,11 @@ std::vector<NamedColumn> all_columns(const Configurations& all, const Aim& aim) 
   const auto varying = varying_parameters(all);
   for (const std::string& parameter : all.parameters) {
     const bool shown = std::find(varying.begin(), varying.end(), parameter) != varying.end();
+    const ShownValues values(all, parameter);
     columns.push_back(
         {parameter,
-         {parameter,
-          cells_of(all, [&](const Configuration& one) { return value_text(one, parameter); }),
-          false, shown ? kParameterRank : -1}});
+         {parameter, cells_of(all, [&](const Configuration& one) { return values.of(one); }), false,
+          shown ? kParameterRank : -1}});
   }
   const auto figures = all.figures();
   const auto add_figure = [&](const std::string& figure) {
@@ -258,7 +258,8 @@ std::vector<std::string> notes_of(const Configurations& configurations, const Re
   const bool one = configurations.all.size() == 1;
   if (!same.empty()) notes.push_back((one ? "values: " : "the same in all: ") + same);
   if (!one) {
-    notes.push_back(fmt::format("best first by {}: {}", view.aim.figure, describe(view.aim)));
+    notes.push_back(
+        fmt::format("best first by {}: {}", view.aim.figure, describe(view.aim, "--sort ")));
   }
   const bool once = std::ranges::all_of(
       configurations.all, [](const Configuration& each) { return each.succeeded < 2; });
@@ -271,10 +272,15 @@ std::vector<std::string> notes_of(const Configurations& configurations, const Re
     notes.push_back(fmt::format("left out, the terminal has {} columns: {}; --columns all shows it",
                                 view.most_columns, fmt::join(table.left_out, ", ")));
   }
+  if (std::ranges::any_of(varying, [&](const std::string& parameter) {
+        return ShownValues(configurations, parameter).rounded();
+      })) {
+    notes.emplace_back("values of hyperparameters are rounded; --csv has all digits");
+  }
   const bool shared = std::ranges::any_of(
       configurations.all, [](const Configuration& each) { return each.shared > 0; });
   if (shared) {
-    notes.emplace_back("shared: the energy includes other processes; docs/energy.md");
+    notes.emplace_back("shared: the energy includes other processes; docs/reference/energy.md");
   }
   if (const std::string energy = energy_note(configurations); !energy.empty()) {
     notes.push_back(energy);

@@ -177,7 +177,7 @@ Causes causes_of_failure(const Circumstances& now) {
           {kRare + (no_room ? kLikely : 0), "a disk that ran full", describe_disk(now), "df -h"}};
 }
 
-// The exit codes of plimsoll's own commands; docs/errors.md has the whole table.
+// The exit codes of plimsoll's own commands; docs/reference/errors.md has the whole table.
 std::optional<LikelyCause> cause_of_own_code(int code) {
   const auto cause = [](const char* what, const char* remedy) {
     return LikelyCause{kPossible, std::string("plimsoll itself: ") + what, "", remedy};

@@ -64,6 +64,15 @@ ordered_json result_json(const Evidence& evidence, const Verdict& verdict) {
           {"verdict", to_json(verdict)}};
 }
 
+nlohmann::ordered_json exec_json(const Evidence& evidence, const Verdict& verdict) {
+  auto json = result_json(evidence, verdict);
+  json["exit_code"] = process::exit_code(evidence.ending);
+  json["run"] = evidence.ending.run;
+  json["cpu_seconds"] = evidence.ending.cpu_seconds;
+  json["keeper_lost"] = evidence.ending.keeper_lost;
+  return json;
+}
+
 ordered_json unfinished_json(const std::vector<std::string>& command) {
   const Verdict verdict = {
       .cause = Cause::killed,

@@ -16,6 +16,9 @@ namespace plimsoll::diagnosis {
 // The command, how it ended, what was measured, and the verdict.
 nlohmann::ordered_json result_json(const Evidence& evidence, const Verdict& verdict);
 
+// The same for exec, with its exit code, the name of the run and the CPU time.
+nlohmann::ordered_json exec_json(const Evidence& evidence, const Verdict& verdict);
+
 // The content while the command runs. It stays in the file if plimsoll is killed.
 nlohmann::ordered_json unfinished_json(const std::vector<std::string>& command);
 

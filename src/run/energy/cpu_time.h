@@ -15,7 +15,7 @@ struct CpuUse {
   std::optional<double> host_seconds;  // nothing where the kernel does not say
 };
 
-// Others count where they had more than these, all of them: a machine is never quite still.
+// Other processes count only if together they used more than this: a machine is never quite idle.
 constexpr double kOthersShare = 0.05;    // of all CPU time in use
 constexpr double kOthersCpus = 0.1;      // on average
 constexpr double kOthersSeconds = 0.05;  // the kernel counts in hundredths

@@ -1,11 +1,16 @@
 #include "experiment/batch.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
+#include <map>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "base/json.h"
 #include "base/print.h"
@@ -50,6 +55,41 @@ void check_repository(const Repository& repository, const std::string& file,
   }
 }
 
+// The names that trainings give to their number of epochs.
+constexpr std::array<std::string_view, 6> kEpochs = {"epochs",     "epoch",    "num_epochs",
+                                                     "max_epochs", "n_epochs", "num_train_epochs"};
+
+// The most epochs of the experiments that `entry` may stop; nothing if that is not known of all.
+std::optional<double> most_epochs(const ExperimentBatch& batch, size_t entry) {
+  std::optional<double> most;
+  for (const Experiment& one : batch.queue) {
+    if (one.entry != entry || one.warmup || one.baseline) continue;
+    const auto& values = one.training.values.all;
+    const auto found = std::ranges::find_if(values, [](const Values::Named& named) {
+      return std::ranges::find(kEpochs, named.name) != kEpochs.end() &&
+             named.value.type == Value::Type::number;
+    });
+    if (found == values.end()) return std::nullopt;
+    most = std::max(most.value_or(0), found->value.number);
+  }
+  return most;
+}
+
+void warn_of_late_stops(const ExperimentBatch& batch, Problems& problems) {
+  for (size_t i = 0; i < batch.settings.entries.size(); ++i) {
+    const SettingsEntry& entry = batch.settings.entries[i];
+    const Terms terms = merged(batch.catalog.find(entry.foreground.repository)->terms, entry.terms);
+    if (!terms.stop || !terms.objective || !terms.stop->known()) continue;
+    const auto epochs = most_epochs(batch, i);
+    if (!epochs || static_cast<double>(terms.stop->min_steps) < *epochs) continue;
+    problems.warning(batch.settings.file, entry.line,
+                     fmt::format("stop: min_steps is {}, and no training has more than {} epochs: "
+                                 "one that reports {} once per epoch is never stopped; lower "
+                                 "min_steps or leave it out",
+                                 terms.stop->min_steps, *epochs, terms.objective->metric));
+  }
+}
+
 // Journals of version 0.1 do not have "strict".
 KeyPolicy keys_from(const Json& json) {
   if (json.at("lenient").get<bool>()) return KeyPolicy::lenient;
@@ -73,6 +113,7 @@ std::string to_text(const BatchTexts& source) {
                {"working_folder", source.working_folder},
                {"governor", source.governor},
                {"gpus", source.gpus}};
+  if (!source.logs.empty()) json["log"] = source.logs;
   if (source.max_retries) json["max_retries"] = *source.max_retries;
   if (source.jobs.at_once) json["jobs"] = *source.jobs.at_once;
   if (source.jobs.gpus_per_job) json["gpus_per_job"] = *source.jobs.gpus_per_job;
@@ -98,6 +139,7 @@ BatchTexts source_of(const std::string& text) {
                       .max_retries = {},
                       .governor = json.at("governor"),
                       .gpus = json.at("gpus")};
+    source.logs = json.value("log", "");
     if (json.contains("max_retries")) source.max_retries = whole_in<unsigned>(json, "max_retries");
     if (json.contains("jobs")) source.jobs.at_once = whole_in<unsigned>(json, "jobs");
     if (json.contains("gpus_per_job")) {
@@ -144,6 +186,7 @@ void plan_batch(ExperimentBatch& batch, const BatchTexts& source, Problems& prob
     }
   }
   batch.queue = make_queue(batch.settings, batch.catalog, history, source.seed, problems);
+  warn_of_late_stops(batch, problems);
 }
 
 void check_queue(const ExperimentBatch& batch) {
@@ -225,10 +268,29 @@ std::string describe(const Hyperparameter& parameter) {
   return line;
 }
 
+// One line for each rule, with the entries that have it if others do not.
+std::string describe_stopping(const ExperimentBatch& batch) {
+  std::map<std::string, std::vector<std::string>> entries;
+  for (const SettingsEntry& entry : batch.settings.entries) {
+    const Terms terms = merged(batch.catalog.find(entry.foreground.repository)->terms, entry.terms);
+    if (!terms.stop || !terms.objective) continue;
+    entries[experiment::describe(*terms.stop, *terms.objective)].push_back(
+        fmt::format("{}:{}", batch.settings.file, entry.line));
+  }
+  std::string text;
+  for (const auto& [rule, places] : entries) {
+    const bool all = places.size() == batch.settings.entries.size();
+    text += fmt::format("  stop  {}{}\n", rule,
+                        all ? "" : fmt::format("  ({})", fmt::join(places, ", ")));
+  }
+  return text;
+}
+
 }  // namespace
 
 void print_plan(const ExperimentBatch& batch, const BatchTexts& source) {
-  print("{}  seed {}\n", experiment::describe_plan(batch.settings, batch.queue), source.seed);
+  print("{}{}  seed {}\n", experiment::describe_plan(batch.settings, batch.queue),
+        describe_stopping(batch), source.seed);
 }
 
 void print_dry_run(const ExperimentBatch& batch, const BatchTexts& source,

@@ -36,6 +36,7 @@ struct BatchTexts {
   std::string governor;
   std::string gpus;  // like exec's --gpu; empty: all GPUs
   JobOptions jobs;
+  std::string logs;  // for other tools, as "csv,optuna"
 };
 std::string to_text(const BatchTexts& source);
 BatchTexts source_of(const std::string& text);

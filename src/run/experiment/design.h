@@ -43,7 +43,7 @@ struct DesignRules {
 struct Design {
   enum class Kind {
     draws,  // each parameter at random, from its range or its choices
-    lhs,    // the same as a Latin hypercube: evenly spread over every single parameter
+    lhs,    // at random as a Latin hypercube: spread evenly over each parameter
     grid,   // every combination
     list,   // as listed
   };

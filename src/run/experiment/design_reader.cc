@@ -54,6 +54,12 @@ std::vector<ParameterChoices> read_axes(ObjectReader& object, const std::string&
   std::vector<ParameterChoices> axes;
   const JsonNode* node = object.object(key);
   if (node == nullptr || repository == nullptr) return axes;
+  if (std::ranges::all_of(node->members, [](const auto& one) { return is_note(one.key); })) {
+    object.error(node->line,
+                 fmt::format("{} names no hyperparameter; it needs one with its values, as in "
+                             "{{\"learning_rate\": [0.1, 0.01]}}",
+                             key));
+  }
   for (const JsonMember& member : node->members) {
     if (is_note(member.key)) {
       object.problems().count_note();
@@ -185,6 +191,10 @@ Design read_design(ObjectReader& object, const Repository* repository) {
   for_each_object(object, "list", [&](const JsonNode& node) {
     if (repository != nullptr) design.list.push_back(read_setting(object, node, *repository));
   });
+  if (const JsonNode* list = object.any("list");
+      list != nullptr && list->is(Kind::list) && list->items.empty()) {
+    object.error(list->line, "list is empty; it needs a setting, as in [{\"learning_rate\": 0.1}]");
+  }
   for_each_object(object, "exclude", [&](const JsonNode& node) {
     if (repository == nullptr) return;
     ObjectReader conditions(node, object.file(), object.problems());

@@ -8,9 +8,8 @@
 
 namespace plimsoll::experiment {
 
-// Each member of the object is a condition: {"optimizer": "sgd", "epochs": [5, 10],
-// "learning_rate":
-// {"min": 0.1}}.
+// Each member of the object is a condition:
+// {"optimizer": "sgd", "epochs": [5, 10], "learning_rate": {"min": 0.1}}.
 Conditions read_conditions(ObjectReader& object, const Repository& repository);
 
 // Whether an entry has a key that lists its settings, so that it needs no mode.

@@ -61,7 +61,7 @@ Driver::Driver(const DriverOptions& options, const BatchTexts& source, const Exp
       batch_(batch),
       journal_(journal),
       summary_(batch.queue, batch.catalog),
-      stopping_(batch, journal),
+      stopping_(batch, journal, options.say),
       expected_(options.earlier),
       best_(batch.catalog, batch.settings),
       total_(static_cast<size_t>(
@@ -119,7 +119,7 @@ void Driver::recall() {
     if (entry.result.empty()) continue;
     const ExperimentResult result = result_of(entry.result);
     const Experiment& experiment = batch_.queue.at(static_cast<size_t>(entry.number) - 1);
-    stopping_.ended(experiment);
+    stopping_.ended(experiment, result.last);
     count(experiment, result);
   }
   mend_outputs();
@@ -368,7 +368,7 @@ void Driver::conclude(Place& place) {
 // The experiment has ended. It is finished as soon as early stopping has decided about all that it
 // reported.
 void Driver::after_last_attempt(const Experiment& experiment) {
-  stopping_.ended(experiment);
+  stopping_.ended(experiment, standing_[experiment.number].attempts.back());
   pending_.insert(experiment.number);
 }
 

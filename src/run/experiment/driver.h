@@ -50,8 +50,10 @@ struct DriverOptions {
   std::function<bool(const std::vector<pid_t>&)> uses_gpu;
   // The state of the GPUs that are named like exec's --gpu, for the cooldown; may be empty.
   std::function<std::vector<meter::GpuReading>(const std::string& gpus)> read_gpus;
-  Durations earlier;                               // for the expected times
-  std::function<void(const std::string&)> say;     // prints a line for the user
+  Durations earlier;                            // for the expected times
+  std::function<void(const std::string&)> say;  // prints a line for the user
+  // An experiment has finished; may be empty.
+  std::function<void(const Experiment&, const ExperimentResult&)> finished;
   std::function<void(const BatchProgress&)> show;  // shows the progress, repeatedly; may be empty
 };
 

@@ -160,6 +160,7 @@ void Driver::finish(const Experiment& experiment) {
                   experiment_json(experiment, result, standing.attempts));
   count(experiment, result);
   io::write_whole(options_.folder / "summary.csv", summary_.text());
+  if (options_.finished) options_.finished(experiment, result);
   give_to_caller(folder);
   const std::string place =
       experiment.warmup ? "warm-up" : fmt::format("{}/{}", end_.finished(), total_);

@@ -1,12 +1,27 @@
 #include "experiment/early_stopping.h"
 
+#include <fmt/format.h>
+
+#include <sstream>
 #include <utility>
+
+#include "base/units.h"
 
 namespace plimsoll::experiment {
 namespace {
 
 // Baselines and warm-ups run to their end and are not compared.
 bool can_stop(const Experiment& experiment) { return !experiment.warmup && !experiment.baseline; }
+
+// The journal's name for the training that decides min_steps: "2 27" is experiment 2, 27 steps.
+std::string length_fact(size_t entry) { return fmt::format("stop_length_{}", entry + 1); }
+
+std::optional<StopLength> length_of(const std::string& text) {
+  StopLength length;
+  std::istringstream words(text);
+  if (!(words >> length.experiment >> length.steps)) return std::nullopt;
+  return length;
+}
 
 }  // namespace
 
@@ -15,8 +30,9 @@ Terms terms_of(const Experiment& experiment, const ExperimentBatch& batch) {
   return merged(repository.terms, batch.settings.entries.at(experiment.entry).terms);
 }
 
-EarlyStopping::EarlyStopping(const ExperimentBatch& batch, Journal& journal)
-    : batch_(batch), journal_(journal) {
+EarlyStopping::EarlyStopping(const ExperimentBatch& batch, Journal& journal,
+                             std::function<void(const std::string&)> say)
+    : batch_(batch), journal_(journal), say_(std::move(say)) {
   std::map<size_t, std::vector<size_t>> members;  // of each entry
   for (const Experiment& experiment : batch.queue) {
     if (can_stop(experiment)) members[experiment.entry].push_back(experiment.number);
@@ -24,7 +40,6 @@ EarlyStopping::EarlyStopping(const ExperimentBatch& batch, Journal& journal)
   for (auto& [entry, numbers] : members) {
     const Terms terms = terms_of(batch.queue.at(numbers.front() - 1), batch);
     if (!terms.stop || !terms.objective) continue;
-    rules_[entry] = *terms.stop;
     boards_.emplace(entry, StopBoard(*terms.stop, terms.objective->maximize, std::move(numbers)));
   }
 }
@@ -35,6 +50,10 @@ StopBoard* EarlyStopping::board_of(const Experiment& experiment) {
 }
 
 void EarlyStopping::recall() {
+  for (auto& [entry, board] : boards_) {
+    if (board.rule().known()) continue;
+    if (const auto length = length_of(journal_.fact(length_fact(entry)))) board.set_length(*length);
+  }
   for (const JournalReport& known : journal_.reports()) {
     const auto number = static_cast<size_t>(known.experiment);
     const auto report = report_of(known.report);
@@ -48,8 +67,7 @@ void EarlyStopping::recall() {
     const bool stop = known.decision == "stop";
     board->recall(number, *report, stop);
     if (!stop) continue;
-    const StopRule& rule = rules_.at(batch_.queue[number - 1].entry);
-    stops_[number] = {.policy = std::string(name(rule.policy)),
+    stops_[number] = {.policy = std::string(name(board->rule().policy)),
                       .step = report->step,
                       .value = report->value,
                       .reason = known.reason};
@@ -68,18 +86,47 @@ void EarlyStopping::report(const Experiment& experiment, const std::vector<Repor
   StopBoard* board = board_of(experiment);
   if (board == nullptr) return;
   for (const Report& report : reports) {
-    if (!rules_.at(experiment.entry).decides_at(report.step)) continue;
+    board->report(experiment.number, report);
+    if (!board->rule().decides_at(report.step)) continue;
     journal_.report({.experiment = static_cast<int64_t>(experiment.number),
                      .step = static_cast<int64_t>(report.step),
                      .report = to_text(report),
                      .decision = "",
                      .reason = ""});
-    board->report(experiment.number, report);
   }
 }
 
-void EarlyStopping::ended(const Experiment& experiment) {
-  if (StopBoard* board = board_of(experiment)) board->ended(experiment.number);
+void EarlyStopping::ended(const Experiment& experiment, const AttemptResult& last) {
+  StopBoard* board = board_of(experiment);
+  if (board == nullptr) return;
+  const bool success = last.cause == Cause::success;
+  const bool known = board->rule().known();
+  board->ended(experiment.number, last.steps, success);
+  const auto& length = board->length();
+  if (!known && length) {
+    journal_.set_fact(length_fact(experiment.entry),
+                      fmt::format("{} {}", length->experiment, length->steps));
+    say_length(batch_.queue.at(length->experiment - 1), length->steps, board->rule());
+  } else if (known && !length && success && lengths_said_.insert(experiment.entry).second) {
+    say_length(experiment, last.steps, board->rule());
+  }
+}
+
+// Of the first training: when the decisions come, if the settings leave that open, or why none can.
+void EarlyStopping::say_length(const Experiment& experiment, uint64_t steps,
+                               const StopRule& rule) const {
+  const std::string metric = terms_of(experiment, batch_).objective->metric;
+  const std::string reported =
+      fmt::format("stop: {} reported {} {}", experiment.folder, metric, counted(steps, "time"));
+  if (steps <= 1) {
+    say_(reported + ", so nothing is stopped early; print it while the training runs");
+  } else if (steps <= rule.min_steps) {
+    say_(fmt::format("{}, so nothing is stopped early: min_steps is {}; lower it or leave it out",
+                     reported, rule.min_steps));
+  } else if (rule.by_length) {
+    say_(fmt::format("{}, so {} decides from step {} on", reported, name(rule.policy),
+                     rule.min_steps));
+  }
 }
 
 void EarlyStopping::decide() {
@@ -92,7 +139,7 @@ void EarlyStopping::decide() {
                        .decision = stop ? "stop" : "continue",
                        .reason = made->decision.reason});
       if (!stop) continue;
-      stops_[made->experiment] = {.policy = std::string(name(rules_.at(entry).policy)),
+      stops_[made->experiment] = {.policy = std::string(name(board.rule().policy)),
                                   .step = made->report.step,
                                   .value = made->report.value,
                                   .reason = made->decision.reason};

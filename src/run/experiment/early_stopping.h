@@ -4,8 +4,11 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "experiment/batch.h"
@@ -20,7 +23,9 @@ Terms terms_of(const Experiment& experiment, const ExperimentBatch& batch);
 
 class EarlyStopping {
  public:
-  EarlyStopping(const ExperimentBatch& batch, Journal& journal);
+  // `say` tells the user what was found.
+  EarlyStopping(const ExperimentBatch& batch, Journal& journal,
+                std::function<void(const std::string&)> say);
 
   // Restores reports and decisions from the journal.
   void recall();
@@ -30,8 +35,8 @@ class EarlyStopping {
                                       const std::filesystem::path& log) const;
 
   void report(const Experiment& experiment, const std::vector<Report>& reports);
-  // It has ended for good and reports nothing more.
-  void ended(const Experiment& experiment);
+  // It has ended for good and reports nothing more; `last` is the attempt that counts.
+  void ended(const Experiment& experiment, const AttemptResult& last);
 
   // Makes all decisions that can be made now.
   void decide();
@@ -43,11 +48,13 @@ class EarlyStopping {
 
  private:
   StopBoard* board_of(const Experiment& experiment);
+  void say_length(const Experiment& experiment, uint64_t steps, const StopRule& rule) const;
 
   const ExperimentBatch& batch_;
   Journal& journal_;
+  std::function<void(const std::string&)> say_;
   std::map<size_t, StopBoard> boards_;  // by entry
-  std::map<size_t, StopRule> rules_;    // by entry
+  std::set<size_t> lengths_said_;       // entries
   std::map<size_t, StopRecord> stops_;  // by experiment number
 };
 

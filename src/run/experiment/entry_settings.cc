@@ -84,9 +84,15 @@ std::vector<Values> EntrySettings::chosen(const SettingsEntry& entry, size_t ind
   std::vector<Values> kept;
   std::set<std::string> known;
   size_t in_history = 0;
-  for (Values& values : all) {
+  std::vector<size_t> equal;  // to an earlier one
+  for (size_t i = 0; i < all.size(); ++i) {
+    Values& values = all[i];
     values = rules.settled(std::move(values));
-    if (rules.excludes(values) || !known.insert(describe(values)).second) continue;
+    if (rules.excludes(values)) continue;
+    if (!known.insert(describe(values)).second) {
+      equal.push_back(i);
+      continue;
+    }
     if (std::any_of(earlier.begin(), earlier.end(),
                     [&](const Values& one) { return same_values(one, values); })) {
       ++in_history;
@@ -97,6 +103,14 @@ std::vector<Values> EntrySettings::chosen(const SettingsEntry& entry, size_t ind
   const auto warn = [&](std::string text) {
     source_.problems.warning(source_.settings.file, entry.line, std::move(text));
   };
+  const Design& design = entry.foreground.design;
+  if (design.kind == Design::Kind::list && !equal.empty()) {
+    warn(
+        fmt::format("list: {} of its {} settings equal an earlier one and run only once, the "
+                    "first of them {{{}}}; \"repeats\" runs every setting several times, with "
+                    "other seeds",
+                    equal.size(), all.size(), describe(design.list[equal.front()])));
+  }
   if (in_history > 0) {
     warn(fmt::format("{} of its {} settings are in the history and do not run again", in_history,
                      in_history + kept.size()));

@@ -124,7 +124,7 @@ void reject_formulas(ObjectReader& object) {
   object.problems().key_error(
       object.file(), object.line_of("mutation_strategy"),
       "mutation_strategy is not supported: values are drawn from the ranges of the model config; "
-      "remove it, or list the values as entries of mode default");
+      "remove it, or write the values into a grid, a list or choices");
 }
 
 // Old keys without effect: plimsoll always cleans up.

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
 
 namespace plimsoll::experiment {
 namespace {
@@ -53,9 +55,38 @@ StopDecision by_median(bool maximize, const Report& own, const std::vector<Repor
                                 own.step, own.best, median, before.size())};
 }
 
+// Has at most six binary digits before its zeros: 1 to 64, 66, 68 ... 128, 132 ...
+bool is_round(uint64_t step) {
+  constexpr int kDigits = 6;
+  const int zeros = std::max(0, static_cast<int>(std::bit_width(step)) - kDigits);
+  return step > 0 && step >> zeros << zeros == step;
+}
+
+// The number of 1, 2, 3, 4, 6, 8, 12, 16, 24 ... that is nearest to a tenth; of two, the larger.
+uint64_t rounded_tenth(uint64_t steps) {
+  const auto distance = [&](uint64_t number) {
+    return std::abs(10 * static_cast<double>(number) - static_cast<double>(steps));
+  };
+  uint64_t best = 1;
+  for (uint64_t power = 2; power <= steps; power *= 2) {
+    for (const uint64_t number : {power, power / 2 * 3}) {
+      if (distance(number) <= distance(best)) best = number;
+    }
+  }
+  return best;
+}
+
 }  // namespace
 
+StopRule for_length(StopRule rule, uint64_t steps) {
+  rule.min_steps = rounded_tenth(steps);
+  rule.by_length = true;
+  return rule;
+}
+
 bool StopRule::decides_at(uint64_t step) const {
+  if ((by_length || !known()) && !is_round(step)) return false;
+  if (!known()) return true;
   if (step < min_steps) return false;
   if (policy == Policy::median) return step % min_steps == 0;
   uint64_t rung = min_steps;
@@ -65,6 +96,27 @@ bool StopRule::decides_at(uint64_t step) const {
 
 std::string_view name(StopRule::Policy policy) {
   return policy == StopRule::Policy::asha ? "asha" : "median";
+}
+
+std::string describe(const StopRule& rule, const Objective& objective) {
+  const std::string head = fmt::format("{} by {}, {} is better: ", name(rule.policy),
+                                       objective.metric, objective.maximize ? "higher" : "lower");
+  const uint64_t least = rule.min_steps;
+  const uint64_t factor = rule.reduction;
+  if (rule.policy == StopRule::Policy::median) {
+    const std::string when =
+        rule.known() ? (least == 1 ? "at every step" : fmt::format("every {} steps", least))
+                     : "at every tenth of the first training";
+    return head + when + ", those whose best is worse than the median of the others are stopped";
+  }
+  const std::string when =
+      rule.known()
+          ? fmt::format("at steps {}, {}, {} ...", least, least * factor, least * factor * factor)
+          : fmt::format(
+                "at a tenth of the first training, and at {} and {} times as "
+                "many steps,",
+                factor, factor * factor);
+  return fmt::format("{}{} the best 1/{} so far continue", head, when, factor);
 }
 
 std::string to_text(const Report& report) {
@@ -99,61 +151,106 @@ StopDecision decide_stop(const StopRule& rule, bool maximize, const Report& own,
                                                : by_median(maximize, own, before);
 }
 
+bool StopBoard::State::undecided() const {
+  return !stopped && !reports.empty() && decided < reports.rbegin()->first;
+}
+
+bool StopBoard::State::went_beyond(uint64_t step) const {
+  return decided >= step && (stopped ? decided : steps) > step;
+}
+
+bool StopBoard::State::known_at(uint64_t step) const {
+  if (stopped) return true;
+  // It may still be stopped at an earlier step; then a report that it has made since does not
+  // count.
+  const auto later = reports.upper_bound(decided);
+  if (later != reports.end() && later->first < step) return false;
+  return ended || reports.contains(step);
+}
+
 void StopBoard::report(size_t experiment, const Report& report) {
   State& state = states_[experiment];
-  if (rule_.decides_at(report.step) && !state.stopped) {
-    state.reports.try_emplace(report.step, report);
+  if (state.stopped) return;
+  state.steps = std::max(state.steps, report.step);
+  if (rule_.decides_at(report.step)) state.reports.try_emplace(report.step, report);
+}
+
+void StopBoard::ended(size_t experiment, uint64_t steps, bool success) {
+  State& state = states_[experiment];
+  state.ended = true;
+  state.success = success;
+  state.steps = steps;
+  if (!rule_.known()) find_length();
+}
+
+void StopBoard::find_length() {
+  for (const size_t experiment : experiments_) {
+    State& state = states_[experiment];
+    if (!state.ended) return;
+    state.exempt = true;
+    if (state.success && state.steps > 0) {
+      return set_length({.experiment = experiment, .steps = state.steps});
+    }
   }
 }
 
-void StopBoard::ended(size_t experiment) { states_[experiment].ended = true; }
+void StopBoard::set_length(const StopLength& length) {
+  length_ = length;
+  rule_ = for_length(rule_, length.steps);
+  for (const size_t experiment : experiments_) {
+    State& state = states_[experiment];
+    if (experiment <= length.experiment) state.exempt = true;
+    std::erase_if(state.reports, [&](const auto& one) { return !rule_.decides_at(one.first); });
+  }
+}
 
 void StopBoard::recall(size_t experiment, const Report& report, bool stop) {
   State& state = states_[experiment];
   state.reports.try_emplace(report.step, report);
+  state.steps = std::max(state.steps, report.step);
   state.decided = std::max(state.decided, report.step);
   if (stop) state.stopped = true;
 }
 
-bool StopBoard::known_at(const State& state, uint64_t step) const {
-  if (state.stopped) return true;
-  // It may still be stopped at an earlier step; then a report that it has made since does not
-  // count.
-  const auto later = state.reports.upper_bound(state.decided);
-  if (later != state.reports.end() && later->first < step) return false;
-  return state.ended || state.reports.contains(step);
-}
-
 bool StopBoard::settled(size_t experiment) const {
   const auto found = states_.find(experiment);
-  if (found == states_.end()) return true;
-  const State& state = found->second;
-  return state.stopped || state.reports.empty() || state.decided >= state.reports.rbegin()->first;
+  return found == states_.end() || found->second.exempt || !found->second.undecided();
+}
+
+std::optional<StopDecision> StopBoard::decision_about(size_t experiment,
+                                                      const Report& report) const {
+  if (states_.at(experiment).exempt) return StopDecision();
+  std::vector<Report> before;
+  bool went_beyond = false;
+  bool all_ended = true;
+  for (const size_t other : experiments_) {
+    if (other >= experiment) break;
+    const auto found = states_.find(other);
+    if (found == states_.end()) return std::nullopt;
+    const State& state = found->second;
+    if (!state.known_at(report.step)) return std::nullopt;
+    const auto at = state.reports.find(report.step);
+    if (at != state.reports.end()) before.push_back(at->second);
+    went_beyond = went_beyond || state.went_beyond(report.step);
+    all_ended = all_ended && (state.ended || state.stopped);
+  }
+  if (went_beyond) return decide_stop(rule_, maximize_, report, before);
+  return all_ended ? std::optional(StopDecision()) : std::nullopt;
 }
 
 std::optional<StopBoard::Made> StopBoard::next() {
+  if (!rule_.known()) return std::nullopt;
   for (const size_t experiment : experiments_) {
     State& state = states_[experiment];
-    if (settled(experiment)) continue;
+    if (!state.undecided()) continue;
     const auto at = state.reports.upper_bound(state.decided);
-    const uint64_t step = at->first;
-    std::vector<Report> before;
-    bool all_known = true;
-    for (const size_t other : experiments_) {
-      if (other >= experiment) break;
-      const State& earlier = states_[other];
-      if (!known_at(earlier, step)) all_known = false;
-      const auto found = earlier.reports.find(step);
-      if (found != earlier.reports.end()) before.push_back(found->second);
-    }
-    if (!all_known) continue;
-    Made made{.experiment = experiment,
-              .report = at->second,
-              .decision = decide_stop(rule_, maximize_, at->second, before)};
-    state.decided = step;
-    if (made.decision.stop) {
+    const auto decision = decision_about(experiment, at->second);
+    if (!decision) continue;
+    Made made{.experiment = experiment, .report = at->second, .decision = *decision};
+    state.decided = at->first;
+    if (decision->stop) {
       state.stopped = true;
-      state.reports.erase(state.reports.upper_bound(step), state.reports.end());
+      state.reports.erase(std::next(at), state.reports.end());
     }
     return made;
   }

@@ -1,5 +1,5 @@
-// Stopping early: decides from the reported values of an experiment and of those before it in the
-// queue whether it goes on. Pure.
+// Early stopping: decides whether an experiment continues, from the values that it and the
+// experiments before it in the queue have reported. Pure.
 //
 // A decision about an experiment uses only experiments with smaller numbers, and only what they had
 // reported at the same step. So it does not depend on how many run at once, or on who is faster.
@@ -23,17 +23,29 @@ struct Objective {
 
 struct StopRule {
   enum class Policy {
-    asha,    // goes on if it is among the best 1/reduction at min_steps * reduction^k
-    median,  // goes on if its best is not worse than the median of the others' means so far
+    asha,    // continues if it is among the best 1/reduction at min_steps * reduction^k
+    median,  // continues if its best is not worse than the median of the others' means so far
   };
   Policy policy = Policy::asha;
-  uint64_t min_steps = 1;  // the first step at which it may be stopped
-  uint64_t reduction = 3;
+  // The first step at which it may be stopped; 0: a tenth of the first training, see for_length().
+  uint64_t min_steps = 0;
+  uint64_t reduction = 2;
+  bool by_length = false;  // min_steps comes from for_length()
 
-  // Whether a decision is made at this step. Of `median`: at multiples of min_steps.
+  bool known() const { return min_steps > 0; }
+  // Whether a decision is made at this step. Of `median`: at multiples of min_steps. While
+  // min_steps is not known: whether one may be made there.
   bool decides_at(uint64_t step) const;
 };
 std::string_view name(StopRule::Policy policy);
+
+// The rule for trainings that report this many steps: its first decision comes after a tenth of
+// them, rounded to 1, 2, 3, 4, 6, 8, 12, 16, 24 ... So few steps can be decisive that their
+// reports can be kept until the length is known.
+StopRule for_length(StopRule rule, uint64_t steps);
+
+// "asha by accuracy, higher is better: at steps 3, 12, 48 ... the best 1/4 so far continue"
+std::string describe(const StopRule& rule, const Objective& objective);
 
 // What an experiment had reported by a step.
 struct Report {
@@ -79,17 +91,34 @@ struct StopRecord {
   std::string reason;
 };
 
+// The first training that succeeded, and how many steps it reported.
+struct StopLength {
+  size_t experiment = 0;
+  uint64_t steps = 0;
+};
+
 // Collects the reports of all experiments of an entry, and decides about each step as soon as all
 // earlier experiments have reported that step or have ended. The reports may come in any order.
+//
+// At a step that no earlier experiment went beyond, nobody is stopped: it may be the last step of
+// every training. So the first experiment is never stopped.
+//
+// If the rule leaves min_steps open, the first experiment in the queue that succeeds decides it.
+// That one and the failed ones before it are never stopped; the others wait for it.
 class StopBoard {
  public:
   StopBoard(const StopRule& rule, bool maximize, std::vector<size_t> experiments)
       : rule_(rule), maximize_(maximize), experiments_(std::move(experiments)) {}
 
-  // Only reports at steps where rule.decides_at() count; the first of a step counts.
+  // Of every step; the first report of a step counts.
   void report(size_t experiment, const Report& report);
-  // It will report nothing more: it has ended.
-  void ended(size_t experiment);
+  // It will report nothing more: it has ended after this many steps.
+  void ended(size_t experiment, uint64_t steps, bool success);
+  const StopRule& rule() const { return rule_; }
+  // The training whose length decides min_steps; nothing while it is not known, or not needed.
+  const std::optional<StopLength>& length() const { return length_; }
+  // Also of a resumed batch, where it was found before.
+  void set_length(const StopLength& length);
 
   // The next decision that can be made and has not been returned yet.
   struct Made {
@@ -101,7 +130,7 @@ class StopBoard {
 
   // Whether all reports of the experiment have been decided about.
   bool settled(size_t experiment) const;
-  // Of a resumed batch: this decision was made before.
+  // For a resumed batch: this decision was made before.
   void recall(size_t experiment, const Report& report, bool stop);
 
  private:
@@ -110,14 +139,24 @@ class StopBoard {
     uint64_t decided = 0;                // the last step that was decided about
     bool ended = false;                  // reports nothing more
     bool stopped = false;
-  };
-  // Whether it has a report of the step, or will never have one that counts.
-  bool known_at(const State& state, uint64_t step) const;
+    bool exempt = false;  // never stopped: the first that succeeded, and those before it
+    bool success = false;
+    uint64_t steps = 0;  // reported so far
 
+    bool undecided() const;
+    // It has gone on after a decision at this step, or without one.
+    bool went_beyond(uint64_t step) const;
+    // A report of the step has come, or none that counts will come.
+    bool known_at(uint64_t step) const;
+  };
+  void find_length();
+  // Nothing: it cannot be made yet.
+  std::optional<StopDecision> decision_about(size_t experiment, const Report& report) const;
   StopRule rule_;
   bool maximize_;
   std::vector<size_t> experiments_;  // ascending
   std::map<size_t, State> states_;
+  std::optional<StopLength> length_;
 };
 
 }  // namespace plimsoll::experiment

@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/host.h"
 #include "base/json.h"
 #include "base/text_file.h"
 #include "base/units.h"
@@ -207,6 +208,29 @@ std::vector<std::string> take_command_environment() {
     unsetenv((std::string(kCommandVariable) + name).c_str());
   }
   return changes;
+}
+
+std::vector<std::string> joined_environment(std::vector<std::string> changes,
+                                            const std::vector<std::string>& later) {
+  const auto name_of = [](std::string_view entry) { return entry.substr(0, entry.find('=')); };
+  for (const std::string& change : later) {
+    std::erase_if(changes, [&](const auto& each) { return name_of(each) == name_of(change); });
+    changes.push_back(change);
+  }
+  return changes;
+}
+
+std::optional<std::string> variable_in(const std::vector<std::string>& changes,
+                                       const std::string& name) {
+  for (const std::string& change : changes) {
+    if (change.starts_with(name + "=")) return change.substr(name.size() + 1);
+  }
+  return Host::real().variable(name);
+}
+
+io::Sync sync_of_result(const std::filesystem::path& result) {
+  const auto batch = Host::real().variable(kBatchVariable);
+  return batch && result.string().starts_with(*batch + "/") ? io::Sync::no : io::Sync::yes;
 }
 
 std::vector<std::string> exec_words(const ChildOptions& options) {

@@ -13,6 +13,7 @@
 
 #include "base/fd.h"
 #include "experiment/terms.h"
+#include "io/partial_file.h"
 
 namespace plimsoll::experiment {
 
@@ -76,6 +77,18 @@ class SupervisedChild {
 // Called by exec: removes the variables with that prefix from its environment and returns them as
 // "NAME=value". exec must have only one thread at that time.
 std::vector<std::string> take_command_environment();
+
+// `changes` to an environment, with those of `later` in the place of variables of the same name.
+std::vector<std::string> joined_environment(std::vector<std::string> changes,
+                                            const std::vector<std::string>& later);
+
+// The value that the variable has with these changes to exec's own environment.
+std::optional<std::string> variable_in(const std::vector<std::string>& changes,
+                                       const std::string& name);
+
+// How exec writes this result. That of an attempt in a batch needs no sync, because the batch
+// copies it to its journal.
+io::Sync sync_of_result(const std::filesystem::path& result);
 
 // The words of exec's command line, starting with "plimsoll".
 std::vector<std::string> exec_words(const ChildOptions& options);

@@ -95,7 +95,7 @@ std::optional<Objective> read_objective(const JsonNode& node, ObjectReader& pare
   return std::nullopt;
 }
 
-// "asha", or {"policy": "asha", "min_steps": 1, "reduction": 3}.
+// "asha", or {"policy": "asha", "min_steps": 3, "reduction": 2}.
 std::optional<StopRule> read_stop(ObjectReader& parent) {
   const JsonNode* node = parent.any("stop");
   if (node == nullptr || node->is(Kind::null)) return std::nullopt;
@@ -116,7 +116,7 @@ std::optional<StopRule> read_stop(ObjectReader& parent) {
   } else if (policy != "asha") {
     parent.error(node->line,
                  "stop must be \"asha\", \"median\", or an object such as {\"policy\": \"asha\", "
-                 "\"min_steps\": 1, \"reduction\": 3}");
+                 "\"min_steps\": 3, \"reduction\": 2}");
     return std::nullopt;
   }
   return rule;

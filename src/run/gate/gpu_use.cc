@@ -102,4 +102,17 @@ void GpuUse::leave() try {
   say(error.what());
 }
 
+std::string first_usable_gpu() {
+  try {
+    const meter::GpuAccess access = meter::open_gpus();
+    if (!access.gpus) return {};
+    return choose_gpus("all", access.gpus->read_counters(),
+                       Host::real().variable("CUDA_VISIBLE_DEVICES"))
+        .front()
+        .name;
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 }  // namespace plimsoll::gate

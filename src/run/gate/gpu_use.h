@@ -47,4 +47,8 @@ class GpuUse {
   std::vector<meter::GpuReading> at_end_;
 };
 
+// The name of the first GPU that CUDA may use. Empty if there is no driver or no GPU, or if
+// CUDA_VISIBLE_DEVICES hides them all. A device file alone is no GPU.
+std::string first_usable_gpu();
+
 }  // namespace plimsoll::gate

@@ -1,4 +1,4 @@
-// Energy counters of the CPU: of powercap, or of perf where that has none.
+// Energy counters of the CPU: those of powercap, or those of perf if powercap has none.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct EnergyZone {
   std::string name;  // "package-0", "dram"
   std::filesystem::path folder;
   uint64_t range_microjoules = 0;  // where the counter wraps
-  // Nothing where it cannot be read: never 0.
+  // Nothing if it cannot be read: never 0.
   std::optional<uint64_t> microjoules;
   std::string unreadable_because;
 };

@@ -122,4 +122,21 @@ std::vector<GpuHolder> gpu_holders(const std::filesystem::path& proc,
   return holders;
 }
 
+GpuMemory gpu_memory() {
+  GpuMemory held;
+  try {
+    const GpuAccess access = open_gpus();
+    if (!access.gpus) return held;
+    for (const GpuReading& gpu : access.gpus->read()) {
+      for (const GpuHolder& holder : gpu.holders) {
+        std::optional<uint64_t>& bytes = held[holder.pid];
+        if (holder.bytes) bytes = bytes.value_or(0) + *holder.bytes;
+      }
+    }
+  } catch (const Error&) {
+    return {};
+  }
+  return held;
+}
+
 }  // namespace plimsoll::meter

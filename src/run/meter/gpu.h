@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -20,7 +21,7 @@ namespace plimsoll::meter {
 // A process that keeps memory of a GPU, or can.
 struct GpuHolder {
   pid_t pid = 0;
-  uint64_t start_ticks = 0;       // with the pid, its identity; 0 where it has gone already
+  uint64_t start_ticks = 0;       // with the pid, its identity; 0 if it has ended already
   std::optional<uid_t> user_id;   // unknown for a process of another pid namespace
   std::string user;               // the name of that user, or the number
   std::string command;            // its command line, shortened
@@ -37,25 +38,26 @@ struct GpuReading {
   uint64_t free_bytes = 0;
   std::vector<GpuHolder> holders;
 
-  // Nothing where the device or the driver cannot say: never 0.
+  // Nothing if the device or the driver does not report it: never 0.
   std::optional<unsigned> utilisation_percent;
   std::optional<double> power_watts;
   std::optional<unsigned> temperature_celsius;
   std::optional<uint64_t> energy_millijoules;  // a counter since the driver was loaded
 
-  // Used, and not by anybody the driver lists with an amount.
+  // Used memory that no process holds which the driver lists with an amount.
   uint64_t unexplained_bytes() const;
   // More of that than drivers keep for themselves on a GPU that nobody uses.
   bool has_unlisted_holder() const;
 };
 
-// What an energy meter reads many times a second. Nothing where the GPU did not answer, and why.
+// What an energy meter reads many times a second. A value is missing if the GPU did not answer;
+// then a text says why.
 struct GpuSample {
   std::optional<double> power_watts;
   std::optional<uint64_t> energy_millijoules;
   std::string no_power_because;
   std::string no_energy_because;
-  // Only where they were asked for.
+  // Only if they were asked for.
   std::optional<unsigned> temperature_celsius;
   std::optional<unsigned> memory_temperature_celsius;
   std::optional<unsigned> utilisation_percent;
@@ -64,12 +66,12 @@ struct GpuSample {
 
 // "python train.py (pid 4711, ada, 5.4 GiB)"
 std::string describe(const GpuHolder& holder);
-// "python train.py (pid 4711, ada, 5.4 GiB) and unlisted processes (1.2 GiB)"; empty where nobody
-// holds anything worth a word.
+// "python train.py (pid 4711, ada, 5.4 GiB) and unlisted processes (1.2 GiB)"; empty if nothing
+// worth mentioning is held.
 std::string describe_holders(const GpuReading& reading);
 
 // The GPUs of this machine. The NVIDIA library is opened while the program runs, so that the
-// program starts where there is none; everybody else sees this interface, which tests replace.
+// program starts without one. Everything else uses this interface, which tests replace.
 
 // Used by one thread at a time.
 class Gpus {
@@ -107,5 +109,12 @@ GpuAccess open_gpus(const Host& host = Host::real());
 std::vector<GpuHolder> gpu_holders(const std::filesystem::path& proc,
                                    std::span<const ListedProcess> listed,
                                    std::span<const DeviceUser> device_users, unsigned minor);
+
+// By pid: the memory that the process holds on all GPUs together. Nothing for a process that has a
+// GPU open but is not listed by the driver, like a forked worker.
+using GpuMemory = std::map<pid_t, std::optional<uint64_t>>;
+
+// Empty if there is no driver or it fails.
+GpuMemory gpu_memory();
 
 }  // namespace plimsoll::meter

@@ -1,5 +1,6 @@
 // The GPUs through NVIDIA's management library. Every figure but memory is optional: what a device
-// does not support, or a function that an old driver has not, is a missing value, not an error.
+// does not support, or a function that an old driver does not have, is a missing value, not an
+// error.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <sys/stat.h>

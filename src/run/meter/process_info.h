@@ -18,7 +18,7 @@ struct ProcessInfo {
   std::string command;  // at most 80 characters
 };
 
-// Nothing where there is no such process (any more). `proc` is /proc, or a test's copy.
+// Nothing if there is no such process (any more). `proc` is /proc, or a test's copy.
 std::optional<ProcessInfo> process_info(const std::filesystem::path& proc, pid_t pid);
 
 // Which processes have the GPUs' device files open. Data loader workers that were forked after CUDA

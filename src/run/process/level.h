@@ -1,5 +1,5 @@
 // How a process tree is held together so that it can be ended as a whole. The machine decides which
-// levels are available; docs/supervision.md says what each of them guarantees.
+// levels are available; docs/reference/supervision.md says what each of them guarantees.
 #pragma once
 
 #include <array>

@@ -1,5 +1,6 @@
 // Runs a command as a separate process tree and ends the whole tree: when run_supervised() returns,
-// for any reason, no descendant of the command is alive. docs/supervision.md has the guarantees.
+// for any reason, no descendant of the command is alive. docs/reference/supervision.md has the
+// guarantees.
 #pragma once
 
 #include <csignal>

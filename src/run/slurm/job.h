@@ -43,7 +43,7 @@ struct JobRecord {
   std::optional<double> limit_seconds;  // nothing: unlimited
   std::string memory;                   // as scontrol prints it: "4G"
 };
-// Of one line of `scontrol show job --oneliner`; nothing if it is none.
+// Of one line of `scontrol show job --oneliner`; nothing if it is another text.
 std::optional<JobRecord> parse_record(std::string_view line);
 
 // "1-02:03:04", "02:03:04" or "03:04"; nothing for UNLIMITED and other words.

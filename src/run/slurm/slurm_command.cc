@@ -159,6 +159,26 @@ std::optional<JobRecord> read_record(const std::string& job_id) {
   return answer.good ? parse_record(answer.output) : std::nullopt;
 }
 
+JobAccount read_account(const std::string& job) {
+  const bool plain = job.find_first_not_of("0123456789_") == std::string::npos;
+  if (!plain) fail(ErrorKind::usage, "--job {}: write it like 1234, or 1234_7 for a task", job);
+  const bool has_sacct = has_program(Host::real(), "sacct");
+  if (!has_sacct && !has_program(Host::real(), "scontrol")) {
+    fail(ErrorKind::io,
+         "--job needs sacct or scontrol, and neither is in PATH; look at the job on a machine that "
+         "has Slurm, then: plimsoll explain STATE");
+  }
+  CommandAnswer answer;
+  if (has_sacct) answer = ask_slurm(account_command(job));
+  if (answer.good) {
+    if (const auto account = parse_account(answer.output)) return *account;
+  }
+  if (const auto record = read_record(job)) return account_of(job, *record);
+  fail(ErrorKind::io,
+       "Slurm knows no job {}{}; without accounting it forgets a job some minutes after its end",
+       job, answer.good || answer.output.empty() ? "" : " (sacct: " + answer.output + ")");
+}
+
 CommandAnswer requeue(const std::string& job_id) {
   return ask_slurm({"scontrol", "requeue", job_id});
 }
@@ -175,8 +195,14 @@ CommandAnswer submit_again(const OwnJob& job, uint64_t memory_bytes) {
   return ask(words, script.output + "\n", environment);
 }
 
-CommandAnswer submit(const std::string& script) {
-  return ask_slurm({"sbatch", "--parsable"}, script);
+std::string submit(const std::string& script) {
+  if (!has_program(Host::real(), "sbatch")) {
+    fail(ErrorKind::io,
+         "--submit needs sbatch, which is not in PATH; without --submit the script is printed");
+  }
+  const CommandAnswer answer = ask_slurm({"sbatch", "--parsable"}, script);
+  if (!answer.good) fail(ErrorKind::io, "sbatch refused the script: {}", answer.output);
+  return answer.output;
 }
 
 }  // namespace plimsoll::slurm

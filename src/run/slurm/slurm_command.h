@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/host.h"
+#include "slurm/accounting.h"
 #include "slurm/job.h"
 
 namespace plimsoll::slurm {
@@ -25,6 +26,10 @@ bool has_program(const Host& host, const std::string& name);
 // The controller's record of a job; nothing if there is no scontrol, or it does not know the job.
 std::optional<JobRecord> read_record(const std::string& job_id);
 
+// How a job ended: from the accounting, or from the controller, which remembers a job for some
+// minutes. Throws Error{usage} if the id is not one, Error{io} if Slurm does not know the job.
+JobAccount read_account(const std::string& job_id);
+
 // Puts a running job back into the queue, under the same id. Slurm then ends its processes.
 CommandAnswer requeue(const std::string& job_id);
 
@@ -32,7 +37,8 @@ CommandAnswer requeue(const std::string& job_id);
 // one.
 CommandAnswer submit_again(const OwnJob& job, uint64_t memory_bytes);
 
-// Submits a script.
-CommandAnswer submit(const std::string& script);
+// Submits a script and returns the id of its job. Throws Error{io} if there is no sbatch, or if it
+// refuses the script.
+std::string submit(const std::string& script);
 
 }  // namespace plimsoll::slurm

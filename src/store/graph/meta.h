@@ -1,5 +1,5 @@
 // meta.json, the file that describes a store. A store is a folder with an imported graph in the
-// form that training reads; docs/store-format.md describes all its files.
+// form that training reads; docs/reference/store-format.md describes all its files.
 #pragma once
 
 #include <array>

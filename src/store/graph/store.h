@@ -1,5 +1,5 @@
-// A store on disk: opening one, verifying it and writing a new one. docs/store-format.md describes
-// the files.
+// A store on disk: opening one, verifying it and writing a new one. docs/reference/store-format.md
+// describes the files.
 #pragma once
 
 #include <cstdint>

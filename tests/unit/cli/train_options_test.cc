@@ -39,7 +39,7 @@ class Parsed {
     }
   }
 
-  std::string continuing() const { return continuing_command(*train_, options); }
+  std::string continuing() const { return launch::continuing_command(options); }
   std::string training(const std::string& memory) const {
     return training_command(*train_, options, memory);
   }
@@ -212,6 +212,48 @@ TEST(TrainingCommand, RepeatsWhatWasGivenAndNothingElse) {
           .training("8G"),
       "plimsoll train 'my store' --fanout 15,all --batch-norm --batch-size 64 --lr 1e-3 "
       "--threads 3 --workers 2 --memory 8G");
+}
+
+TEST(TrainOptions, UnderstandTheNamesOfOtherScripts) {
+  const Parsed parsed(
+      {"x",   "--model",           "GCN", "--device",        "cuda:0", "--num_layers",
+       "2",   "--hidden_channels", "64",  "--learning-rate", "0.1",    "--num-epochs",
+       "7",   "--early-stopping",  "5",   "--num-neighbors", "5,3",    "--label_smoothing",
+       "0.1", "--save_every",      "2",   "--batch_norm"});
+  EXPECT_EQ(parsed.said, "");
+  EXPECT_EQ(parsed.options.recipe.model, recipe::ModelKind::gcn);
+  EXPECT_EQ(parsed.options.running.run.device, train::DeviceKind::cuda);
+  EXPECT_EQ(Parsed({"x", "--device", "gpu"}).options.running.run.device, train::DeviceKind::cuda);
+  EXPECT_EQ(parsed.options.recipe.hidden, 64);
+  EXPECT_EQ(parsed.options.recipe.lr, 0.1);
+  EXPECT_EQ(parsed.options.recipe.epochs, 7);
+  EXPECT_EQ(parsed.options.recipe.patience, 5);
+  EXPECT_EQ(parsed.options.recipe.fanout, Fanout({5, 3}));
+  EXPECT_EQ(parsed.options.save_every, 2);
+  EXPECT_TRUE(parsed.options.recipe.batch_norm);
+  EXPECT_EQ(Parsed({"x", "--model", "GraphSAGE"}).options.recipe.model, recipe::ModelKind::sage);
+  EXPECT_EQ(Parsed({"x", "--model", "GAT", "--num_heads", "2"}).options.recipe.heads, 2);
+  // Their names are not shown.
+  EXPECT_EQ(parsed.help().find("channels"), std::string::npos);
+  EXPECT_EQ(parsed.help().find("num-layers"), std::string::npos);
+}
+
+TEST(TrainOptions, AnswerWhatMeansSomethingElseWithAHint) {
+  expect_refused({"x", "--num_layers", "3"}, "2 in 15,10; give --fanout 15,10,10");
+  expect_refused({"x", "--num-layers", "1"}, "give --fanout 15");
+  expect_refused({"x", "--num_layers", "2", "--resume", "m"}, "keeps its layers");
+  expect_refused({"x", "--device", "cuda:3"}, "CUDA_VISIBLE_DEVICES=3");
+  expect_refused({"x", "--lr_decay", "0.9"}, "--schedule cosine or --schedule plateau");
+  expect_refused({"x", "--gpu=1"}, "unknown option --gpu; give --device cuda");
+  expect_refused({"x", "--num_runs", "5"}, "--seeds N trains N times");
+  expect_refused({"x", "--log", "tensorbord"}, "'tensorbord' is not a log");
+}
+
+TEST(TrainOptions, RepeatTheLogsOfARun) {
+  const Parsed parsed({"x", "--log", "csv,tensorboard"});
+  EXPECT_EQ(parsed.options.logs,
+            (track::LogKinds{track::LogKind::csv, track::LogKind::tensorboard}));
+  EXPECT_EQ(parsed.continuing(), "plimsoll train x --resume models --log csv,tensorboard");
 }
 
 // What plan --fastest changes before it prints the command.

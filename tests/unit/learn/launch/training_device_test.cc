@@ -13,6 +13,19 @@ const GpuFacts kUsable = {.built_with_cuda = true, .usable = "NVIDIA H200"};
 const TrainingDevice kCpu;
 const TrainingDevice kGpu = {true, "NVIDIA H200"};
 
+#ifndef PLIMSOLL_TORCH_CUDA
+TEST(GpuFacts, HaveNoGpuInABuildWithoutCuda) {
+  bool asked = false;
+  const GpuFacts facts = gpu_facts([&] {
+    asked = true;
+    return std::string("NVIDIA H200");
+  });
+  EXPECT_FALSE(facts.built_with_cuda);
+  EXPECT_EQ(facts.usable, "");
+  EXPECT_FALSE(asked);
+}
+#endif
+
 TEST(TrainingDevice, IsAGpuOnlyWhereTheBuildAndTheDriverHaveOne) {
   EXPECT_EQ(training_device(DeviceKind::automatic, kUsable), kGpu);
   EXPECT_EQ(training_device(DeviceKind::cuda, kUsable), kGpu);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "launch/made_results.h"
 #include "temp_folder.h"
 
 namespace plimsoll::launch {
@@ -20,20 +21,8 @@ std::string results_text() {
   recipe::Recipe recipe;
   recipe.model = recipe::ModelKind::sage;
   recipe.seed = 4;
-  const nlohmann::ordered_json json = {
-      {"dataset", "cora"},
-      {"status", "finished"},
-      {"device", "cpu"},
-      {"timestamp", "2026-11-15T08:15:00+00:00"},
-      {"num_params", 10},
-      {"best_epoch", 1},
-      {"train_acc", nullptr},
-      {"valid_acc", 0.5},
-      {"test_acc", 0.25},
-      {"training_time", 3.5},
-      {"peak_memory_bytes", 1000},
-      {"recipe", recipe::to_json(recipe)},
-      {"series", {{{"epoch", 1}, {"loss", nullptr}, {"valid_acc", 0.5}}, {{"epoch", 2}}}}};
+  nlohmann::ordered_json json = made_results(recipe);
+  json["series"] = {{{"epoch", 1}, {"loss", nullptr}, {"valid_acc", 0.5}}, {{"epoch", 2}}};
   return json.dump();
 }
 
@@ -92,6 +81,50 @@ TEST_F(TrainingRecordTest, KnowsWhetherATrainingRuns) {
   ASSERT_EQ(flock(lock, LOCK_EX), 0);
   EXPECT_TRUE(is_training_now(folder_.path()));
   close(lock);
+}
+
+std::string diary_text() {
+  return R"({"version":1,"dataset":"cora","recipe":)" + recipe::to_json(recipe::Recipe()).dump() +
+         R"(,
+"device":"cpu","started":100.5,"resumed":false,"command":"plimsoll train cora.plim",
+"working_folder":"/work","machine":{"host":"h","cpu":"c","cpus":2,"ram_bytes":4096,"kernel":"k"},
+"store":{"nodes":5,"edges":6,"bytes":7},"threads":2,"limit_bytes":1000,"planned_memory_bytes":900,
+"planned_epoch_seconds":null,"planned_parts":[{"name":"features","bytes":800}],"status":"running",
+"updated":101.5,"epoch":3,"batch":4,"batches":8,"loss":0.25,"best_epoch":2,
+"series":[{"epoch":1,"loss":2,"valid_acc":0.1,"test_acc":null,"seconds":1.5,"lr":0.1},
+{"epoch":2,"loss":1,"valid_acc":0.6,"test_acc":0.5,"seconds":0.5,"lr":0.1}],
+"memory":{"tags":["runtime","rows"],"samples":[[0,500,100],[0.5,700,100,300]]}})";
+}
+
+TEST(Diary, HasWhatATrainingWroteSoFar) {
+  const TempFolder folder;
+  write_file(folder / "diary.json", diary_text());
+  const auto diary = read_diary(folder.path());
+  ASSERT_TRUE(diary);
+  EXPECT_EQ(diary->command, "plimsoll train cora.plim");
+  EXPECT_EQ(diary->limit_bytes, 1000U);
+  EXPECT_EQ(diary->batch, 4U);
+  EXPECT_EQ(diary->planned_parts.at(0).name, "features");
+  ASSERT_EQ(diary->memory.samples.size(), 2U);
+  EXPECT_EQ(diary->memory.samples[0].tag_bytes, (std::vector<uint64_t>{100, 0}));
+  EXPECT_EQ(diary->memory.samples[1].tag_bytes, (std::vector<uint64_t>{100, 300}));
+  const TrainingRecord& record = diary->so_far;
+  EXPECT_EQ(record.status, "running");
+  EXPECT_EQ(record.series.size(), 2U);
+  EXPECT_EQ(record.valid_accuracy, 0.6);
+  EXPECT_EQ(record.test_accuracy, 0.5);
+  EXPECT_EQ(record.seconds, 2.0);
+  EXPECT_EQ(record.peak_memory_bytes, 700U);
+}
+
+TEST(Diary, ADamagedOneIsNone) {
+  const TempFolder folder;
+  EXPECT_FALSE(read_diary(folder.path()));
+  for (const std::string& text :
+       {std::string(), std::string("{}"), std::string("[1]"), diary_text().substr(0, 400)}) {
+    write_file(folder / "diary.json", text);
+    EXPECT_FALSE(read_diary(folder.path())) << text;
+  }
 }
 
 }  // namespace

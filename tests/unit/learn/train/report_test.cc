@@ -74,19 +74,73 @@ TEST(FormatEpoch, RoundsShortTimesToOneDecimal) {
             "Epoch 001 | Loss: 1.0000 | Time: 10s");
 }
 
-TEST(TrainReport, DrawsBarsOnStderrAndLeavesThemStanding) {
+TEST(FormatEpoch, MarksTheBest) {
+  EXPECT_EQ(
+      format_epoch({.epoch = 3, .loss = 1, .valid_accuracy = 0.5, .seconds = 1, .best = true}),
+      "Epoch 003 | Loss: 1.0000 | Val: 0.5000 | Time: 1.0s *");
+}
+
+TEST(FormatEpoch, IsBriefOnANarrowTerminal) {
+  const EpochLine line = {.epoch = 3,
+                          .loss = 1.25,
+                          .valid_accuracy = 0.5,
+                          .test_accuracy = 0.25,
+                          .seconds = 186,
+                          .best = true};
+  EXPECT_EQ(format_epoch(line, 40), "Epoch 003  loss 1.2500  val 0.5000 *");
+  EXPECT_EQ(format_epoch(line, 80), format_epoch(line));
+}
+
+TEST(FormatPass, ShowsLessInFewerColumns) {
+  const PassState state = {.title = "Epoch 3/20",
+                           .total = 9432,
+                           .done = 3961,
+                           .elapsed_seconds = 64.2,
+                           .loss = 1.68,
+                           .run_seconds_left = 7384};
+  EXPECT_EQ(format_pass(state, 200),
+            "Epoch 3/20:  42%|████▏     | 3961/9432 [01:04<01:28, 61.70it/s, loss=1.68], run "
+            "2:03:04 left");
+  EXPECT_EQ(format_pass(state), format_pass(state, 200));
+  EXPECT_EQ(format_pass(state, 79),
+            "Epoch 3/20:  42%|████▏     | 3961/9432 [61.70it/s, loss=1.68], run 2:03:04 left");
+  EXPECT_EQ(format_pass(state, 60), "Epoch 3/20:  42%|████▏     |, loss=1.68, run 2:03:04 left");
+  EXPECT_EQ(format_pass(state, 41), "Epoch 3/20:  42%|████▏     | 2:03:04 left");
+  EXPECT_EQ(format_pass(state, 39), "Epoch 3/20:  42%, 2:03:04 left");
+  EXPECT_EQ(format_pass(state, 10), "Epoch 3/20");
+}
+
+TEST(RunSecondsLeft, CountsTheEpochsThatFollow) {
+  const PassState half = {.total = 100, .done = 50, .elapsed_seconds = 10};
+  // The first epoch: 20 s, as far as it is known.
+  EXPECT_DOUBLE_EQ(*run_seconds_left({.epoch = 1, .epochs = 5}, half, 10), 10 + 4 * 20);
+  // Earlier ones took 30 s with their evaluation.
+  EXPECT_DOUBLE_EQ(*run_seconds_left({.epoch = 2, .epochs = 5, .epoch_seconds = 30}, half, 10),
+                   20 + 3 * 30);
+  // Slower than the earlier ones.
+  EXPECT_DOUBLE_EQ(*run_seconds_left({.epoch = 5, .epochs = 5, .epoch_seconds = 12}, half, 10), 10);
+  EXPECT_EQ(run_seconds_left({.epoch = 1, .epochs = 5}, {.total = 100}, 0), std::nullopt);
+}
+
+TEST(TrainReport, DrawsItsBarsInOnePlaceAndRemovesThem) {
   testing::internal::CaptureStderr();
   {
     TrainReport report(/*bars=*/true);
-    report.begin_pass("Training", 3, 0);
+    report.begin_epoch({.epoch = 2, .epochs = 4, .epoch_seconds = 600});
+    report.begin_pass(kTrainingTitle, 3, 0);
     for (uint64_t done = 1; done <= 3; ++done) report.advance(done, 1.5);
     report.begin_pass("Evaluating", 2, 0);
     report.advance(1);
+    report.end_epochs();
+    report.begin_pass("Evaluating", 7, 0);
   }
   const std::string text = testing::internal::GetCapturedStderr();
-  EXPECT_NE(text.find("Training: 100%|██████████| 3/3 ["), std::string::npos) << text;
-  EXPECT_NE(text.find("loss=1.50]\033[K\n\rEvaluating:   0%"), std::string::npos) << text;
-  EXPECT_TRUE(text.ends_with("\033[K\n")) << text;
+  EXPECT_NE(text.find("\rEpoch 2/4:   0%|          | 0/3 ["), std::string::npos) << text;
+  EXPECT_NE(text.find("\033[K\r\033[K\rEpoch 2/4 eval:   0%"), std::string::npos) << text;
+  EXPECT_NE(text.find(", run 29:"), std::string::npos) << text;
+  EXPECT_NE(text.find("\rEvaluating:   0%|          | 0/7 ["), std::string::npos) << text;
+  EXPECT_TRUE(text.ends_with("\r\033[K")) << text;
+  EXPECT_EQ(text.find('\n'), std::string::npos) << text;
 }
 
 TEST(TrainReport, DrawsAtMostTenTimesASecond) {

@@ -99,7 +99,7 @@ TEST(Configurations, AreSortedByTheObjectiveOfTheSettings) {
   Configurations all = example();
   all.objective = experiment::Objective{.metric = "loss", .maximize = true};
   EXPECT_TRUE(aim_of(all, "").maximize);
-  EXPECT_EQ(describe(aim_of(all, "")), "higher is better");
+  EXPECT_EQ(describe(aim_of(all, ""), "--sort "), "higher is better, as the objective says");
   all.objective->metric = "unknown";
   EXPECT_FALSE(aim_of(all, "").maximize);
 }
@@ -190,6 +190,23 @@ TEST(ResultsTable, SaysNanAndWhyThereIsNoSpread) {
               testing::Contains("no configuration has two successful runs, so no spread is known"));
 }
 
+TEST(ResultsTable, ShowsAsManyDigitsOfAParameterAsTellItsValuesApart) {
+  std::vector<Outcome> all;
+  for (const double rate : {0.039396882312491874, 0.0012825932514929593, 0.003}) {
+    all.push_back(outcome({.rate = rate, .loss = rate}));
+  }
+  Configurations grouped = group(all, catalog(), {});
+  const ResultsView view{.aim = aim_of(grouped, ""), .columns = {}, .most_columns = 0};
+  const TextTable table = results_table(grouped, view);
+  EXPECT_THAT(text_of(table), HasSubstr("0.0394 "));
+  EXPECT_THAT(text_of(table), HasSubstr("0.001283 "));
+  EXPECT_THAT(notes_of(grouped, view, table),
+              testing::Contains("values of hyperparameters are rounded; --csv has all digits"));
+  all.push_back(outcome({.rate = 0.039398, .loss = 1}));
+  grouped = group(all, catalog(), {});
+  EXPECT_THAT(text_of(results_table(grouped, view)), HasSubstr("0.039397 "));
+}
+
 TEST(ResultsTable, IsQuotedForLatex) {
   TextTable table;
   table.columns = {{"a_b", {"50 %"}, true}, {"loss", {"0.5 ± 0.1"}}};
@@ -231,14 +248,34 @@ TEST(Comparison, UsesWelchIfNothingSpeaksAgainstNormality) {
   EXPECT_EQ(loss.test, "Welch's t");
   EXPECT_LT(*loss.p, 0.001);
   EXPECT_GT(*answer.rows[1].found.adjusted_p, *answer.rows[1].found.p);
-  EXPECT_LT(loss.interval->low, 0.095);
-  EXPECT_GT(loss.interval->high, 0.095);
+  EXPECT_NEAR(loss.difference, -0.095, 1e-9) << "B - A";
+  EXPECT_LT(loss.interval->low, -0.095);
+  EXPECT_GT(loss.interval->high, -0.095);
+  EXPECT_LT(*loss.effect, 0);
   const std::string text = describe(answer, 0);
   EXPECT_THAT(text, HasSubstr("A = #1: rate 0.1"));
-  EXPECT_THAT(text, HasSubstr("loss, A and B: A is higher (p"));
+  EXPECT_THAT(text, HasSubstr("loss, A and B: B is lower (p"));
+  EXPECT_THAT(text, HasSubstr("B - A [95 %]"));
   EXPECT_THAT(text, HasSubstr("adjusted by Holm for 2 tests"));
   EXPECT_EQ(to_json(answer)["comparisons"][0]["effect_name"], "hedges_g");
   EXPECT_THROW(select_group(all, "A", "7"), Error);
+}
+
+TEST(Comparison, RefusesGroupsThatOverlap) {
+  const Configurations all = example();
+  const auto compared = [&](const char* a, const char* b) {
+    compare({select_group(all, "A", a), select_group(all, "B", b)}, {"loss"}, std::nullopt);
+  };
+  EXPECT_NO_THROW(compared("1", "2"));
+  for (const auto& [a, b] : {std::pair{"1", "#1"}, {"1", "rate>0.05"}, {"rate>0", "rate<1"}}) {
+    try {
+      compared(a, b);
+      FAIL() << a << " " << b;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr("in common: #1"));
+      EXPECT_THAT(error.what(), HasSubstr("exclude each other"));
+    }
+  }
 }
 
 TEST(Comparison, UsesRanksIfASampleIsNotNormal) {
@@ -248,6 +285,8 @@ TEST(Comparison, UsesRanksIfASampleIsNotNormal) {
   EXPECT_EQ(found.test, "Mann-Whitney U");
   EXPECT_THAT(found.reason, HasSubstr("Shapiro-Wilk p"));
   EXPECT_EQ(found.effect_name, "r");
+  EXPECT_GT(found.difference, 0) << "most of the second sample is larger";
+  EXPECT_GT(*found.effect, 0);
 }
 
 TEST(Comparison, SaysHowManyRepeatsAreMissing) {
@@ -288,6 +327,50 @@ TEST(Comparison, OverAParameterHasEveryPair) {
   EXPECT_THROW(groups_over(grouped, "rte"), Error);
 }
 
+// A hyperparameter may be called as the experiment's own model.
+TEST(Comparison, AHyperparameterCalledModelIsTheOneThatIsMeant) {
+  std::vector<Outcome> all;
+  for (const char* kind : {"gcn", "sage"}) {
+    for (const double seed : {1, 2, 3}) {
+      all.push_back(outcome({.seed = seed, .loss = (kind[0] == 'g' ? 1 : 2) + 0.01 * seed}));
+      all.back().result.last.values.set("model", experiment::text_value(kind));
+    }
+  }
+  experiment::Catalog known = catalog();
+  known.repositories[0].hyperparameters.push_back({.name = "model"});
+  const Configurations grouped = group(all, known, {});
+  ASSERT_EQ(grouped.all.size(), 2U);
+  EXPECT_EQ(groups_over(grouped, "model")[1].name, "model sage");
+  const auto importance = importance_of(grouped, {"loss"});
+  ASSERT_EQ(importance[0].shares.size(), 1U);
+  EXPECT_GT(importance[0].shares[0].share->omega_squared, 0.99);
+}
+
+TEST(Comparison, OverNumbersIsInAscendingOrder) {
+  std::vector<Outcome> all;
+  for (const double rate : {0.3, 0.02, 0.1}) all.push_back(outcome({.rate = rate, .loss = rate}));
+  const auto groups = groups_over(group(all, catalog(), {}), "rate");
+  EXPECT_EQ(groups[0].name, "rate 0.02");
+  EXPECT_EQ(groups[0].label, "A");
+  EXPECT_EQ(groups[2].name, "rate 0.3");
+}
+
+TEST(Comparison, ShowsBothMeansOrNoneAndSaysSo) {
+  const Configurations all = example();
+  const ComparisonAnswer answer =
+      compare({select_group(all, "A", "1"), select_group(all, "B", "2")}, {"loss", "seconds"}, {});
+  EXPECT_THAT(describe(answer, 0), HasSubstr("time (s)"));
+  for (size_t columns = 30; columns < 120; ++columns) {
+    const std::string text = describe(answer, columns);
+    const std::string heading = text.substr(text.find("\nfigure"), text.find("loss, A and B"));
+    const bool a = heading.substr(0, heading.find('\n', 1)).find("mean A") != std::string::npos;
+    const bool b = heading.substr(0, heading.find('\n', 1)).find("mean B") != std::string::npos;
+    EXPECT_EQ(a, b) << columns;
+    EXPECT_EQ(text.find("left out, the terminal has") == std::string::npos,
+              heading.substr(0, heading.find('\n', 1)).find("test") != std::string::npos);
+  }
+}
+
 TEST(ParetoAnswer, HasTheFrontInTheRightDirections) {
   std::vector<Outcome> all;
   for (const auto& [rate, loss, joules] :
@@ -304,6 +387,16 @@ TEST(ParetoAnswer, HasTheFrontInTheRightDirections) {
   EXPECT_EQ(answer.beaten, 1U);
   EXPECT_THAT(describe(answer, grouped, 0), HasSubstr("knee"));
   EXPECT_EQ(to_json(answer)["front"][1]["knee"], true);
+}
+
+TEST(ParetoAnswer, FollowsTheObjectiveOfTheBatch) {
+  Configurations all = example();
+  all.objective = experiment::Objective{.metric = "loss", .maximize = true};
+  const ParetoAnswer answer = pareto_of(all, aim_of(all, "loss"), aim_of(all, "energy"));
+  EXPECT_TRUE(answer.first.maximize);
+  EXPECT_THAT(describe(answer, all, 0),
+              HasSubstr("loss: higher is better, as the objective says\n"));
+  EXPECT_FALSE(aim_of(all, "loss:min").maximize) << "the user has the last word";
 }
 
 TEST(ImportanceAnswer, NamesTheParameterThatExplainsTheSpread) {

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <string>
 
+#include "meter/fake_powercap.h"
 #include "temp_folder.h"
 
 namespace plimsoll::energy {
@@ -15,10 +16,7 @@ namespace {
 class Counters : public testing::Test {
  protected:
   void add_zone(const std::string& folder, const std::string& name, const std::string& energy) {
-    const auto zone = root_ / ("sys/class/powercap/" + folder);
-    write_file(zone / "name", name + "\n");
-    write_file(zone / "max_energy_range_uj", "262143328850\n");
-    if (!energy.empty()) write_file(zone / "energy_uj", energy);
+    meter::add_zone(root_, folder, name, energy);
   }
   void add_perf() {
     const auto device = root_ / "sys/bus/event_source/devices/power";

@@ -95,6 +95,17 @@ TEST(Design, AListIsRunAsWritten) {
                 text_in(made.queue[1], "seed"));
 }
 
+TEST(Design, EqualSettingsOfAListRunOnceWithAWarning) {
+  const Planned made =
+      plan(R"("list": [{"lr": 0.1}, {"lr": 0.02}, {"lr": 0.1}, {"lr": 0.1, "batch_size": 64}])");
+  EXPECT_EQ(made.queue.size(), 2);
+  EXPECT_THAT(made.problems, HasSubstr("list: 2 of its 4 settings equal an earlier one and run "
+                                       "only once, the first of them {lr 0.1}; \"repeats\" runs"));
+  const Planned seeds = plan(R"("list": [{"lr": 0.1, "seed": 1}, {"lr": 0.1, "seed": 2}])");
+  EXPECT_EQ(seeds.queue.size(), 2);
+  EXPECT_EQ(seeds.problems, "");
+}
+
 TEST(Design, RepeatsHaveTheSameValuesAndOtherSeedsTheSameForEverySetting) {
   const Planned made = plan(R"("choices": {"batch_size": [32, 64]}, "settings": 2, "repeats": 3)");
   ASSERT_EQ(made.queue.size(), 6) << made.problems;
@@ -148,6 +159,12 @@ TEST(Design, SaysWhatCannotWork) {
   EXPECT_THAT(plan(R"("grid": {"lr": [0.1]}, "list": [{}])").problems,
               HasSubstr("give one of them"));
   EXPECT_THAT(plan(R"("grid": {"lr": []})").problems, HasSubstr("grid: lr has no values"));
+  EXPECT_THAT(plan(R"("grid": {})").problems, HasSubstr("grid names no hyperparameter"));
+  EXPECT_THAT(plan(R"("grid": {"comment": "later"})").problems,
+              HasSubstr("grid names no hyperparameter"));
+  EXPECT_THAT(plan(R"("choices": {}, "settings": 2)").problems,
+              HasSubstr("choices names no hyperparameter"));
+  EXPECT_THAT(plan(R"("list": [])").problems, HasSubstr("list is empty"));
   EXPECT_THAT(plan(R"("grid": {"lr": [0.1, 0.1]})").problems, HasSubstr("has the value 0.1 twice"));
   EXPECT_THAT(plan(R"("grid": {"lrr": [0.1]})").problems, HasSubstr("did you mean lr?"));
   EXPECT_THAT(plan(R"("grid": {"batch_size": [1.5]})").problems,

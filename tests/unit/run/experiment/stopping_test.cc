@@ -23,14 +23,16 @@ using testing::HasSubstr;
 using Curves = std::vector<std::vector<double>>;
 
 // Curves as trainings have them: they rise to a level of their own, with noise.
-Curves recorded_curves(size_t count, size_t steps, uint64_t seed) {
+// Of at least `steps` each, and of up to `more` more.
+Curves recorded_curves(size_t count, size_t steps, uint64_t seed, size_t more = 0) {
   const RandomStream random(seed, 7);
   Curves curves(count);
   uint64_t next = 0;
   for (auto& curve : curves) {
     const double level = 0.5 + 0.4 * unit_interval(random.at(next++));
     const double speed = 0.05 + 0.5 * unit_interval(random.at(next++));
-    for (size_t i = 1; i <= steps; ++i) {
+    const size_t length = steps + (more == 0 ? 0 : below(random.at(next++), more + 1));
+    for (size_t i = 1; i <= length; ++i) {
       const double noise = 0.02 * (unit_interval(random.at(next++)) - 0.5);
       curve.push_back(level * (1 - std::exp(-speed * static_cast<double>(i))) + noise);
     }
@@ -39,7 +41,12 @@ Curves recorded_curves(size_t count, size_t steps, uint64_t seed) {
 }
 
 // The plain reference: one experiment after the other, each seen whole. Returns the number of steps
-// after which each is stopped; all of them if it is not.
+// after which each is stopped; all of them if it is not. `beyond` of a list of those numbers:
+// whether one of them is larger than the step.
+bool beyond(const std::vector<size_t>& stopped, size_t step) {
+  return std::any_of(stopped.begin(), stopped.end(), [&](size_t end) { return end > step; });
+}
+
 std::vector<size_t> reference_asha(const Curves& curves, size_t min_steps, size_t reduction,
                                    bool maximize) {
   std::vector<size_t> stopped;
@@ -55,6 +62,7 @@ std::vector<size_t> reference_asha(const Curves& curves, size_t min_steps, size_
       if (maximize) std::reverse(sorted.begin(), sorted.end());
       const size_t kept = std::max<size_t>(1, sorted.size() / reduction);
       const double last_kept = sorted[kept - 1];
+      if (!beyond(stopped, rung)) continue;
       if (maximize ? value < last_kept : value > last_kept) {
         end = rung;
         break;
@@ -78,7 +86,7 @@ std::vector<size_t> reference_median(const Curves& curves, size_t min_steps, boo
         for (size_t i = 0; i < step; ++i) sum += other[i];
         means.push_back(sum / static_cast<double>(step));
       }
-      if (means.empty()) continue;
+      if (means.empty() || !beyond(stopped, step)) continue;
       std::sort(means.begin(), means.end());
       const size_t middle = means.size() / 2;
       const double median =
@@ -109,6 +117,12 @@ class Race {
     }
   }
 
+  // These experiments end without success.
+  Race& failing(std::set<size_t> experiments) {
+    failing_ = std::move(experiments);
+    return *this;
+  }
+
   std::vector<size_t> run() {
     while (begun_ < curves_.size() || !running_.empty()) {
       while (running_.size() < jobs_ && begun_ < curves_.size()) running_.insert(begun_++);
@@ -119,7 +133,7 @@ class Race {
       if (runner.at < curves_[one].size() && !runner.stopped) {
         board_.report(one + 1, runner.curve.add(curves_[one][runner.at++]));
       } else {
-        board_.ended(one + 1);
+        board_.ended(one + 1, runner.at, !failing_.contains(one + 1));
         running_.erase(at);
       }
       take_decisions();
@@ -158,6 +172,7 @@ class Race {
   std::vector<Runner> runners_;
   std::vector<size_t> stopped_;
   StopBoard board_;
+  std::set<size_t> failing_;
 };
 
 TEST(StopRule, DecidesAtItsStepsOnly) {
@@ -177,7 +192,7 @@ TEST(StopRule, DecidesAtItsStepsOnly) {
 
 TEST(StopBoard, EqualsThePlainReferenceOnRecordedCurvesHoweverManyRunAtOnce) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
-    const Curves curves = recorded_curves(40, 30, seed);
+    const Curves curves = recorded_curves(40, 30, seed, seed % 2 * 20);
     for (const bool maximize : {true, false}) {
       const StopRule asha{.min_steps = 1 + seed % 3, .reduction = 2 + seed % 3};
       const StopRule median{.policy = StopRule::Policy::median, .min_steps = 1 + seed % 4};
@@ -192,12 +207,108 @@ TEST(StopBoard, EqualsThePlainReferenceOnRecordedCurvesHoweverManyRunAtOnce) {
   }
 }
 
-TEST(StopBoard, NeedsAboutAThirdOfTheSteps) {
+TEST(StopRule, BeginsWithATenthOfTheLengthRounded) {
+  const auto first = [](uint64_t length) { return for_length({}, length).min_steps; };
+  EXPECT_EQ(first(1), 1);
+  EXPECT_EQ(first(10), 1);
+  EXPECT_EQ(first(11), 1);
+  EXPECT_EQ(first(15), 2);
+  EXPECT_EQ(first(27), 3);
+  EXPECT_EQ(first(50), 6);
+  EXPECT_EQ(first(100), 12);
+  EXPECT_EQ(first(120), 12);
+  EXPECT_EQ(first(200), 24);
+  EXPECT_EQ(first(1'000'000), 98304);
+}
+
+// Until the length is known, the reports at all steps that may be decisive must be kept.
+TEST(StopRule, DecidesOnlyAtStepsThatWereFewBeforeItsLengthWasKnown) {
+  for (const auto policy : {StopRule::Policy::asha, StopRule::Policy::median}) {
+    for (uint64_t reduction = 2; reduction < 12; ++reduction) {
+      const StopRule open{.policy = policy, .reduction = reduction};
+      uint64_t kept = 0;
+      for (uint64_t step = 1; step <= 100'000; ++step) kept += open.decides_at(step) ? 1 : 0;
+      EXPECT_LT(kept, 600);
+      for (uint64_t length = 1; length < 3000; length += 1 + length / 7) {
+        const StopRule rule = for_length(open, length);
+        EXPECT_TRUE(rule.decides_at(rule.min_steps)) << length;
+        for (uint64_t step = 1; step <= 2 * length; ++step) {
+          const bool decides = rule.decides_at(step);
+          EXPECT_TRUE(!decides || open.decides_at(step)) << length << " " << step;
+          // Nothing of the rule is lost within the length.
+          const StopRule stated{
+              .policy = policy, .min_steps = rule.min_steps, .reduction = reduction};
+          EXPECT_TRUE(step > length || decides == stated.decides_at(step)) << length << " " << step;
+        }
+      }
+    }
+  }
+}
+
+TEST(StopBoard, WithoutMinStepsTheFirstSuccessDecidesThemHoweverManyRunAtOnce) {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    const Curves curves = recorded_curves(40, 27, seed);
+    const StopRule open{.reduction = 2 + seed % 3};
+    const auto expected = reference_asha(curves, 3, open.reduction, true);
+    for (const size_t jobs : {1, 2, 4, 40}) {
+      EXPECT_EQ(Race(open, true, curves, jobs, seed).run(), expected) << seed << " " << jobs;
+    }
+    // The first two fail: they are not stopped, and the third decides. Their reports count.
+    Curves short_ones = curves;
+    short_ones[0].resize(5);
+    short_ones[1].resize(7);
+    const auto alone = Race(open, true, short_ones, 1, seed).failing({1, 2}).run();
+    EXPECT_EQ(alone[0], 5);
+    EXPECT_EQ(alone[1], 7);
+    EXPECT_EQ(alone[2], 27);
+    for (const size_t jobs : {2, 4, 40}) {
+      EXPECT_EQ(Race(open, true, short_ones, jobs, seed).failing({1, 2}).run(), alone) << jobs;
+    }
+  }
+}
+
+TEST(StopBoard, WithoutAnySuccessNothingIsStoppedAndNobodyWaits) {
+  StopBoard board({}, true, {1, 2});
+  board.report(1, {.step = 1, .value = 0.1});
+  EXPECT_FALSE(board.settled(1));
+  board.ended(1, 1, /*success=*/false);
+  EXPECT_TRUE(board.settled(1)) << "those before the first success are never stopped";
+  board.report(2, {.step = 1, .value = 0.2});
+  board.ended(2, 1, /*success=*/false);
+  EXPECT_TRUE(board.settled(2));
+  EXPECT_FALSE(board.next());
+}
+
+TEST(StopBoard, NobodyIsStoppedAtTheLastStep) {
+  const Curves curves = {{0.5, 0.5, 0.9}, {0.4, 0.6, 0.1}, {0.6, 0.7, 0.2}, {0.1, 0.1, 0.1}};
+  for (const size_t jobs : {1, 4}) {
+    EXPECT_EQ(Race({.min_steps = 3, .reduction = 3}, true, curves, jobs, 1).run(),
+              (std::vector<size_t>{3, 3, 3, 3}));
+    EXPECT_EQ(Race({.min_steps = 1, .reduction = 3}, true, curves, jobs, 1).run(),
+              (std::vector<size_t>{3, 1, 3, 1}));
+  }
+}
+
+TEST(StopBoard, ResumesWithTheLengthThatWasFound) {
+  StopBoard board({}, true, {1, 2, 3});
+  board.set_length({.experiment = 1, .steps = 27});
+  board.report(1, {.step = 3, .value = 0.5});
+  board.report(2, {.step = 3, .value = 0.4});
+  board.report(3, {.step = 2, .value = 0.9});
+  board.ended(1, 27, true);
+  std::map<size_t, bool> stopped;
+  while (const auto made = board.next()) stopped[made->experiment] = made->decision.stop;
+  EXPECT_FALSE(stopped.at(1));
+  EXPECT_TRUE(stopped.at(2));
+  EXPECT_FALSE(stopped.contains(3)) << "step 2 decides nothing";
+}
+
+TEST(StopBoard, NeedsAboutAThirdOfTheStepsByDefault) {
   size_t steps = 0;
   size_t all = 0;
   for (uint64_t seed = 0; seed < 20; ++seed) {
     const Curves curves = recorded_curves(64, 27, seed);
-    const auto stopped = Race({.min_steps = 1, .reduction = 3}, true, curves, 1, seed).run();
+    const auto stopped = Race({}, true, curves, 1, seed).run();
     for (size_t i = 0; i < curves.size(); ++i) {
       steps += stopped[i];
       all += curves[i].size();
@@ -211,8 +322,8 @@ TEST(StopBoard, ResumesWithTheDecisionsThatWereMade) {
   StopBoard board(rule, true, {1, 2, 3});
   board.recall(1, {.step = 1, .value = 0.9}, false);
   board.recall(2, {.step = 1, .value = 0.1}, true);
-  board.ended(1);
-  board.ended(2);
+  board.ended(1, 2, true);
+  board.ended(2, 1, false);
   board.report(3, {.step = 1, .value = 0.5});
   const auto made = board.next();
   ASSERT_TRUE(made);
@@ -232,9 +343,12 @@ TEST(StopBoard, ReportsThatAStoppedExperimentMadeMeanwhileDoNotCount) {
   board.report(1, {.step = 1, .value = 0.5});
   std::map<size_t, bool> stopped;
   while (const auto made = board.next()) stopped[made->experiment] |= made->decision.stop;
-  EXPECT_TRUE(stopped[2]);
-  EXPECT_FALSE(board.settled(3)) << "step 2 waits for experiment 1";
+  EXPECT_FALSE(board.settled(2)) << "experiment 1 has not gone on yet";
   board.report(1, {.step = 2, .value = 0.5});
+  while (const auto made = board.next()) stopped[made->experiment] |= made->decision.stop;
+  EXPECT_TRUE(stopped[2]);
+  EXPECT_FALSE(board.settled(3)) << "at step 2, experiment 1 has not gone on yet";
+  board.report(1, {.step = 3, .value = 0.5});
   while (const auto made = board.next()) stopped[made->experiment] |= made->decision.stop;
   EXPECT_FALSE(stopped[3]);
   EXPECT_TRUE(board.settled(3));
@@ -246,6 +360,15 @@ TEST(StopRule, NanIsWorseThanEverything) {
   EXPECT_TRUE(decide_stop(rule, true, {.step = 1, .value = nan}, {{.step = 1, .value = 0}}).stop);
   EXPECT_TRUE(decide_stop(rule, true, {.step = 1, .value = nan}, {}).stop);
   EXPECT_FALSE(decide_stop(rule, false, {.step = 1, .value = 9}, {{.step = 1, .value = nan}}).stop);
+}
+
+TEST(StopRule, SaysWhatItDoes) {
+  const Objective objective{.metric = "acc", .maximize = true};
+  EXPECT_EQ(describe(StopRule{.min_steps = 3, .reduction = 4}, objective),
+            "asha by acc, higher is better: at steps 3, 12, 48 ... the best 1/4 so far continue");
+  EXPECT_THAT(describe(StopRule(), objective), HasSubstr("at a tenth of the first training"));
+  EXPECT_THAT(describe({.policy = StopRule::Policy::median, .min_steps = 5}, objective),
+              HasSubstr("every 5 steps"));
 }
 
 TEST(Report, KeepsItsNumbersThroughTheJournal) {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "meter/cpu_power.h"
+#include "meter/fake_powercap.h"
 #include "temp_folder.h"
 
 namespace plimsoll::meter {
@@ -12,10 +13,7 @@ namespace {
 class Powercap : public testing::Test {
  protected:
   void add_zone(const std::string& folder, const std::string& name, const std::string& energy) {
-    const auto zone = root_ / ("sys/class/powercap/" + folder);
-    write_file(zone / "name", name + "\n");
-    write_file(zone / "max_energy_range_uj", "262143328850\n");
-    if (!energy.empty()) write_file(zone / "energy_uj", energy);
+    meter::add_zone(root_, folder, name, energy);
   }
   std::vector<EnergyZone> zones() const {
     return energy_zones({.root = root_.path(), .variable = {}});

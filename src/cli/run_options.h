@@ -1,0 +1,31 @@
+// The command line of `plimsoll run`.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "experiment/batch_drive.h"
+#include "experiment/batch_request.h"
+
+namespace plimsoll::cli {
+
+struct BatchOptions {
+  experiment::BatchRequest request;
+  experiment::DriveOptions driving;
+  std::string resume;  // a folder, or kAutoResume
+  bool list = false;
+  bool dry_run = false;
+  bool wait = false;
+  bool retry_failed = false;
+  bool no_steps = false;
+};
+
+constexpr const char* kAutoResume = "auto";
+
+// `options` must live until the command has run.
+void add_run_options(CLI::App& command, BatchOptions& options);
+
+// Throws Error{usage} for options that would have no effect.
+void check_words(const BatchOptions& options);
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,93 @@
+// The logs of one run in its folder: TensorBoard's events, history.csv, history.jsonl and
+// metrics.prom. A run that is resumed from an earlier step continues them: no step is there twice,
+// and none is missing.
+//
+// The steps are the truth of whoever writes them, such as a checkpoint; the files follow it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "track/event_file.h"
+#include "track/event_message.h"
+#include "track/line_log.h"
+#include "track/log_kinds.h"
+#include "track/prometheus_text.h"
+
+namespace plimsoll::track {
+
+// One figure of a step.
+struct LogColumn {
+  std::string name;  // in tables: "valid_acc"; also of the metric for Prometheus
+  std::string tag;   // in TensorBoard: "accuracy/valid"
+  std::string help;  // for Prometheus: "Accuracy on the validation nodes."
+};
+
+struct StepLogOptions {
+  std::filesystem::path folder;  // must exist
+  LogKinds kinds;                // optuna is none of its own and is ignored
+  std::string step_name = "epoch";
+  std::vector<LogColumn> columns;
+  std::vector<LoggedSetting> settings;
+  std::string group;  // of TensorBoard's repeats of one configuration; may be empty
+  std::vector<std::string> final_tags;  // of the scalars that end() gets, for the hparams page
+  std::string metric_prefix;            // of Prometheus' names: "plimsoll_train_"
+  std::vector<PrometheusLabel> labels;
+  // Told once about each log that cannot be written any more; the run goes on without it.
+  std::function<void(const std::string&)> failed;
+};
+
+struct LogStep {
+  uint64_t step = 0;           // from 1
+  double time = 0;             // seconds since 1970
+  std::vector<double> values;  // one per column; NaN: there is none
+};
+
+class StepLog {
+ public:
+  // `past`: the steps so far, ascending; all others that the files have are removed, and those
+  // that the files lack at their end are added. Throws Error if a file cannot be written.
+  StepLog(StepLogOptions options, std::span<const LogStep> past, double time);
+  StepLog(const StepLog&) = delete;
+  StepLog& operator=(const StepLog&) = delete;
+
+  void add(const LogStep& step);
+
+  // How the run ended: "finished". A run that can be resumed is not `over`.
+  struct Ending {
+    std::string state;
+    bool over = true;
+    bool success = true;
+    std::vector<Scalar> results;  // final figures, by their tags
+    double time = 0;
+  };
+  void end(const Ending& ending);
+
+  std::string names() const { return format_logs(options_.kinds); }
+
+ private:
+  void open(std::span<const LogStep> past, double time);
+  void open_events(std::span<const LogStep> past, double time);
+  void write_events(const LogStep& step);
+  void write_prometheus(const LogStep& step, std::string_view state);
+  std::string table_line(const LogStep& step) const;
+  std::string json_line(const LogStep& step) const;
+  // Runs `write` unless this log has failed before.
+  template <typename Write>
+  void attempt(LogKind kind, const Write& write);
+
+  StepLogOptions options_;
+  std::unique_ptr<EventFile> events_;
+  std::unique_ptr<LineLog> table_;
+  std::unique_ptr<LineLog> lines_;
+  LogStep last_;
+};
+
+}  // namespace plimsoll::track

@@ -1,0 +1,60 @@
+// The steps of `plimsoll predict` before and around the prediction itself.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+
+#include "graph/store.h"
+#include "launch/running.h"
+#include "launch/training_device.h"
+#include "memory/limit.h"
+#include "ranks/group.h"
+#include "recipe/recipe.h"
+
+namespace plimsoll::launch {
+
+struct PredictRequest {
+  std::filesystem::path store;
+  std::filesystem::path checkpoint;
+  train::SplitName split = train::SplitName::test;
+  train::Output output = train::Output::classes;
+  std::optional<recipe::Evaluation> evaluation;  // nothing: as in training
+  std::filesystem::path out;
+  std::filesystem::path ids_out;  // empty: not written
+  bool force = false;
+  RunningOptions running;
+};
+
+// Throws Error if the checkpoint cannot be read or an output cannot be written.
+void check_files(const PredictRequest& request);
+
+// The number of rows of the output; Error{input} if there are none.
+uint64_t count_nodes(const PredictRequest& request, const graph::Store& store);
+
+// The model's recipe, with the evaluation that is asked for. Throws Error{input} if the store's
+// rows are not the model's.
+recipe::Recipe read_recipe(const PredictRequest& request, const graph::Store& store);
+
+// Throws Error{usage} if ranks would compute something else than one process.
+void check_prediction_for_ranks(const recipe::Recipe& recipe, unsigned ranks);
+
+// `group` is null if this process predicts alone.
+plan::Plan plan_for(const PredictRequest& request, const graph::Store& store,
+                    const recipe::Recipe& recipe, uint64_t limit_bytes, const GpuFacts& gpus,
+                    const ranks::Group* group);
+
+// What the ledger of this process may give away.
+uint64_t ledger_bytes_for(const PredictRequest& request, const graph::Store& store,
+                          const recipe::Recipe& recipe, const plan::Plan& plan,
+                          const ranks::Group& group);
+
+// Prints store, model, number of nodes and limit.
+void say_opening(const PredictRequest& request, const graph::Store& store,
+                 const memory::Limit& limit);
+
+void run_prediction(const PredictRequest& request, const graph::Store& store,
+                    const plan::Plan& plan, recipe::Evaluation evaluation, memory::Ledger& ledger,
+                    ranks::Group* group);
+
+}  // namespace plimsoll::launch

@@ -1,0 +1,37 @@
+// What a training and a prediction have in common: how they run, and the messages before the work.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "graph/store.h"
+#include "train/job.h"
+
+namespace plimsoll::launch {
+
+struct RunningOptions {
+  train::LaunchOptions run;
+  bool threads_given = false;  // --threads: then it is for each rank
+  unsigned ranks = 0;          // 0: as the variables of torchrun or Slurm say, else one process
+  double rank_timeout_minutes = 30;
+  std::optional<uint64_t> memory_bytes;
+  bool verify = false;
+};
+
+// Ranks of one host divide its CPUs, unless the user gave --threads.
+void divide_threads(RunningOptions& options, unsigned host_ranks);
+
+// Prints a line before the work starts: "  model     gcn, 2 layers, hidden 256"; nothing if quiet.
+void say(const RunningOptions& options, const std::string& topic, const std::string& text);
+
+// Prints the plan; nothing if quiet.
+void say_plan(const RunningOptions& options, const plan::Plan& plan);
+
+// For --verify: throws Error{store} if a file of the store differs from its checksum in meta.json.
+void verify_if_asked(const graph::Store& store, const RunningOptions& options);
+
+// "cora.plim: 2,708 nodes, 10,556 edges, 1,433 features, 7 classes"
+std::string describe(const graph::Store& store);
+
+}  // namespace plimsoll::launch

@@ -1,0 +1,113 @@
+#include "launch/seed_runs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <ranges>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/interrupt.h"
+#include "base/print.h"
+#include "base/shell_word.h"
+#include "launch/own_program.h"
+#include "launch/save_folder.h"
+#include "launch/training_record.h"
+
+namespace plimsoll::launch {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Options that each training gets anew, all with a value.
+constexpr std::array kOwnOptions = {"--seeds", "--seed", "--save-dir", "--save_dir", "--resume"};
+
+// The command line without the options above.
+std::vector<std::string> shared_words() {
+  std::vector<std::string> words;
+  bool skip_value = false;
+  for (const std::string& word : own_command_line()) {
+    if (skip_value) {
+      skip_value = false;
+      continue;
+    }
+    const std::string option = word.substr(0, word.find('='));
+    const bool own =
+        std::ranges::any_of(kOwnOptions, [&](const char* one) { return option == one; });
+    if (own) {
+      skip_value = option.size() == word.size();
+    } else {
+      words.push_back(word);
+    }
+  }
+  return words;
+}
+
+// Runs of other seeds would be counted with the new ones.
+void remove_other_seeds(const SeedsOptions& options) {
+  std::set<fs::path> trained_now = {options.folder};
+  for (uint64_t i = 0; i < options.count; ++i) {
+    trained_now.insert(seed_folder(options.folder, options.first + i));
+  }
+  for (const fs::path& folder : training_folders(options.folder)) {
+    if (!trained_now.contains(folder)) fs::remove_all(folder);
+  }
+}
+
+std::string command_for_all(const SeedsOptions& options) {
+  std::string text = "plimsoll";
+  for (const std::string& word : shared_words() | std::views::drop(1)) {
+    if (word != "--force") text += " " + shell_word(word);
+  }
+  return fmt::format("{} --seeds {} --seed {} --resume {}", text, options.count, options.first,
+                     shell_word(options.folder.string()));
+}
+
+void train_seed(const SeedsOptions& options, uint64_t seed) {
+  const fs::path folder = seed_folder(options.folder, seed);
+  std::vector<std::string> words = shared_words();
+  const bool begun = options.resume && holds_a_run(folder);
+  words.insert(words.end(), {"--seed", fmt::format("{}", seed), begun ? "--resume" : "--save-dir",
+                             folder.string()});
+  const int code = run_own_program(std::move(words));
+  if (code == 0) return;
+  print_to(stderr, "seed {} ended with exit code {}", seed, code);
+  if (holds_a_run(folder) && code != exit_code(ErrorKind::usage)) {
+    print_to(stderr, "; continue all seeds with:\n  {}", command_for_all(options));
+  }
+  print_to(stderr, "\n");
+  throw ExitWith{code};
+}
+
+}  // namespace
+
+void train_seeds(const SeedsOptions& options) {
+  for (uint64_t i = 0; i < options.count && !options.resume; ++i) {
+    check_new_run(seed_folder(options.folder, options.first + i), options.force);
+  }
+  if (holds_a_run(options.folder)) {
+    if (!options.force) {
+      fail(ErrorKind::exists,
+           "{} holds a single training; replace it with --force, or choose another --save-dir for "
+           "--seeds",
+           options.folder.string());
+    }
+    SaveFolder(options.folder).clear();
+  }
+  if (options.force) remove_other_seeds(options);
+  ::setenv(kOfSeeds, "1", /*overwrite=*/1);
+  for (uint64_t i = 0; i < options.count; ++i) {
+    throw_if_interrupted();
+    const uint64_t seed = options.first + i;
+    print("seed {} ({} of {}): {}\n", seed, i + 1, options.count,
+          seed_folder(options.folder, seed).string());
+    train_seed(options, seed);
+  }
+}
+
+}  // namespace plimsoll::launch

@@ -1,0 +1,106 @@
+// The thread of a rank that beats, watches the other ranks, and knows whether one is lost. Ranks
+// say through c10d's store why the run ends; the first reason counts for all of them.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <torch/csrc/distributed/c10d/Store.hpp>
+#include <vector>
+
+#include "base/fd.h"
+#include "ranks/beat.h"
+#include "ranks/rank_place.h"
+#include "ranks/shared_host.h"
+
+namespace plimsoll::train {
+
+// Two connections to the store, because each is for one thread.
+struct RankStores {
+  c10::intrusive_ptr<c10d::Store> training;
+  c10::intrusive_ptr<c10d::Store> beating;
+};
+
+// The functions are for the training thread, except finished().
+class RankHeart {
+ public:
+  // `no_progress` is how long a rank may be busy without progress.
+  RankHeart(const ranks::RankPlace& place, const std::vector<ranks::RankProcess>& processes,
+            RankStores stores, std::chrono::milliseconds no_progress);
+  RankHeart(const RankHeart&) = delete;
+  RankHeart& operator=(const RankHeart&) = delete;
+  ~RankHeart() { stop(); }
+
+  void stop();
+  // Before *this is left behind after a loss. Rank 0 waits until the others have read the reason.
+  void abandon() noexcept;
+
+  void count_progress();
+  bool lost() const;
+  // Whether rank 0 ended without saying why.
+  bool first_is_lost() const;
+
+  // Tells the others that this rank ends, and why. Returns false if the run ends already.
+  bool give_up(const std::string& why) noexcept;
+
+  // An operation with other ranks: while it lasts, this rank waits and nobody expects progress.
+  using Done = std::shared_ptr<std::atomic<bool>>;
+  void begin_operation() { waiting_ = true; }
+  void finished(const Done& done);  // from any thread
+  void await(const Done& done);     // throws Error{lost} if a rank is lost before
+  void end_operation();
+  // After a connection has failed: waits until the beats say which rank is lost.
+  [[noreturn]] void fail_lost(const std::string& failure);
+
+ private:
+  struct Lost {
+    unsigned rank = 0;
+    std::string cause;
+    bool told = false;  // by the rank itself, before it ended
+  };
+  struct Neighbour {
+    unsigned rank = 0;
+    Fd handle;  // a pidfd: readable when the process has ended
+  };
+  void watch_processes();
+  void beat(const std::stop_token& stopping);
+  void beat_once(ranks::BeatJudge& next);
+  bool read_end();
+  // Makes this the reason why the run ends, unless there is one already.
+  bool announce(const Lost& lost);
+  void wait_for_readers() noexcept;
+  void lose(const Lost& lost);
+  [[noreturn]] void throw_lost() const;
+  std::string name_of(unsigned rank) const;
+  std::string gone_without_a_word() const;
+
+  const ranks::RankPlace place_;
+  const std::vector<ranks::RankProcess> processes_;
+  const RankStores stores_;
+  const std::chrono::milliseconds no_progress_;
+  std::vector<Neighbour> neighbours_;  // on this host
+  const uint64_t killed_before_;
+  std::atomic<uint64_t> progress_ = 0;
+  std::atomic<bool> waiting_ = false;
+  std::atomic<bool> at_work_ = false;
+  std::atomic<bool> suspicious_ = false;
+  const Fd wake_;       // an eventfd: readable when the beating thread should end
+  uint64_t beats_ = 0;  // of the beating thread, like the next one
+  bool seen_ = false;   // the store knows that this rank has read the end
+
+  mutable std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  std::optional<Lost> lost_;
+  std::chrono::steady_clock::time_point store_answered_ = std::chrono::steady_clock::now();
+
+  std::jthread thread_;  // declared last: it uses all of the above
+};
+
+}  // namespace plimsoll::train

@@ -1,0 +1,24 @@
+// Figures for a terminal: dots of Braille where the locale has them, plain characters else.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "plot/chart.h"
+
+namespace plimsoll::plot {
+
+struct TextOptions {
+  size_t columns = 72;
+  size_t rows = 12;
+  bool unicode = true;
+};
+
+// Lines with a line end each, none of them longer than `columns`.
+std::string text_of(const Chart& chart, const TextOptions& options);
+std::string text_of(const BarChart& chart, const TextOptions& options);
+
+// Whether the locale of this process writes UTF-8, from LC_ALL, LC_CTYPE and LANG.
+bool locale_is_utf8();
+
+}  // namespace plimsoll::plot

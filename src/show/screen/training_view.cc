@@ -1,0 +1,121 @@
+#include "screen/training_view.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "answer/text_table.h"
+#include "base/print.h"
+#include "base/shell_word.h"
+#include "base/terminal.h"
+#include "base/units.h"
+#include "statistics/sample.h"
+
+namespace plimsoll::screen {
+namespace {
+
+namespace fs = std::filesystem;
+using launch::TrainingFigure;
+using launch::TrainingRecord;
+
+constexpr const char* kInterrupted = "interrupted";
+constexpr const char* kStopped = "stopped";  // as results.json says it
+
+std::string accuracy_text(const std::optional<double>& accuracy) {
+  return accuracy ? fmt::format("{:.4f}", *accuracy) : "-";
+}
+
+std::string describe_running(const fs::path& folder) {
+  const auto diary = launch::read_diary(folder);
+  if (!diary || diary->epoch == 0 || diary->status != "running") return "running";
+  return fmt::format("running, epoch {} of {}, batch {} of {}", diary->epoch,
+                     diary->so_far.recipe.epochs, format_count(diary->batch),
+                     format_count(diary->batches));
+}
+
+std::string state_of_training(const fs::path& folder) {
+  if (launch::is_training_now(folder)) return describe_running(folder);
+  return launch::has_only_checkpoint(folder) ? kInterrupted : launch::read_training(folder).status;
+}
+
+answer::TextTable table_of_trainings(const std::vector<TrainingRecord>& trainings) {
+  answer::TextTable table;
+  table.columns = {
+      {"seed", {}},     {"best epoch", {}, false, 2}, {"valid", {}},         {"test", {}},
+      {"time (s)", {}}, {"memory", {}, false, 1},     {"state", {}, true, 3}};
+  for (const TrainingRecord& one : trainings) {
+    const std::vector<std::string> cells = {
+        fmt::format("{}", one.recipe.seed),
+        fmt::format("{} of {}", one.best_epoch, one.series.size()),
+        accuracy_text(one.valid_accuracy),
+        accuracy_text(one.test_accuracy),
+        one.seconds ? fmt::format("{:.1f}", *one.seconds) : "-",
+        format_bytes(one.peak_memory_bytes),
+        one.status};
+    for (size_t i = 0; i < cells.size(); ++i) table.columns[i].cells.push_back(cells[i]);
+  }
+  return table;
+}
+
+}  // namespace
+
+bool is_training_folder(const fs::path& folder) {
+  std::error_code ignored;
+  return !fs::exists(folder / "journal.sqlite", ignored) &&
+         !launch::training_folders(folder).empty();
+}
+
+std::string describe(const TrainingFigure& figure) {
+  if (figure.values.empty()) return "-";
+  const auto moments = statistics::moments_of(figure.values);
+  return fmt::format("{} (n {})", statistics::format_spread(moments.mean, moments.deviation),
+                     moments.count);
+}
+
+void print_training(const fs::path& folder) {
+  const std::vector<TrainingRecord> trainings = launch::read_trainings(folder);
+  const TrainingRecord& first = trainings.front();
+  print("{}: {} on {}\n  {}\n", folder.string(), name(first.recipe.model), first.dataset,
+        describe(first.recipe));
+  if (trainings.size() == 1) {
+    print("  state     {} after {}, {}\n", first.status, counted(first.series.size(), "epoch"),
+          first.device);
+    print("  best      epoch {}: train {}, valid {}, test {}\n", first.best_epoch,
+          accuracy_text(first.train_accuracy), accuracy_text(first.valid_accuracy),
+          accuracy_text(first.test_accuracy));
+    print("  time      {}\n  memory    peak {}\n", format_seconds(first.seconds.value_or(0)),
+          format_bytes(first.peak_memory_bytes));
+    return;
+  }
+  answer::TextTable table = table_of_trainings(trainings);
+  answer::fit(table, terminal_columns(STDOUT_FILENO).value_or(0));
+  print("\n{}\n", text_of(table));
+  for (const TrainingFigure& figure : figures_of(trainings)) {
+    print("{:<19} {}\n", figure.name, describe(figure));
+  }
+  print("mean ± standard deviation over {}\n", counted(trainings.size(), "seed"));
+}
+
+void print_training_status(const fs::path& folder) {
+  const auto folders = launch::training_folders(folder);
+  if (folders.size() == 1 && folders.front() == folder) {
+    const std::string state = state_of_training(folder);
+    print("{}: {}\n", folder.string(), state);
+    if (!launch::has_only_checkpoint(folder)) print_training(folder);
+    if (state == kInterrupted || state == kStopped) {
+      print("resume with: plimsoll train STORE --resume {}\n", shell_word(folder.string()));
+    }
+    return;
+  }
+  bool unfinished = false;
+  for (const fs::path& one : folders) {
+    const std::string state = state_of_training(one);
+    unfinished = unfinished || state == kInterrupted || state == kStopped;
+    print("{}: {}\n", one.string(), state);
+  }
+  if (unfinished) {
+    print("resume all with the command that started them, with --seeds and --resume {}\n",
+          shell_word(folder.string()));
+  }
+}
+
+}  // namespace plimsoll::screen

@@ -1,0 +1,24 @@
+// A training, or the seeds of one, as people read it: for `results`, `status` and `train --seeds`.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "launch/training_record.h"
+
+namespace plimsoll::screen {
+
+// Whether the folder is a training's and not a batch's.
+bool is_training_folder(const std::filesystem::path& folder);
+
+// Recipe, state, accuracy, time and memory; with several seeds, a line for each and their mean and
+// standard deviation.
+void print_training(const std::filesystem::path& folder);
+
+// Whether each of the seeds is finished, runs or can be resumed.
+void print_training_status(const std::filesystem::path& folder);
+
+// "0.8123 ± 0.0041 (n 5)", "214 ± 3 MiB (n 5)".
+std::string describe(const launch::TrainingFigure& figure);
+
+}  // namespace plimsoll::screen

@@ -1,5 +1,5 @@
-// The one error type. Expected endings are values; an Error is a promise that cannot be kept, and
-// it travels to main (or to a thread's join), where its kind becomes the exit code.
+// The one error type. Expected endings are values; an Error means that the work cannot continue.
+// main (or a thread's join) catches it, and its kind becomes the exit code.
 #pragma once
 
 #include <fmt/format.h>
@@ -39,8 +39,7 @@ class Error : public std::runtime_error {
   ErrorKind kind_;
 };
 
-// Thrown where a command has done its work, or has said why it has not, and the program ends with a
-// code of its own.
+// Thrown after a command has reported its result, to end with this exit code.
 struct ExitWith {
   int code = 0;
 };

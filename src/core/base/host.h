@@ -21,7 +21,7 @@ struct Host {
 // All of a kernel file. Nothing if it is missing, empty, larger than 64 MiB or cannot be read.
 std::optional<std::string> read_text(const std::filesystem::path& path);
 
-// The number at the start of a text, behind blanks: "  17 kB" -> 17.
+// The number at the start of a text, after blanks: "  17 kB" -> 17.
 std::optional<uint64_t> leading_number(std::string_view text);
 
 // The number after a line's first word: "MemTotal:" in "MemTotal:   24684100 kB\n...".

@@ -22,8 +22,8 @@ class Interrupted : public std::exception {
 // systems send them several times.
 void watch_for_interrupts();
 
-// From now on this signal counts as an interrupt, too. Call on the main thread while it is the only
-// one but the watching ones: the threads that it starts later inherit what it blocks.
+// From now on this signal counts as an interrupt, too. Call on the main thread while no other
+// threads run except the watchers: the threads that it starts later inherit what it blocks.
 void watch_also(int signal_number);
 
 // The signal that asked the work to end; 0 if none has come.

@@ -22,7 +22,7 @@ struct JsonLimits {
 // Throws Error with `name` (a file), the figure and the limit. The text need not be JSON.
 void check_json(std::string_view text, std::string_view name, const JsonLimits& limits = {});
 
-// Throws Error, also where the text is no JSON. Members of the same name: the last one counts.
+// Throws Error, also if the text is no JSON. Members of the same name: the last one counts.
 template <typename Json = nlohmann::json>
 Json read_json(std::string_view text, std::string_view name, const JsonLimits& limits = {}) {
   check_json(text, name, limits);
@@ -30,7 +30,7 @@ Json read_json(std::string_view text, std::string_view name, const JsonLimits& l
     return Json::parse(text);
   } catch (const nlohmann::json::exception& error) {
     const std::string_view what = error.what();
-    const size_t colon = what.find(": ");  // behind the library's name for it
+    const size_t colon = what.find(": ");  // after the library's name for it
     fail(limits.kind, "{}: this is no JSON: {}", name,
          colon == std::string_view::npos ? what : what.substr(colon + 2));
   }
@@ -51,7 +51,7 @@ auto from_json(std::string_view text, std::string_view name, const Take& take,
   }
 }
 
-// A whole number that T holds; get() would cut or turn around any other.
+// A whole number that T holds; get() would truncate or wrap other values.
 template <typename T, typename Json>
 T whole_in(const Json& object, const char* key) {
   const Json& value = object.at(key);

@@ -13,8 +13,8 @@
 namespace plimsoll {
 
 // All of a file that should be small; it may be a pipe. Throws Error{io} if it cannot be read. If
-// it has more than `most_bytes`, throws Error{too_large} with its name, its size and the limit,
-// before it has taken more memory than that.
+// it has more than `most_bytes`, throws an Error of kind `too_large` with its name, its size and
+// the limit, before it has taken more memory than that.
 std::string read_small_file(const std::filesystem::path& path, uint64_t most_bytes,
                             ErrorKind too_large = ErrorKind::input);
 
@@ -25,9 +25,9 @@ std::string read_end(const std::filesystem::path& path, uint64_t most_bytes);
 // Lines of a log that comes in blocks. A carriage return ends a line, as a line feed does: a
 // progress bar is many lines, not one without an end.
 
-// What a line may take of memory. A longer one is handed over in pieces of that length, each of
-// which begins with the last kLineOverlapBytes of the one before: what is shorter than the overlap
-// is whole in one of them.
+// The longest line in memory. A longer one is handed over in pieces of that length. Each begins
+// with the last kLineOverlapBytes of the one before, so text shorter than the overlap is complete
+// in one of them.
 constexpr size_t kMostLineBytes = 65536;
 constexpr size_t kLineOverlapBytes = 8192;
 

@@ -13,8 +13,8 @@ struct Character {
   size_t bytes = 0;
 };
 
-// The first character of a text that is not empty; nothing where its first byte begins none:
-// overlong forms, surrogates, what is cut off.
+// The first character of a text that is not empty; nothing if the first byte does not start a
+// character (overlong forms, surrogates, truncated ones).
 std::optional<Character> first_character(std::string_view text);
 
 // The same text with '?' for every byte that is no part of a character.

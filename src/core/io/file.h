@@ -39,7 +39,7 @@ struct WrittenFile {
   std::string checksum;
 };
 
-// Appends from one thread at a time. Call finish(): a file without it is of no use.
+// Appends from one thread at a time. Call finish(): without it the file is incomplete.
 class FileWriter {
  public:
   FileWriter(memory::Ledger& ledger, const std::filesystem::path& path);

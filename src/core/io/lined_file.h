@@ -24,7 +24,7 @@
 
 namespace plimsoll::io {
 
-// Lines stand at multiples of this: a large page.
+// Lines are multiples of this: a large page.
 constexpr uint64_t kLineStepBytes = uint64_t{2} << 20;
 
 // Thread-safe.
@@ -41,7 +41,7 @@ class LinedFile {
   // The line is at 0. Nothing is leased.
   LinedFile(memory::Ledger& ledger, std::string_view tag, const std::filesystem::path& path,
             const Shape& shape);
-  // What is resident already and stays so, without a file; owned or, in the second form, not.
+  // Data already in memory, without a file. The second form does not own it.
   LinedFile(memory::Pages pages, uint64_t bytes);
   explicit LinedFile(std::span<const std::byte> resident);
   LinedFile(const LinedFile&) = delete;
@@ -52,7 +52,7 @@ class LinedFile {
   uint64_t line_bytes() const;
   bool resident() const { return line_bytes() == shape_.bytes; }
   const RowFile& file() const { return *file_; }
-  // Error{store} where something is read from the file and it is not as it was when it was opened.
+  // Throws Error{store} if the file changed since it was opened.
   void check_unchanged() const;
 
   // While it lives, bytes before line_bytes stay where they are. A thread holds one at a time, and
@@ -81,7 +81,7 @@ class LinedFile {
   // raise() then fills: a file without a name, that another process opens as /proc/PID/fd/N. Call
   // it while the line is at 0.
   void share(uint64_t line_bytes);
-  // This N; -1 if nothing is shared.
+  // The descriptor N of the shared memory; -1 if nothing is shared.
   int shared_memory() const { return shared_memory_.get(); }
   // Maps the memory that another process has shared and filled up to `line_bytes`, and leases it
   // like memory of its own.

@@ -13,8 +13,7 @@
 namespace plimsoll::io {
 
 // Fills `out` with the file's bytes from `begin` on, a multiple of kBlockBytes; the file must hold
-// as many. `on_piece` is told of every piece once it has been read, by the thread that read it: a
-// place to check it.
+// as many. `on_piece` is called for every piece, on the thread that read it, for checks.
 struct LoadRange {
   std::filesystem::path path;
   std::string name;  // what messages call it, where that is not its path

@@ -41,8 +41,8 @@ class PartialFile {
 };
 
 // All small files are written by this function. Like a PartialFile, the file appears complete or
-// not at all, even if several processes write it at once. A device, a pipe or a link is written to
-// and stays what it is. Throws Error.
+// not at all, even if several processes write it at once. A device, a pipe or a link is written in
+// place, not replaced. Throws Error.
 void write_whole(const std::filesystem::path& file, std::string_view text, Sync sync = Sync::yes);
 
 // Throws Error{usage, exists or io} if the file that the option of a command names cannot be

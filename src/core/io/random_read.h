@@ -30,8 +30,8 @@ RowFile open_rows(const std::filesystem::path& path);
 // together.
 bool changed(const RowFile& file);
 
-// One read. The last of a file may reach beyond its end by less than an alignment; what it brings
-// from there is nothing.
+// One read. The last of a file may reach beyond its end by less than an alignment; bytes from there
+// are undefined.
 struct Piece {
   uint64_t offset = 0;
   uint32_t bytes = 0;
@@ -47,8 +47,8 @@ constexpr uint64_t kQueueBytes = uint64_t{1} << 20;  // the most that a queue of
 // Used by one thread at a time, not always the same. The ledger must outlive it.
 class ReadQueue {
  public:
-  // With up to `depth` reads under way. `automatic` is io_uring where this program and the kernel
-  // have it, else threads; asked for by name and missing, it is Error{io}.
+  // With up to `depth` reads in flight. `automatic` is io_uring if this program and the kernel have
+  // it, otherwise threads. Throws Error{io} if a method requested by name is missing.
   static std::unique_ptr<ReadQueue> open(memory::Ledger& ledger,
                                          ReadMethod method = ReadMethod::automatic,
                                          unsigned depth = kReadDepth);
@@ -56,9 +56,8 @@ class ReadQueue {
   ReadQueue& operator=(const ReadQueue&) = delete;
   virtual ~ReadQueue() = default;
 
-  // Returns when all pieces are read. Throws Error{io} where the disk refuses one, Error{store}
-  // where the file has become shorter; no read is under way any more then, either, and the queue
-  // can be used again.
+  // Returns when all pieces are read. Throws Error{io} if the disk refuses one, Error{store} if the
+  // file has become shorter. After an error no read is in flight, and the queue can be used again.
   void read(const RowFile& file, std::span<const Piece> pieces);
 
   virtual std::string method() const = 0;  // "io_uring", "pread on 32 threads"

@@ -1,4 +1,4 @@
-// The two kinds of ReadQueue, and what they share: what the result of one read means.
+// The two kinds of ReadQueue, and their common handling of a read's result.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace plimsoll::io {
 
 constexpr unsigned kMostReadDepth = 4096;
 
-// No queue where the program was built without liburing or the kernel refuses; `why` says which.
+// No queue if the program was built without liburing or the kernel refuses; `why` says which.
 struct UringAttempt {
   std::unique_ptr<ReadQueue> queue;
   std::string why;
@@ -23,8 +23,8 @@ std::unique_ptr<ReadQueue> open_thread_queue(memory::Ledger& ledger, unsigned de
 
 enum class ReadStep { done, again, failed };
 
-// Takes what a read returned, bytes or minus errno, off what is left of its piece: a read may be
-// interrupted or bring less than was asked.
+// Subtracts a read's result (bytes or -errno) from the rest of its piece: a read may be interrupted
+// or return fewer bytes than asked.
 ReadStep advance(const RowFile& file, int64_t result, Piece& rest);
 
 // A read that cannot go on; error_number 0: the file ended before it.

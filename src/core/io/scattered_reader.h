@@ -25,7 +25,7 @@ class ScatteredReader {
   // What it holds when `count` places are read at once.
   static uint64_t bytes_needed(const ReadOptions& options, uint64_t count);
 
-  // Nothing is wanted any more; then up to `count` places may be.
+  // Forgets all places and makes room for `count` new ones.
   void expect(uint64_t count) {
     count_ = 0;
     wants_.renew(count);
@@ -34,8 +34,8 @@ class ScatteredReader {
   void want(uint64_t offset, uint64_t tag) { wants_[count_++] = {offset, tag}; }
   uint64_t wanted() const { return count_; }
 
-  // Reads `bytes` at every place wanted, each sector once, and hands them over by ascending offset;
-  // what was handed over is gone with the next call. Then nothing is wanted any more.
+  // Reads `bytes` at every place wanted, each sector once, and hands them over by ascending offset.
+  // The data is valid until the next call. Clears the places.
   using Take = std::function<void(uint64_t tag, const std::byte* value)>;
   void read(const RowFile& file, uint32_t bytes, const Take& take);
 

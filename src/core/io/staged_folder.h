@@ -7,11 +7,11 @@
 
 namespace plimsoll::io {
 
-// Holds a lock on NAME.partial while it lives. What a killed run left there is removed by the next
-// one; what a live run is writing is refused. Ended without commit(), the folder is removed.
+// Holds a lock on NAME.partial while it lives. Removes what a killed run left there. Throws if
+// another run is writing it. Without commit(), the folder is removed.
 class StagedFolder {
  public:
-  // Throws Error{exists} where `target` exists and `replace` is false.
+  // Throws Error{exists} if `target` exists and `replace` is false.
   StagedFolder(const std::filesystem::path& target, bool replace);
   StagedFolder(const StagedFolder&) = delete;
   StagedFolder& operator=(const StagedFolder&) = delete;

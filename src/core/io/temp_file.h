@@ -29,7 +29,7 @@ class TempFile {
   // The range will not be read again: its disk space may go back.
   void release(uint64_t offset, uint64_t bytes);
 
-  // By which this process can open it once more.
+  // A path under which this process can open it again.
   std::filesystem::path path() const;
 
   // Whether the file system of `folder` can give a part of a file back (it makes a file to find

@@ -14,7 +14,7 @@
 namespace plimsoll::memory {
 
 constexpr uint64_t kPageBytes = 4096;
-// More than any ledger lends; a size beyond it is refused as this one is.
+// More than any ledger lends. Larger sizes are refused, too.
 constexpr uint64_t kMostBytes = uint64_t{1} << 63;
 
 // Where pages come from, if not from the kernel: a GPU's driver, for instance, lends memory that it
@@ -28,7 +28,7 @@ class PageSource {
   virtual ~PageSource() = default;
   // What allocate(bytes) takes and gives, `bytes` at least: that much is leased.
   virtual uint64_t whole_bytes(uint64_t bytes) const { return bytes; }
-  virtual void* allocate(uint64_t bytes) = 0;  // throws where it cannot
+  virtual void* allocate(uint64_t bytes) = 0;  // throws if it cannot
   virtual void release(void* data, uint64_t bytes) noexcept = 0;
 };
 
@@ -55,7 +55,7 @@ class Pages {
 
   void* data() const { return data_; }
   uint64_t bytes() const { return bytes_; }
-  // Gives the lease back and keeps the pages: for what outlives its ledger.
+  // Releases the lease but keeps the pages, for memory that outlives its ledger.
   void end_lease() { lease_ = Lease(); }
 
  private:

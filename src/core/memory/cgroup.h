@@ -35,7 +35,7 @@ struct CgroupLimit {
 };
 
 // What the level's files forbid: memory.max and memory.high, or version 1's limit. Version 1's soft
-// limit is none: it asks for nothing until the host itself is short of memory.
+// limit does not count: it has no effect until the host itself is short of memory.
 std::vector<CgroupLimit> cgroup_limits(const CgroupLevel& level);
 
 // What a level with a limit holds.
@@ -50,7 +50,7 @@ struct CgroupMemory {
 
   bool operator==(const CgroupMemory&) const = default;
   uint64_t held_bytes() const { return charged_bytes - cache_bytes; }
-  // Below zero where a limit was lowered under what is held.
+  // Negative if the limit was lowered below the memory in use.
   int64_t left_bytes() const {
     return static_cast<int64_t>(limit_bytes) - static_cast<int64_t>(held_bytes());
   }

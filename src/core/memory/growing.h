@@ -15,8 +15,8 @@
 
 namespace plimsoll::memory {
 
-// The values beyond what was written are anything. Growing leases the new room before the old is
-// given back.
+// Values that were not written are undefined. Growing leases the new memory before it releases the
+// old.
 template <typename T>
 class Growing {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -31,22 +31,22 @@ class Growing {
   T& operator[](uint64_t i) const { return data()[i]; }
   std::span<T> first(uint64_t count) const { return {data(), count}; }
 
-  // Another array of the same kind, without room.
+  // An empty array of the same kind.
   Growing empty_copy() const { return {*ledger_, tag_, source_}; }
-  // Gives all room back.
+  // Releases its memory.
   void release() { pages_ = Pages(); }
 
-  // What `count` values take once renew() made room for them ...
+  // Bytes for `count` values after renew().
   static constexpr uint64_t renewed_bytes(uint64_t count) {
     return rounded_up((count + count / 8) * sizeof(T));
   }
-  // ... and after reserve() went up to them in steps, each by half at least: from just enough to
-  // half as much again, so a quarter more.
+  // Bytes for `count` values after reserve(), which grows by at least half: on average a quarter
+  // more.
   static constexpr uint64_t grown_bytes(uint64_t count) {
     return rounded_up((count + count / 4) * sizeof(T));
   }
 
-  // Room for `count` values, of which the first `kept` stay what they were.
+  // Room for `count` values. Keeps the first `kept`.
   void reserve(uint64_t count, uint64_t kept) {
     if (count <= capacity()) return;
     const uint64_t more = std::max(count, capacity() + capacity() / 2);

@@ -1,4 +1,4 @@
-// The ledger holds the memory limit; whatever is large takes a lease before it allocates.
+// The ledger holds the memory limit. Large allocations take a lease first.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace plimsoll::memory {
 
 class Ledger;
 
-// A share of the ledger, given back when it ends. The ledger must outlive it.
+// A share of the ledger, released when it ends. The ledger must outlive it.
 class Lease {
  public:
   Lease() = default;
@@ -36,9 +36,9 @@ class Lease {
 
   uint64_t bytes() const { return bytes_; }
 
-  // Gives a part back; `bytes` are kept.
+  // Keeps `bytes` and releases the rest.
   void shrink(uint64_t bytes);
-  // Takes another lease over, of the same ledger and tag.
+  // Takes over another lease of the same ledger and tag.
   void merge(Lease other);
 
  private:
@@ -51,17 +51,16 @@ class Lease {
   uint64_t bytes_ = 0;
 };
 
-// Thread-safe. Invariant: the live leases never add up to more than the limit, unless the limit has
-// been lowered since and what was lent could not be given back.
+// Thread-safe. Invariant: the live leases never add up to more than the limit, unless the limit was
+// lowered and leases could not be reclaimed.
 class Ledger {
  public:
   explicit Ledger(uint64_t limit_bytes) : limit_bytes_(limit_bytes) {}
   Ledger(const Ledger&) = delete;
   Ledger& operator=(const Ledger&) = delete;
 
-  // Gives back some of what it holds, at least `bytes` if it can; called by whichever thread asks
-  // for a lease that does not fit, so that thread must not hold what this needs, and it must not
-  // lease.
+  // Releases at least `bytes` if it can. Called on the thread whose lease does not fit. It must not
+  // take a lease, or a lock that this thread may hold.
   using Reclaim = std::function<void(uint64_t bytes)>;
   // Registered while it lives; must end before the ledger.
   class Reclaimer {
@@ -85,14 +84,14 @@ class Ledger {
   // They are asked in the order in which they were registered.
   [[nodiscard]] Reclaimer on_shortage(Reclaim reclaim);
 
-  // A refused lease is a value...
+  // Returns nothing if the lease is refused.
   std::optional<Lease> try_lease(std::string_view tag, uint64_t bytes);
-  // ... and for what is worth having but not worth taking from others, refused without asking them.
+  // The same, without asking others to release memory.
   std::optional<Lease> lease_spare(std::string_view tag, uint64_t bytes);
-  // ... or, where the work cannot go on without, Error{memory} with what was asked, left and lent.
+  // Throws Error{memory} with the requested, free and leased bytes if the lease is refused.
   Lease lease(std::string_view tag, uint64_t bytes);
 
-  // Lowers or raises the limit; what is lent beyond a lower one is reclaimed as far as it can be.
+  // If the new limit is lower, reclaims as many leases as possible.
   void set_limit(uint64_t limit_bytes);
 
   uint64_t limit_bytes() const;
@@ -109,10 +108,10 @@ class Ledger {
  private:
   friend class Lease;
   void give_back(const std::string& tag, uint64_t bytes);
-  // Asks one after the other for what is missing, until it is there. Call with reclaiming_ held.
+  // Asks each in turn until enough is free. Call with reclaiming_ held.
   void reclaim();
   uint64_t missing_bytes() const;
-  // What is given back from now on goes to a lease of so many bytes, not to whoever is faster.
+  // Reserves released bytes for a lease of this size, so that no faster thread takes them.
   void keep_for(uint64_t bytes);
   // With mutex_ held.
   uint64_t room_bytes() const;

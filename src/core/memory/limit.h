@@ -23,20 +23,20 @@ struct Limit {
   std::vector<LimitSource> sources;  // everything that was found, smallest first
 };
 
-// What the surroundings allow, before the user's own wish.
+// What cgroups, Slurm and the machine allow, without --memory.
 Limit detect_limit(const Host& host = Host::real());
 
-// The limit a command works under: the flag where it is smaller than what was detected, else what
-// was detected; with no flag, half of what was detected.
+// The limit of a command: the smaller of --memory and the detected limit. Without --memory, half of
+// the detected limit.
 Limit choose_limit(std::optional<uint64_t> flag_bytes, const Limit& detected);
 
 // "8.0 GiB (--memory; RAM 23.5 GiB)"
 std::string describe(const Limit& limit);
 
-// The limit of a training that was given none (--memory auto): all that a cgroup or Slurm allows,
-// for that is there for this job alone; of the machine's memory, what others can do without.
+// The limit of a training with --memory auto: all that a cgroup or Slurm allows, because it belongs
+// to this job; of the machine's RAM, what other programs do not need.
 
-// Of RAM, a share stays with the machine, and of what is free now, a little: the smaller rest.
+// Leaves the machine a share of its RAM and a little of the free memory; takes the smaller rest.
 constexpr double kRamShare = 0.9;
 constexpr uint64_t kLeftFreeBytes = uint64_t{256} << 20;
 

@@ -2,8 +2,8 @@
 // with, and says how many bytes must be given back or may be taken. A reading is values, the policy
 // is arithmetic on them, and only read_pressure() and the watch touch files and clocks.
 //
-// What cannot be helped from here: cgroup v2 kills at once where memory.max is lowered below what
-// is held. To take memory from a running program lower memory.high, which only slows it down.
+// Not preventable: cgroup v2 kills at once if memory.max is lowered below the memory in use. To
+// take memory from a running program, lower memory.high, which only slows it down.
 #pragma once
 
 #include <chrono>
@@ -19,7 +19,7 @@
 
 namespace plimsoll::memory {
 
-// What was read at one moment. What the kernel does not say is missing.
+// What was read at one moment. Values that the kernel does not report are empty.
 struct PressureReading {
   std::optional<uint64_t> resident_bytes;        // of this process
   std::optional<uint64_t> host_total_bytes;      // RAM
@@ -37,7 +37,7 @@ PressureReading read_pressure(const Host& host = Host::real());
 
 // Each bound, the host and every cgroup with a limit, has a reserve that is kept free. Below it
 // bytes are asked back, up to one and a half of it; above twice the reserve bytes are offered; in
-// between nothing happens, so that lines do not move with every breath of a neighbour.
+// between nothing happens, so that small changes of other processes do not move the lines.
 struct PressureOptions {
   // The larger of the two. A neighbour that fills memory at 1 GB/s takes 256 MiB between a reading
   // and the moment the lines are down.
@@ -62,9 +62,9 @@ struct PressureOptions {
   double stall_left_share = 0.25;
   double stall_give_share = 0.25;
 
-  // Bytes are offered once all was calm for so long (longer after a stall, which the same bytes may
-  // bring back): a part of the least that was to spare in that time, or nothing where that is
-  // small. The next offer needs as much calm again.
+  // Bytes are offered after this long without pressure, longer after a stall, because the same
+  // bytes may cause the next one. The offer is a share of the smallest surplus in that time, or
+  // nothing if that is small. The next offer needs as much calm again.
   double calm_seconds = 10;
   double calm_after_stall_seconds = 60;
   double rise_share = 0.5;
@@ -76,8 +76,8 @@ class PressurePolicy {
  public:
   explicit PressurePolicy(PressureOptions options = {}) : options_(options) {}
 
-  // Negative: so many bytes must be given back now, never more than this process has. Positive: so
-  // many may be taken. An answer is about the moment of its reading: the next one replaces it and
+  // Negative: bytes to release now, never more than this process has. Positive: bytes that may be
+  // taken. An answer is about the moment of its reading: the next one replaces it and
   // does not add to it. `seconds` is the time since the reading before; the first one has none.
   int64_t room(const PressureReading& now, double seconds);
 
@@ -97,8 +97,8 @@ class PressurePolicy {
 // a shortage at every reading until it is over.
 //
 // The callback runs on that thread, and no reading is made while it runs: one that returns when the
-// memory is back is not asked for the same bytes twice. It must not destroy the watch, whose end
-// waits for it. An offer is what the surroundings allow; ledger and plan may allow less.
+// memory is back is not asked for the same bytes twice. It must not destroy the watch: the
+// destructor waits for it. An offer is what the machine allows; ledger and plan may allow less.
 class PressureWatch {
  public:
   using Callback = std::function<void(int64_t room_bytes)>;
@@ -106,7 +106,8 @@ class PressureWatch {
 
   explicit PressureWatch(Callback callback, PressureOptions options = {}, Host host = Host::real());
 
-  // Throws what the callback threw, if it did. The watch has then ended: whoever relies on it asks.
+  // Throws what the callback threw, if it did. The watch has then ended. Callers that rely on it
+  // must check.
   void rethrow_failure() const { ticker_.rethrow_failure(); }
 
  private:

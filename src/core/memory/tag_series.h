@@ -1,4 +1,4 @@
-// How memory went over the time of a run by the tags of its leases, in a bounded number of samples.
+// The memory of a run over time, by the tags of its leases, in a bounded number of samples.
 #pragma once
 
 #include <cstddef>
@@ -34,8 +34,8 @@ class TagSeries {
   size_t place_of(const std::string& tag);
 
   size_t capacity_;          // even
-  uint64_t per_sample_ = 1;  // how many of what was added make one of samples_
-  uint64_t in_last_ = 0;     // how many of them the last one has
+  uint64_t per_sample_ = 1;  // readings per stored sample
+  uint64_t in_last_ = 0;     // readings in the last one
   std::vector<std::string> tags_;
   std::vector<TagSample> samples_;
 };

@@ -1,4 +1,4 @@
-// How memory went over the time of a run, in a bounded number of samples: to plot beside the limit.
+// The memory of a run over time, in a bounded number of samples, to plot with the limit.
 #pragma once
 
 #include <chrono>
@@ -30,13 +30,13 @@ class SampleSeries {
 
  private:
   size_t capacity_;          // even
-  uint64_t per_sample_ = 1;  // how many of what was added make one of samples_
-  uint64_t in_last_ = 0;     // how many of them the last one has
+  uint64_t per_sample_ = 1;  // readings per stored sample
+  uint64_t in_last_ = 0;     // readings in the last one
   std::vector<MemorySample> samples_;
 };
 
 // Samples ten times a second on a thread of its own until it ends. 96 KiB: all of the first seven
-// minutes, and never less than 2048 samples of what is longer. The ledger must outlive it.
+// minutes, and at least 2048 samples of longer runs. The ledger must outlive it.
 class Timeline {
  public:
   static constexpr std::chrono::milliseconds kInterval{100};

@@ -1,5 +1,5 @@
-// What the kernel says this process and the limit around it use, to hold beside what the ledger
-// says.
+// The memory that this process and the cgroup around it use, as the kernel counts, to compare with
+// the ledger.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@ struct ProcessUsage {
 
 ProcessUsage process_usage(const Host& host = Host::real());
 
-// The peak counts from now on, where the kernel lets us: for a phase that is judged by itself.
+// Restarts the peak, if the kernel permits it: to measure one phase.
 void begin_peak();
 
-// Of the cgroups with a limit, at any level, the one that has the least left: what it holds is what
-// decides whether this process lives. Others in the same group count. held_bytes() is comparable
-// with a ledger: it has the kernel's own memory for the processes, too, but no cache. Nothing where
+// Of the cgroups with a limit, at any level, the one that has the least left: its usage decides
+// whether this process is killed. Other processes in the group count. held_bytes() is comparable
+// with a ledger: it has the kernel's own memory for the processes, too, but no cache. Nothing if
 // no cgroup has a limit.
 std::optional<CgroupMemory> cgroup_usage(const Host& host = Host::real());
 

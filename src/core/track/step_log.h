@@ -2,7 +2,7 @@
 // metrics.prom. A run that is resumed from an earlier step continues them: no step is there twice,
 // and none is missing.
 //
-// The steps are the truth of whoever writes them, such as a checkpoint; the files follow it.
+// The writer's steps, such as a checkpoint's, are authoritative; the files follow them.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct LogColumn {
 
 struct StepLogOptions {
   std::filesystem::path folder;  // must exist
-  LogKinds kinds;                // optuna is none of its own and is ignored
+  LogKinds kinds;                // optuna is ignored here
   std::string step_name = "epoch";
   std::vector<LogColumn> columns;
   std::vector<LoggedSetting> settings;

@@ -15,8 +15,12 @@ constexpr uint64_t kMostRefusals = 8;  // of such windows in a row
 }  // namespace
 
 void WindowQueue::begin(uint64_t first, uint64_t batch_count, bool in_use) {
+  if (!in_use) free_.clear();
+  for (auto& entry : open_) {
+    if (in_use) free_.push_back(std::move(entry));
+  }
   open_.clear();
-  free_.clear();
+  for (const auto& entry : free_) entry->window.neighborhoods.clear();
   end_ = first;
   batch_count_ = batch_count;
   const uint64_t batches = std::max<uint64_t>(1, batch_count - std::min(first, batch_count));

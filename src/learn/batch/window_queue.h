@@ -28,7 +28,9 @@ class WindowQueue {
   WindowQueue(const feature::RowSource& rows, const WindowOptions& options, memory::Ledger& ledger)
       : rows_(rows), options_(options), ledger_(ledger) {}
 
-  // Begins a pass over the batches from `first` up to `batch_count`, with or without windows.
+  // Begins a pass over the batches from `first` up to `batch_count`, with or without windows. The
+  // next pass with windows gets the memory of this one's rows: fresh pages cost more than the copy
+  // into them, because the kernel clears each.
   void begin(uint64_t first, uint64_t batch_count, bool in_use);
   // Whether more windows will be made. Ends if there is no memory for them.
   bool in_use() const { return next_count_ > 0; }

@@ -269,6 +269,29 @@ TEST_F(WindowTest, HasAsManyBatchesAsTheOthersOfItsPass) {
   EXPECT_EQ(sizes({.batches = 100, .first_batches = 100}, 0, 17), (Sizes{17}));
 }
 
+// The kernel would clear fresh pages in every epoch.
+TEST_F(WindowTest, LeavesItsMemoryToTheNextPass) {
+  const feature::RowSource rows = data_.source(place(0));
+  WindowQueue queue(rows, {.batches = 8, .first_batches = 8}, data_.ledger);
+  const uint64_t before = data_.ledger.used_bytes();
+  queue.begin(0, 17, /*in_use=*/true);
+  auto made = queue.take();
+  const WindowQueue::Entry* const first = made.get();
+  made->window.count = made->wanted;
+  queue.open(std::move(made));
+  const uint64_t held = data_.ledger.used_bytes();
+  ASSERT_GT(held, before);
+
+  queue.begin(0, 17, /*in_use=*/true);
+  EXPECT_EQ(queue.find(0), nullptr);
+  EXPECT_EQ(queue.take().get(), first);
+
+  queue.begin(0, 17, /*in_use=*/true);
+  queue.open(queue.take());
+  queue.begin(0, 17, /*in_use=*/false);
+  EXPECT_EQ(data_.ledger.used_bytes(), before);
+}
+
 // From hardly any memory to memory for the largest windows.
 TEST_F(WindowTest, GivesTheSameBatchesOrFailsWithAnyLimit) {
   const auto expected = resident(gcn_);

@@ -16,7 +16,7 @@ grep "Test accuracy" /tmp/log
 [ "$(man --path)" ] && man -w plimsoll-import-ogb >/dev/null || fail "no manual page"
 bash -n /usr/share/bash-completion/completions/plimsoll || fail "the completion of bash"
 for file in /usr/share/zsh/vendor-completions/_plimsoll /usr/share/fish/vendor_completions.d/plimsoll.fish \
-  /usr/share/doc/plimsoll/docs/errors.md /usr/share/doc/plimsoll/copyright; do
+  /usr/share/doc/plimsoll/docs/reference/errors.md /usr/share/doc/plimsoll/copyright; do
   [ -s "$file" ] || fail "$file is missing"
 done
 as_user "python3 -c '

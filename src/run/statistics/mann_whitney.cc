@@ -68,7 +68,9 @@ LeftOut left_out(const ExactU& distribution, size_t pairs) {
 LeftOut left_out(double a, double b, double deviation) {
   const double z = normal_quantile((1 + kWantedLevel) / 2);
   const double rank = std::floor(a * b / 2 - z * deviation);  // from 1, of the lower end
-  return {.differences = static_cast<size_t>(std::max(0.0, rank - 1))};
+  if (rank >= 1) return {.differences = static_cast<size_t>(rank) - 1};
+  const double reached = (a * b / 2 - 1) / deviation;  // by all differences
+  return {.differences = 0, .level = std::max(0.0, 1 - 2 * normal_survival(reached))};
 }
 
 std::vector<double> differences_of(std::span<const double> a, std::span<const double> b) {
@@ -93,20 +95,25 @@ MannWhitneyTest mann_whitney_test(std::span<const double> a, std::span<const dou
   for (size_t i = 0; i < a.size(); ++i) test.u += ranks.rank[i];
   test.u -= first * (first + 1) / 2;
   const double larger = std::max(test.u, first * second - test.u);
-  test.exact = ranks.tie_term == 0 && std::min(a.size(), b.size()) <= kExactUpTo &&
-               std::max(a.size(), b.size()) <= kMostExact;
+  const bool few =
+      std::min(a.size(), b.size()) <= kExactUpTo && std::max(a.size(), b.size()) <= kMostExact;
+  test.exact = few && ranks.tie_term == 0;
   const double deviation = standard_deviation_of_u(first, second, ranks.tie_term);
+  const auto by_normal_distribution = [&] {
+    const double above = larger - first * second / 2 - 0.5;
+    return deviation == 0 ? 1 : std::min(1.0, 2 * normal_survival(above / deviation));
+  };
   LeftOut out;
-  if (test.exact) {
+  if (few) {
     const ExactU distribution(a.size(), b.size());
     const auto smaller = static_cast<size_t>(first * second - larger);
-    test.p = std::min(1.0, 2 * distribution.at_most(smaller));
+    test.p =
+        test.exact ? std::min(1.0, 2 * distribution.at_most(smaller)) : by_normal_distribution();
+    // With ties this interval has at least the level that it has without them, as it includes its
+    // ends; the normal distribution would promise too much.
     out = left_out(distribution, a.size() * b.size());
   } else {
-    test.p =
-        deviation == 0
-            ? 1
-            : std::min(1.0, 2 * normal_survival((larger - first * second / 2 - 0.5) / deviation));
+    test.p = by_normal_distribution();
     out = left_out(first, second, deviation);
   }
   if (a.size() > kMostDifferences / b.size()) {  // too many to list

@@ -71,6 +71,24 @@ TEST(MannWhitney, SaysWhichLevelFewValuesAllow) {
   EXPECT_LT(more.interval.low, more.shift);
 }
 
+TEST(MannWhitney, WithTiesDoesNotClaimMoreThanFewValuesAllow) {
+  // The interval of all differences has the level that it has without ties, 90 % of 3 and 3.
+  const auto few = mann_whitney_test(Values{1, 1, 2}, Values{4, 6, 6});
+  EXPECT_FALSE(few.exact);
+  EXPECT_NEAR(few.interval.level, 0.9, 1e-12);
+  EXPECT_EQ(few.interval.low, -5);
+  EXPECT_EQ(few.interval.high, -2);
+  EXPECT_NEAR(mann_whitney_test(Values{1, 1}, Values{1, 2}).interval.level, 2.0 / 3, 1e-12);
+  // 5 and 5 values are enough.
+  EXPECT_GE(mann_whitney_test(Values{1, 1, 2, 3, 4}, Values{2, 5, 6, 7, 8}).interval.level, 0.95);
+}
+
+TEST(MannWhitney, OfOneValueAgainstVeryManySaysWhichLevelTheyAllow) {
+  Values many;
+  for (int i = 0; i < 200'000; ++i) many.push_back(i);
+  EXPECT_LT(mann_whitney_test(Values{3.5}, many).interval.level, 0.95);
+}
+
 TEST(MannWhitney, OfEqualValuesFindsNothing) {
   const auto test = mann_whitney_test(Values{1, 1, 1}, Values{1, 1});
   EXPECT_EQ(test.p, 1);

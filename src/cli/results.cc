@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "answer/comparison.h"
@@ -131,12 +132,19 @@ void answer_over(const Options& options, const Configurations& all, const answer
   show(options, answer::compare(groups_over(all, options.over),
                                 figures_named(all, options.columns, aim_and_energy(all, aim)),
                                 options.difference));
-  std::string mixed;
-  for (const std::string& other : varying_parameters(all)) {
-    if (other != options.over) mixed += (mixed.empty() ? "" : ", ") + other;
-  }
-  if (!mixed.empty() && !options.json) {
-    print("the groups mix experiments with different {}; --where keeps them fixed\n", mixed);
+  if (options.json) return;
+  for (const std::string& note : notes_over(all, options.over)) print("{}\n", note);
+}
+
+// CO2 and cost need an energy.
+void warn_without_energy(const Options& options, const Configurations& all) {
+  if (!all.energy_parts.empty() || all.all.empty()) return;
+  for (const auto& [option, given, what] :
+       {std::tuple{"--grams-per-kwh", options.grams_per_kwh.has_value(), "CO2"},
+        std::tuple{"--price", !options.price.empty(), "cost"}}) {
+    if (!given) continue;
+    print_to(stderr, "{} has no effect: no energy was measured, so the {} is unknown\n", option,
+             what);
   }
 }
 
@@ -261,6 +269,7 @@ void print_results(const Options& options) {
     fmt::print("nothing has finished yet; experiments left: {}\n", merged.unfinished);
     return;
   }
+  warn_without_energy(options, all);
   const answer::Aim aim = aim_of(all, options.sort);
   sort_by(all, aim);
   if (options.means) {

@@ -33,7 +33,7 @@ expect 0 "failed  toy_default_003: failed with exit code 1" ": RuntimeError: sha
 
 # The table: two configurations, not ten; the better one first; what is the same in all below it.
 run plimsoll results
-expect 0 "toy/default, 10 experiments: 9 succeeded, 1 failed (failed 1)" "accuracy" " ± " "4 of 5" "the same in all: batch_size 64" \
+expect 0 "toy/default, 10 experiments: 9 succeeded, 1 failed (own error 1)" "plimsoll status names that of each failed experiment" "accuracy" " ± " "4 of 5" "the same in all: batch_size 64" \
   "best first by accuracy: higher is better, judged by its name"
 [ "$(grep -c '^[12] ' output)" = 2 ] || fail "not a line per configuration"
 [ "$(sed -n '/^#/,$p' output | sed -n 2p | cut -c1)" = 2 ] || fail "the better configuration is not the first"
@@ -111,6 +111,10 @@ run plimsoll results --means
 expect 2 "--means goes with --csv or --json"
 run plimsoll results --columns accuracy --csv
 expect 2 "one line per experiment"
+run plimsoll results --over seed
+expect 2 "--over seed: seed is a nuisance"
+run plimsoll results --compare 1 "learning_rate>0"
+expect 2 'such as "learning_rate<0.1" and "learning_rate>=0.1"'
 run plimsoll results --price cheap
 expect 2 "--price cheap"
 
@@ -123,6 +127,26 @@ run plimsoll results
 expect 0 "toy/default, 6 experiments: 6 succeeded" "best first by eval_loss: higher is better"
 [ "$(grep -c '^[12] .* 3 ' output)" = 2 ] || fail "not two configurations of three repeats each"
 run plimsoll results --pareto eval_loss time
-expect 0 "eval_loss: higher is better, as the objective says" "seconds: lower is better, judged by its name"
+expect 0 "eval_loss: higher is better, as the objective says" "time (s): lower is better, judged by its name; if not: time:max"
 run plimsoll status
 expect 0 "best: eval_loss 0." "(n 3)" "6 succeeded, 0 failed, 0 left"
+
+# Without energy, what needs it says so.
+if grep -q '"energy"' "$(newest)"/*/experiment.json && ! plimsoll results --json --means | grep -q '"energy_joules"'; then
+  run plimsoll results --pareto accuracy energy
+  expect 2 "no experiment has the figure energy" "energy: unavailable" "plimsoll doctor says"
+  run plimsoll results --price 0.3 --grams-per-kwh 400
+  expect 0 "--price has no effect: no energy was measured" "--grams-per-kwh has no effect"
+fi
+
+# The old key runs one seed several times; the plan and the results say it. A configuration without success has no test.
+write_settings '{"repo": "toy", "mode": "default", "runs_per_config": 3}, {"repo": "toy", "mode": "default",
+  "hyperparameters": {"learning_rate": 0.1, "seed": 3}}'
+run plimsoll run -ec settings.json
+expect 11 "2 experiments repeat an earlier one with the same seed" "toy/default default, the same values each time"
+run plimsoll results
+expect 0 "2 repeats have the same seed as another repeat"
+run plimsoll results --compare 1 2
+expect 0 "accuracy, A and B: no test, B has no successful run (own error 1)"
+run plimsoll results --over learning_rate
+expect 0 "accuracy, A and B: no test, B has no successful run (own error 1)"

@@ -7,11 +7,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "answer/condition.h"
 #include "answer/means_output.h"
 #include "answer/results_table.h"
 #include "base/error.h"
-#include "base/nearest.h"
 #include "base/units.h"
 #include "experiment/best.h"
 #include "statistics/effect.h"
@@ -129,6 +127,30 @@ std::string verdict_on(const ComparisonRow& row) {
   return text;
 }
 
+std::string mean_text(const statistics::Moments& moments) {
+  if (moments.count == 0) return "-";
+  return fmt::format("{} (n {})", statistics::format_spread(moments.mean, moments.deviation),
+                     moments.count);
+}
+
+// What the samples leave out, and which of their values may not be independent.
+std::string notes_on_runs(const std::vector<ComparedGroup>& groups) {
+  size_t stopped = 0;
+  size_t same_seed = 0;
+  for (const ComparedGroup& group : groups) {
+    stopped += group.stopped;
+    same_seed += group.same_seed;
+  }
+  std::string text;
+  if (stopped > 0) {
+    text +=
+        fmt::format("left out: {} stopped early, so the samples are of those that were better\n",
+                    counted(stopped, "run"));
+  }
+  if (same_seed > 0) text += same_seed_note(same_seed) + "\n";
+  return text;
+}
+
 // With two groups, the headings name them; with more, the columns a and b do.
 TextTable table_of(const std::vector<const ComparisonRow*>& rows, bool two_groups) {
   TextTable table;
@@ -148,11 +170,9 @@ TextTable table_of(const std::vector<const ComparisonRow*>& rows, bool two_group
         shown_figure(row->figure),
         row->a,
         row->b,
-        fmt::format("{} (n {})", statistics::format_spread(found.a.mean, found.a.deviation),
-                    found.a.count),
-        fmt::format("{} (n {})", statistics::format_spread(found.b.mean, found.b.deviation),
-                    found.b.count),
-        interval_text(found),
+        mean_text(found.a),
+        mean_text(found.b),
+        found.has_both() ? interval_text(found) : "-",
         adjusted ? p_text(*adjusted) : "-",
         found.effect ? fmt::format("{} {:.2f}", found.effect_name, *found.effect) : "-",
         found.test.empty() ? "none" : found.test};
@@ -173,18 +193,33 @@ void fit_pairs(TextTable& table, size_t most_columns) {
 }
 
 Json moments_of_json(const statistics::Moments& moments) {
-  return {{"mean", moments.mean},
+  return {{"mean", moments.count > 0 ? Json(moments.mean) : Json(nullptr)},
           {"sd", moments.deviation ? Json(*moments.deviation) : Json(nullptr)},
           {"n", moments.count}};
 }
 
-void add_configuration(const Configuration& one, ComparedGroup& group) {
-  group.members.push_back(one.number);
-  for (const auto& [name, values] : one.figures) {
-    auto& all = group.figures[name];
-    all.numbers.insert(all.numbers.end(), values.numbers.begin(), values.numbers.end());
-    for (const auto& [text, times] : values.not_numbers) all.not_numbers[text] += times;
+// Empty if it has numbers of this figure.
+std::string missing_in(const ComparedGroup& group, const std::string& figure) {
+  const auto found = group.figures.find(figure);
+  if (found != group.figures.end() && !found->second.numbers.empty()) return "";
+  if (!group.nothing.empty()) return fmt::format("{} has {}", group.label, group.nothing);
+  if (found == group.figures.end()) return fmt::format("{} has no {}", group.label, figure);
+  return fmt::format("{} has only {}", group.label, found->second.not_numbers.begin()->first);
+}
+
+SampleDifference difference_in(const ComparedGroup& a, const ComparedGroup& b,
+                               const std::string& figure, std::optional<double> looked_for) {
+  const auto numbers = [&](const ComparedGroup& group) {
+    const auto found = group.figures.find(figure);
+    return found == group.figures.end() ? std::vector<double>() : found->second.numbers;
+  };
+  SampleDifference found = difference_of(numbers(a), numbers(b), looked_for);
+  const std::string first = missing_in(a, figure);
+  const std::string second = missing_in(b, figure);
+  if (!first.empty() || !second.empty()) {
+    found.reason = first + (first.empty() || second.empty() ? "" : ", ") + second;
   }
+  return found;
 }
 
 void refuse_overlap(const ComparedGroup& a, const ComparedGroup& b) {
@@ -199,16 +234,9 @@ void refuse_overlap(const ComparedGroup& a, const ComparedGroup& b) {
   constexpr size_t kMostNamed = 3;
   common.resize(std::min(count, kMostNamed));
   fail(ErrorKind::usage,
-       "{} ({}) and {} ({}) have {} in common: {}{}; choose two that exclude each other, such as "
-       "\"learning_rate<0.01\" and \"learning_rate>=0.01\"",
-       a.label, a.name, b.label, b.name, counted(count, "configuration"), fmt::join(common, ", "),
-       count > kMostNamed ? " ..." : "");
-}
-
-std::string label_of(size_t index) {
-  constexpr size_t kLetters = 26;
-  if (index < kLetters) return {static_cast<char>('A' + index)};
-  return fmt::format("A{}", index - kLetters + 1);
+       "{} ({}) and {} ({}) have {} in common: {}{}; choose two that exclude each other{}", a.label,
+       a.name, b.label, b.name, counted(count, "configuration"), fmt::join(common, ", "),
+       count > kMostNamed ? " ..." : "", a.example.empty() ? "" : ", such as " + a.example);
 }
 
 }  // namespace
@@ -234,86 +262,21 @@ SampleDifference difference_of(std::span<const double> a, std::span<const double
   return found;
 }
 
-ComparedGroup select_group(const Configurations& configurations, const std::string& label,
-                           const std::string& text) {
-  ComparedGroup group{.label = label, .name = text};
-  const std::string digits = text.starts_with('#') ? text.substr(1) : text;
-  const bool number =
-      !digits.empty() && digits.find_first_not_of("0123456789") == std::string::npos;
-  const auto conditions =
-      number ? std::vector<ResultCondition>() : parse_conditions(text, configurations);
-  for (const Configuration& one : configurations.all) {
-    const bool chosen =
-        number ? fmt::format("{}", one.number) == digits : meets_all(one, conditions);
-    if (!chosen) continue;
-    add_configuration(one, group);
-    if (number) group.name = fmt::format("#{}: {}", one.number, short_name(configurations, one));
-  }
-  if (group.members.empty()) {
-    fail(ErrorKind::usage,
-         "{} selects no configuration; there are {}, with numbers in the column #", text,
-         configurations.all.size());
-  }
-  if (!number) group.name += fmt::format(" ({})", counted(group.members.size(), "configuration"));
-  return group;
-}
-
-std::vector<ComparedGroup> groups_over(const Configurations& configurations,
-                                       const std::string& parameter) {
-  std::vector<ComparedGroup> groups;
-  std::vector<std::string> known = configurations.parameters;
-  for (const char* name : {"model", "repo", "beside", "repository"}) {
-    if (std::find(known.begin(), known.end(), name) == known.end()) known.emplace_back(name);
-  }
-  if (std::find(known.begin(), known.end(), parameter) == known.end()) {
-    const auto near = nearest(parameter, known);
-    fail(ErrorKind::usage, "--over: there is no parameter {}{}; known: {}", parameter,
-         near ? fmt::format("; did you mean {}?", *near) : "", fmt::join(known, ", "));
-  }
-  std::map<std::string, double> numbers;  // by the name of their group
-  for (const Configuration& one : configurations.all) {
-    const std::string text = named_text(configurations, one, parameter);
-    if (text.empty()) continue;
-    const std::string name = fmt::format("{} {}", parameter, text);
-    auto found = std::ranges::find_if(
-        groups, [&](const ComparedGroup& group) { return group.name == name; });
-    if (found == groups.end()) {
-      groups.push_back({.label = "", .name = name});
-      found = std::prev(groups.end());
-      const auto* value = one.values.find(parameter);
-      if (value != nullptr && value->is_number()) numbers[name] = value->number;
-    }
-    add_configuration(one, *found);
-  }
-  if (groups.size() < 2) {
-    fail(ErrorKind::usage,
-         "--over {}: it has the same value in all experiments; there is nothing "
-         "to compare",
-         parameter);
-  }
-  if (numbers.size() == groups.size()) {
-    std::ranges::stable_sort(groups, {},
-                             [&](const ComparedGroup& group) { return numbers.at(group.name); });
-  }
-  for (size_t i = 0; i < groups.size(); ++i) groups[i].label = label_of(i);
-  return groups;
-}
-
 ComparisonAnswer compare(std::vector<ComparedGroup> groups, const std::vector<std::string>& figures,
                          std::optional<double> looked_for) {
   ComparisonAnswer answer{.groups = std::move(groups), .rows = {}};
   for (const std::string& figure : figures) {
     for (size_t i = 0; i < answer.groups.size(); ++i) {
       for (size_t j = i + 1; j < answer.groups.size(); ++j) {
-        ComparedGroup& a = answer.groups[i];
-        ComparedGroup& b = answer.groups[j];
+        const ComparedGroup& a = answer.groups[i];
+        const ComparedGroup& b = answer.groups[j];
         refuse_overlap(a, b);
-        if (!a.figures.contains(figure) || !b.figures.contains(figure)) continue;
+        const bool known = a.figures.contains(figure) || b.figures.contains(figure);
+        if (!known && a.nothing.empty() && b.nothing.empty()) continue;  // neither measures it
         answer.rows.push_back({.figure = figure,
                                .a = a.label,
                                .b = b.label,
-                               .found = difference_of(a.figures[figure].numbers,
-                                                      b.figures[figure].numbers, looked_for)});
+                               .found = difference_in(a, b, figure, looked_for)});
       }
     }
   }
@@ -353,13 +316,14 @@ std::string describe(const ComparisonAnswer& answer, size_t most_columns) {
   text += "\n" + text_of(table) + "\n";
   for (const ComparisonRow* row : rows) text += verdict_on(*row) + "\n";
   if (left_out > 0) {
-    text += fmt::format("left out: {} with a larger p; --json has all\n",
+    text += fmt::format("left out: {} with a larger p or without a test; --json has all\n",
                         counted(left_out, "comparison"));
   }
   if (!table.left_out.empty()) {
     text += fmt::format("left out, the terminal has {} columns: {}; --json has all\n", most_columns,
                         fmt::join(table.left_out, ", "));
   }
+  text += notes_on_runs(answer.groups);
   if (tests > 1) text += fmt::format("p is adjusted by Holm for {} tests\n", tests);
   if (tests > 0) {
     text +=
@@ -386,7 +350,7 @@ Json to_json(const ComparisonAnswer& answer) {
                  {"b", row.b},
                  {"of_a", moments_of_json(found.a)},
                  {"of_b", moments_of_json(found.b)},
-                 {"difference", found.difference},
+                 {"difference", found.has_both() ? Json(found.difference) : Json(nullptr)},
                  {"interval", nullptr},
                  {"test", found.test.empty() ? Json(nullptr) : Json(found.test)},
                  {"reason", found.reason},

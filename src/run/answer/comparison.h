@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "answer/configuration.h"
+#include "answer/compared_group.h"
 #include "answer/text_table.h"
 #include "statistics/welch.h"
 
@@ -32,30 +32,14 @@ struct SampleDifference {
   // How many repeats each sample needs in all to show `looked_for` in 80 % of cases. compare()
   // divides the level of 5 % by the number of tests.
   std::optional<size_t> repeats_needed;
+
+  bool has_both() const { return a.count > 0 && b.count > 0; }
 };
 
 // Shapiro and Wilk's test decides between Welch's t and Mann and Whitney's U. `looked_for`: a
 // difference that the user wants to see; otherwise the one between the samples.
 SampleDifference difference_of(std::span<const double> a, std::span<const double> b,
                                std::optional<double> looked_for);
-
-// Experiments that are compared with others.
-struct ComparedGroup {
-  std::string label;  // "A"
-  std::string name;   // "#3: learning_rate 3e-05"
-  std::map<std::string, FigureValues> figures;
-  std::vector<size_t> members = {};  // numbers of configurations; of trainings none
-};
-
-// `text` is the number of a configuration ("3", "#3") or conditions ("learning_rate<0.01"). Throws
-// Error{usage} if it selects none.
-ComparedGroup select_group(const Configurations& configurations, const std::string& label,
-                           const std::string& text);
-
-// All configurations by their value of the parameter, which may also be model, repo or beside.
-// Throws Error{usage} if it has fewer than two values.
-std::vector<ComparedGroup> groups_over(const Configurations& configurations,
-                                       const std::string& parameter);
 
 struct ComparisonRow {
   std::string figure;
@@ -69,8 +53,8 @@ struct ComparisonAnswer {
   std::vector<ComparisonRow> rows;  // every pair of groups, figure by figure
 };
 
-// Throws Error{usage} if two groups have a configuration in common: the tests need independent
-// samples.
+// A pair without a value on one side has no test and says why. Throws Error{usage} if two groups
+// have a configuration in common: the tests need independent samples.
 ComparisonAnswer compare(std::vector<ComparedGroup> groups, const std::vector<std::string>& figures,
                          std::optional<double> looked_for);
 

@@ -104,6 +104,7 @@ std::vector<ResultCondition> parse_conditions(std::string_view text, const Confi
     const size_t comma = text.find(',');
     ResultCondition one = parse_condition(text.substr(0, comma));
     if (std::find(names.begin(), names.end(), one.name) == names.end()) {
+      refuse_nuisance(known, one.name, one.name);
       const auto near = nearest(one.name, names);
       fail(ErrorKind::usage, "there is no {} in these results{}; known: {}", one.name,
            near ? fmt::format("; did you mean {}?", *near) : "", fmt::join(names, ", "));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "answer/results_table.h"
 #include "base/error.h"
 #include "base/nearest.h"
 #include "experiment/best.h"
@@ -41,7 +42,11 @@ void collect_names(const std::vector<Outcome>& outcomes, const experiment::Catal
     const auto* repository = catalog.find(outcome.experiment.training.repository);
     if (repository == nullptr) continue;
     for (const auto& parameter : repository->hyperparameters) {
-      if (!parameter.nuisance) add_new(all.parameters, parameter.name);
+      if (parameter.nuisance) {
+        all.nuisances.insert(parameter.name);
+      } else {
+        add_new(all.parameters, parameter.name);
+      }
     }
     for (const auto& metric : repository->metrics) add_new(all.metrics, metric.name);
   }
@@ -143,6 +148,7 @@ Configurations group(const std::vector<Outcome>& outcomes, const experiment::Cat
   collect_names(outcomes, catalog, all);
   for (const Outcome& outcome : outcomes) note_energy(outcome, all);
   std::map<std::string, size_t> index;
+  std::set<std::pair<size_t, std::string>> seeds;  // by configuration
   for (const Outcome& outcome : outcomes) {
     const auto& made = outcome.experiment;
     const Values& values = outcome.result.last.values;
@@ -159,8 +165,37 @@ Configurations group(const std::vector<Outcome>& outcomes, const experiment::Cat
     Configuration& one = all.all[found->second];
     one.members.push_back(static_cast<size_t>(&outcome - outcomes.data()));
     add_outcome(outcome, all, one);
+    const bool seeded = values.all.size() > one.values.all.size();
+    if (!outcome.result.success || !seeded) continue;
+    const bool is_new_seed = seeds.insert({one.number, experiment::describe(values)}).second;
+    if (!is_new_seed) ++one.same_seed;
   }
   return all;
+}
+
+void refuse_nuisance(const Configurations& configurations, const std::string& asked,
+                     const std::string& name) {
+  if (!configurations.nuisances.contains(name)) return;
+  fail(ErrorKind::usage,
+       "{}: {} is a nuisance, not a parameter: experiments that differ only in it are repeats of "
+       "one configuration, which n counts",
+       asked, name);
+}
+
+std::string same_seed_note(size_t repeats) {
+  return fmt::format(
+      "{} the same seed as another repeat of its configuration and may be a copy of it; "
+      "\"repeats\" in the settings gives each its own seed",
+      repeats == 1 ? "1 repeat has" : fmt::format("{} repeats have", repeats));
+}
+
+std::string counts_of_causes(const std::map<std::string, size_t>& causes) {
+  std::string text;
+  for (const auto& [cause, times] : causes) {
+    const bool own = cause == diagnosis::name(experiment::Cause::failed);
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", own ? "own error" : cause, times);
+  }
+  return text;
 }
 
 void keep_only(Configurations& configurations,
@@ -277,6 +312,20 @@ std::string short_name(const Configurations& configurations, const Configuration
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+namespace {
+
+// Why no experiment has an energy, or what is made from it; empty for other figures.
+std::string why_unknown(const Configurations& configurations, const std::string& figure) {
+  if (figure != kEnergy && figure != kCo2 && figure != kCost) return "";
+  if (configurations.energy_parts.empty()) {
+    const std::string note = energy_note(configurations);
+    return note.empty() ? "; no successful run has an energy" : "\n" + note;
+  }
+  return figure == kCo2 ? "; CO2 needs --grams-per-kwh" : "; a cost needs --price";
+}
+
+}  // namespace
+
 Aim aim_of(const Configurations& configurations, const std::string& text) {
   const std::vector<std::string> known = configurations.figures();
   const auto& objective = configurations.objective;
@@ -304,9 +353,10 @@ Aim aim_of(const Configurations& configurations, const std::string& text) {
   if (figure == "time") figure = kSeconds;
   if (!has(figure)) {
     const auto near = nearest(figure, known);
-    fail(ErrorKind::usage, "no experiment has the figure {}{}; known: {}", figure,
+    fail(ErrorKind::usage, "no experiment has the figure {}{}; known: {}{}", figure,
          near ? fmt::format("; did you mean {}?", *near) : "",
-         known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")));
+         known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")),
+         why_unknown(configurations, figure));
   }
   if (!maximize) return without_goal(figure);
   return {figure, *maximize, Aim::Source::by_user};
@@ -322,8 +372,12 @@ std::string describe(const Aim& aim, std::string_view option) {
     case Aim::Source::by_name:
       break;
   }
-  return fmt::format("{}, judged by its name; if not: {}{}:{}", better, option, aim.figure,
-                     aim.maximize ? "min" : "max");
+  return fmt::format("{}, judged by its name; if not: {}{}:{}", better, option,
+                     aim.figure == kSeconds ? "time" : aim.figure, aim.maximize ? "min" : "max");
+}
+
+std::string heading_of(const Aim& aim) {
+  return aim.figure == kSeconds ? "time (s)" : aim.figure == kCo2 ? "CO2 (g)" : aim.figure;
 }
 
 void set_price(EnergyPrices& prices, const std::string& text) {

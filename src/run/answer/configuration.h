@@ -46,6 +46,7 @@ struct Configuration {
   size_t succeeded = 0;
   std::map<std::string, size_t> failures;  // by the name of the cause
   size_t stopped = 0;                      // early, by the batch; they did not fail
+  size_t same_seed = 0;  // successful runs with the seed of an earlier one: maybe copies of it
   std::map<std::string, FigureValues> figures;
   size_t shared = 0;  // runs whose energy includes other processes
   double least_coverage = 1;
@@ -67,6 +68,7 @@ struct Configurations {
   std::vector<Configuration> all;
   std::vector<std::string> metrics;     // in the order of the model config
   std::vector<std::string> parameters;  // the same, without seeds
+  std::set<std::string> nuisances;      // seeds and the like
   std::set<std::string> energy_parts;   // "CPU", "GPU": what the column energy includes
   std::map<std::string, std::set<std::string>> energy_missing;  // reasons for each part
   size_t runs = 0;
@@ -93,6 +95,16 @@ Configurations group(const std::vector<Outcome>& outcomes, const experiment::Cat
 // The joules of all of `parts`; nothing if one of them is missing.
 std::optional<double> energy_of(const experiment::AttemptResult& attempt,
                                 const std::set<std::string>& parts);
+
+// Throws Error{usage}, which begins with `asked`, if `name` is a seed or another nuisance.
+void refuse_nuisance(const Configurations& configurations, const std::string& asked,
+                     const std::string& name);
+
+// "3 repeats have the same seed as another repeat ...": they may be no independent values.
+std::string same_seed_note(size_t repeats);
+
+// "own error 2, timed_out 1": the causes of failures for people.
+std::string counts_of_causes(const std::map<std::string, size_t>& causes);
 
 // "learning_rate 3e-05": what differs from the others; everything if nothing varies.
 std::string short_name(const Configurations& configurations, const Configuration& one);
@@ -132,10 +144,12 @@ struct Aim {
 };
 // `text`: "accuracy", "loss:max", "accuracy:min". Empty: the objective, the first metric, or the
 // time. Without :min or :max, the objective of the files decides about its metric. Throws
-// Error{usage} if no configuration has the figure.
+// Error{usage} if no configuration has the figure; of an energy, with the reason.
 Aim aim_of(const Configurations& configurations, const std::string& text);
 // "lower is better, judged by its name; if not: --sort loss:max", with the option as given
 std::string describe(const Aim& aim, std::string_view option);
+// The figure with its unit as in the headings, "time (s)"; energy without one.
+std::string heading_of(const Aim& aim);
 
 // The figures of these names, as aim_of() finds them; `usual` if there are none.
 std::vector<std::string> figures_named(const Configurations& configurations,

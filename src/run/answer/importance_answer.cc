@@ -71,6 +71,8 @@ FigureImportance importance_of_figure(const Configurations& configurations,
   std::vector<RunValue> runs;
   std::vector<double> numbers;
   for (const Configuration& one : configurations.all) {
+    answer.stopped += one.stopped;
+    answer.failed += one.runs - one.succeeded - one.stopped;
     const auto found = one.figures.find(figure);
     if (found == one.figures.end()) continue;
     for (const double number : found->second.numbers) {
@@ -150,6 +152,13 @@ std::string describe(const std::vector<FigureImportance>& answer, size_t most_co
     fit(table, most_columns);
     text += fmt::format("{}: share of its variance over {}\n{}", figure.figure,
                         counted(figure.runs, "run"), text_of(table));
+    if (figure.stopped + figure.failed > 0) {
+      text +=
+          fmt::format("left out: {}{}{}\n",
+                      figure.stopped > 0 ? counted(figure.stopped, "run") + " stopped early" : "",
+                      figure.stopped > 0 && figure.failed > 0 ? ", " : "",
+                      figure.failed > 0 ? counted(figure.failed, "failed run") : "");
+    }
     text += figure.noise ? fmt::format("between repeats of the same configuration (noise): {}\n\n",
                                        format_percent(*figure.noise))
                          : "no configuration was repeated, so the noise is unknown\n\n";
@@ -177,6 +186,8 @@ nlohmann::ordered_json to_json(const std::vector<FigureImportance>& answer) {
     }
     all.push_back({{"figure", figure.figure},
                    {"runs", figure.runs},
+                   {"stopped_early", figure.stopped},
+                   {"failed", figure.failed},
                    {"method", "one-way analysis of variance, omega squared"},
                    {"parameters", shares},
                    {"noise", known(figure.noise)}});

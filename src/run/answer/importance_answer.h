@@ -22,6 +22,8 @@ struct ParameterShare {
 struct FigureImportance {
   std::string figure;
   size_t runs = 0;
+  size_t stopped = 0;  // early: they are left out, because their figures are of fewer steps
+  size_t failed = 0;
   std::vector<ParameterShare> shares;  // the largest first
   // The share that differs between runs of the same configuration; nothing without repeats.
   std::optional<double> noise;

@@ -75,7 +75,7 @@ std::string describe(const ParetoAnswer& answer, const Configurations& configura
   }
   if (answer.knee == nullptr) text += "the front has no knee: it needs three points and a bend\n";
   for (const Aim* aim : {&answer.first, &answer.second}) {
-    text += fmt::format("{}: {}\n", aim->figure, describe(*aim, ""));
+    text += fmt::format("{}: {}\n", heading_of(*aim), describe(*aim, ""));
   }
   if (!table.left_out.empty()) {
     text += fmt::format("left out, the terminal has {} columns: {}\n", most_columns,

@@ -39,14 +39,6 @@ bool varies(const Configurations& configurations, std::string Configuration::*me
                              [&](const Configuration& one) { return one.*member != first; });
 }
 
-std::string counts_by_name(const std::map<std::string, size_t>& counts) {
-  std::string text;
-  for (const auto& [name, times] : counts) {
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, times);
-  }
-  return text;
-}
-
 // " shared" if other processes used the machine; " (covers 91 %)" if part of the time is missing.
 std::string energy_quality(const Configuration& one) {
   std::string text;
@@ -132,8 +124,8 @@ std::vector<NamedColumn> all_columns(const Configurations& all, const Aim& aim) 
   columns.push_back(
       {"failed",
        {"failed",
-        cells_of(all, [](const Configuration& one) { return counts_by_name(one.failures); }), true,
-        kFailedRank}});
+        cells_of(all, [](const Configuration& one) { return counts_of_causes(one.failures); }),
+        true, kFailedRank}});
   return columns;
 }
 
@@ -218,7 +210,7 @@ std::string describe_counts(const Configurations& configurations) {
   }
   const size_t failed = configurations.runs - configurations.succeeded - configurations.stopped;
   if (failed > 0) {
-    text += fmt::format(", {} failed ({})", failed, counts_by_name(configurations.failures));
+    text += fmt::format(", {} failed ({})", failed, counts_of_causes(configurations.failures));
   }
   if (configurations.unfinished > 0) {
     text += fmt::format("; not finished: {}", configurations.unfinished);
@@ -259,7 +251,7 @@ std::vector<std::string> notes_of(const Configurations& configurations, const Re
   if (!same.empty()) notes.push_back((one ? "values: " : "the same in all: ") + same);
   if (!one) {
     notes.push_back(
-        fmt::format("best first by {}: {}", view.aim.figure, describe(view.aim, "--sort ")));
+        fmt::format("best first by {}: {}", heading_of(view.aim), describe(view.aim, "--sort ")));
   }
   const bool once = std::ranges::all_of(
       configurations.all, [](const Configuration& each) { return each.succeeded < 2; });
@@ -267,6 +259,12 @@ std::vector<std::string> notes_of(const Configurations& configurations, const Re
     notes.emplace_back("no configuration has two successful runs, so no spread is known");
   } else {
     notes.emplace_back("mean ± standard deviation over n runs");
+  }
+  size_t same_seed = 0;
+  for (const Configuration& each : configurations.all) same_seed += each.same_seed;
+  if (same_seed > 0) notes.push_back(same_seed_note(same_seed));
+  if (configurations.failures.contains(std::string(diagnosis::name(experiment::Cause::failed)))) {
+    notes.emplace_back("own error: plimsoll status names that of each failed experiment");
   }
   if (!table.left_out.empty()) {
     notes.push_back(fmt::format("left out, the terminal has {} columns: {}; --columns all shows it",

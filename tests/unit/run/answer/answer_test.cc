@@ -327,6 +327,134 @@ TEST(Comparison, OverAParameterHasEveryPair) {
   EXPECT_THROW(groups_over(grouped, "rte"), Error);
 }
 
+// The message that an Error{usage} has.
+template <typename Action>
+std::string refusal(const Action& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::usage);
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(Comparison, SaysWhyAPairHasNoTest) {
+  std::vector<Outcome> all;
+  for (const double seed : {1, 2}) {
+    all.push_back(failed({.rate = 0.1, .seed = seed}, Cause::failed));
+    all.push_back(outcome({.rate = 0.2, .seed = seed, .loss = seed}));
+    all.push_back(failed({.rate = 0.3, .seed = seed}, Cause::stopped_early));
+    all.push_back(outcome({.rate = 0.4, .seed = seed, .loss = std::nan("")}));
+  }
+  const Configurations grouped = group(all, catalog(), {});
+  const ComparisonAnswer answer = compare(groups_over(grouped, "rate"), {"loss"}, std::nullopt);
+  EXPECT_EQ(answer.rows.size(), 6U) << "no pair is dropped";
+  const std::string text = describe(answer, 0);
+  EXPECT_THAT(text, HasSubstr("loss, A and B: no test, A has no successful run (own error 2)\n"));
+  EXPECT_THAT(text,
+              HasSubstr("loss, B and C: no test, C has no successful run (stopped early 2)\n"));
+  EXPECT_THAT(text, HasSubstr("loss, B and D: no test, D has only nan\n"));
+  EXPECT_THAT(text,
+              HasSubstr("loss, A and C: no test, A has no successful run (own error 2), C has "
+                        "no successful run (stopped early 2)\n"));
+  EXPECT_THAT(text, HasSubstr("left out: 2 runs stopped early"));
+  EXPECT_THAT(text, Not(HasSubstr("0 (n 0)")));
+  const auto json = to_json(answer);
+  EXPECT_TRUE(json["comparisons"][0]["difference"].is_null());
+  EXPECT_TRUE(json["comparisons"][0]["of_a"]["mean"].is_null());
+}
+
+// "momentum" only with the optimizer sgd.
+Configurations with_condition() {
+  std::vector<Outcome> all;
+  for (const double seed : {1, 2, 3}) {
+    for (const double momentum : {0.0, 0.5, 0.9}) {
+      all.push_back(outcome({.seed = seed, .loss = seed + momentum}));
+      auto& values = all.back().result.last.values;
+      values.set("opt", experiment::text_value(momentum > 0 ? "sgd" : "adam"));
+      if (momentum > 0) values.set("momentum", {.number = momentum});
+    }
+  }
+  return group(all, catalog(), {});
+}
+
+TEST(Comparison, OverAConditionalParameterSaysWhatItLeavesOut) {
+  const Configurations all = with_condition();
+  EXPECT_EQ(groups_over(all, "momentum").size(), 2U);
+  EXPECT_THAT(notes_over(all, "momentum"),
+              ElementsAre("left out: 1 configuration without momentum"));
+  EXPECT_THAT(notes_over(all, "opt"),
+              ElementsAre("the groups mix experiments with different momentum; --where keeps them "
+                          "fixed"));
+}
+
+TEST(Comparison, OverAParameterSaysWhatElseDiffers) {
+  std::vector<Outcome> all;
+  for (const double rate : {0.1, 0.2}) {
+    all.push_back(outcome({.rate = rate}));
+    all.back().result.last.values.set("width", {.number = rate > 0.1 ? 8.0 : 4.0});
+  }
+  EXPECT_THAT(notes_over(group(all, catalog(), {}), "rate"),
+              ElementsAre("the groups also differ in width, so the difference may be theirs"));
+}
+
+TEST(Comparison, SaysThatASeedIsANuisance) {
+  const Configurations all = example();
+  EXPECT_THAT(refusal([&] { groups_over(all, "seed"); }),
+              HasSubstr("--over seed: seed is a nuisance, not a parameter"));
+  EXPECT_THAT(refusal([&] { parse_conditions("seed=3", all); }), HasSubstr("is a nuisance"));
+}
+
+TEST(Comparison, SuggestsConditionsThatTheseResultsHave) {
+  const auto overlap = [](const Configurations& all, const char* a, const char* b) {
+    return refusal([&] {
+      compare({select_group(all, "A", a), select_group(all, "B", b)}, {"loss"}, std::nullopt);
+    });
+  };
+  EXPECT_THAT(overlap(example(), "1", "1"), HasSubstr("such as \"rate<0.1\" and \"rate>=0.1\""));
+  EXPECT_THAT(overlap(with_condition(), "1", "1"), Not(HasSubstr("learning_rate")));
+}
+
+TEST(Configurations, CountRepeatsWithTheSameSeed) {
+  const auto grouped = [](std::vector<double> seeds) {
+    std::vector<Outcome> all;
+    for (const double seed : seeds) all.push_back(outcome({.seed = seed, .loss = seed}));
+    all.push_back(outcome({.rate = 0.2, .seed = 1}));
+    return group(all, catalog(), {});
+  };
+  EXPECT_EQ(grouped({1, 2, 3}).all[0].same_seed, 0U);
+  const Configurations all = grouped({1, 1, 2, 1});
+  EXPECT_EQ(all.all[0].same_seed, 2U);
+  const ResultsView view{.aim = aim_of(all, "")};
+  EXPECT_THAT(notes_of(all, view, {}),
+              testing::Contains(HasSubstr("2 repeats have the same seed as another repeat")));
+  const auto answer = compare(groups_over(all, "rate"), {"loss"}, std::nullopt);
+  EXPECT_THAT(describe(answer, 0), HasSubstr("2 repeats have the same seed"));
+}
+
+TEST(Configurations, SayWhyThereIsNoEnergy) {
+  Outcome one = outcome({});
+  auto report = std::make_shared<energy::EnergyReport>(*one.result.last.energy);
+  report->cpu.total = energy::unavailable("no counters");
+  one.result.last.energy = report;
+  const Configurations all = group({one}, catalog(), {});
+  EXPECT_THAT(refusal([&] { aim_of(all, "energy"); }),
+              testing::AllOf(HasSubstr("CPU: no counters"), HasSubstr("plimsoll doctor")));
+  EXPECT_THAT(refusal([&] { aim_of(example(), "co2"); }), HasSubstr("--grams-per-kwh"));
+  EXPECT_THAT(refusal([&] { aim_of(example(), "cost"); }), HasSubstr("--price"));
+}
+
+TEST(ResultsTable, CallsTheTimeAsItsHeading) {
+  const Configurations all = example();
+  const ResultsView view{.aim = aim_of(all, "time")};
+  EXPECT_THAT(notes_of(all, view, {}),
+              testing::Contains("best first by time (s): lower is better, judged by its name; if "
+                                "not: --sort time:max"));
+  EXPECT_THAT(describe(pareto_of(all, aim_of(all, "loss"), view.aim), all, 0),
+              HasSubstr("\ntime (s): lower is better, judged by its name; if not: time:max\n"));
+}
+
 // A hyperparameter may be called as the experiment's own model.
 TEST(Comparison, AHyperparameterCalledModelIsTheOneThatIsMeant) {
   std::vector<Outcome> all;
@@ -416,6 +544,17 @@ TEST(ImportanceAnswer, NamesTheParameterThatExplainsTheSpread) {
   EXPECT_LT(*answer[0].noise, 0.01);
   EXPECT_THAT(describe(answer, 0), HasSubstr("Hays' omega squared"));
   EXPECT_THROW(importance_of(group({outcome({})}, catalog(), {}), {"loss"}), Error);
+}
+
+TEST(ImportanceAnswer, SaysWhichRunsItLeavesOut) {
+  const Configurations all =
+      group({outcome({.rate = 0.1}), outcome({.rate = 0.2, .loss = 2}), outcome({.rate = 0.3}),
+             failed({.rate = 0.4}, Cause::stopped_early),
+             failed({.rate = 0.5}, Cause::stopped_early), failed({.rate = 0.6}, Cause::failed)},
+            catalog(), {});
+  const auto answer = importance_of(all, {"loss"});
+  EXPECT_THAT(describe(answer, 0), HasSubstr("left out: 2 runs stopped early, 1 failed run\n"));
+  EXPECT_EQ(to_json(answer)[0]["stopped_early"], 2);
 }
 
 TEST(Means, HaveMeanDeviationAndCountForScripts) {

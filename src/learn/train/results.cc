@@ -9,7 +9,6 @@
 #include <span>
 
 #include "base/host.h"
-#include "io/checksum.h"
 #include "io/partial_file.h"
 
 namespace plimsoll::train {
@@ -166,24 +165,6 @@ bool has_results(const fs::path& save_dir, uint64_t epochs, uint64_t best_epoch)
   const bool ended =
       is("status", name(Status::finished)) || is("status", name(Status::early_stopped));
   return ended && is("epochs_run", epochs) && is("best_epoch", best_epoch);
-}
-
-std::string store_checksum(const graph::Store& store) {
-  io::Checksum checksum;
-  for (const auto& [file, about] : store.meta().files) {
-    checksum.update(std::as_bytes(std::span(about.checksum)));
-  }
-  return checksum.hex();
-}
-
-std::string dataset_name(const graph::Store& store) {
-  const nlohmann::json& source = store.meta().source;
-  const auto name = source.is_object() ? source.find("name") : source.end();
-  if (name != source.end() && name->is_string() && !name->get<std::string>().empty()) {
-    return name->get<std::string>();
-  }
-  const fs::path& folder = store.folder();
-  return (folder.has_filename() ? folder : folder.parent_path()).stem().string();
 }
 
 std::string timestamp(std::chrono::system_clock::time_point when) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "batch/pipeline.h"
+#include "graph/identity.h"
 #include "graph/store.h"
 #include "memory/timeline.h"
 #include "plan/plan.h"
@@ -99,11 +100,8 @@ bool has_results(const std::filesystem::path& save_dir, uint64_t epochs, uint64_
 void write_memory_log(const std::filesystem::path& file,
                       std::span<const memory::MemorySample> samples, const plan::Plan& plan);
 
-// One checksum for the whole store: XXH3-64 over its files' checksums, in the order of their names.
-std::string store_checksum(const graph::Store& store);
-
-// The name of the store's source, or the folder's name without .plim.
-std::string dataset_name(const graph::Store& store);
+using graph::dataset_name;
+using graph::store_checksum;
 
 // "2024-05-17T09:30:00+02:00", local time.
 std::string timestamp(std::chrono::system_clock::time_point when);

@@ -121,25 +121,47 @@ class Runs(Sequence[Run]):
         return _frame([{"seed": run.results["recipe"]["seed"], **epoch} for run in self._runs
                        for epoch in run.results["series"]])
 
+    @property
+    def ended(self) -> List[Run]:
+        """The runs that finished, or ended early by ``patience``. The others are left out of means."""
+        return [run for run in self._runs if run.results.get("status") in ("finished", "early stopped")]
+
     def mean(self, key: str) -> float:
-        """The mean of a figure over the seeds, such as ``mean("test_acc")``."""
+        """The mean of a figure over the seeds that ended, such as ``mean("test_acc")``."""
         return statistics.fmean(self._numbers(key))
 
     def stdev(self, key: str) -> float:
-        """Its standard deviation over the seeds (n - 1); 0 for one seed."""
+        """Its standard deviation over these seeds (n - 1); 0 for one seed."""
         values = self._numbers(key)
         return statistics.stdev(values) if len(values) > 1 else 0.0
 
+    def _is_mixed(self) -> bool:
+        """Whether the seeds have different recipes or data: then they have no mean."""
+        kinds = {json.dumps([{**run.results["recipe"], "seed": None}, run.results.get("dataset"),
+                             run.results.get("store_checksum")], sort_keys=True) for run in self._runs}
+        return len(kinds) > 1
+
     def _numbers(self, key: str) -> List[float]:
-        values = [result.get(key) for result in self.results]
+        if self._is_mixed():
+            raise UsageError(f"{self.save_dir} mixes trainings that differ in more than their seed, so they have no mean; "
+                             "`plimsoll results` shows how", "usage")
+        values = [run.results.get(key) for run in self.ended]
+        if not values:
+            raise UsageError(f"no seed of {self.save_dir} has finished, so there is no mean", "usage")
         if not all(isinstance(value, (int, float)) for value in values):
             raise UsageError(f"{key!r} is not a number in the results.json of every seed", "usage")
         return values
 
     def __repr__(self) -> str:
+        ended = self.ended
+        text = f"Runs({str(self.save_dir)!r}: {len(self)} seed{'' if len(self) == 1 else 's'}"
+        if len(ended) < len(self):
+            text += f", {len(self) - len(ended)} not finished"
+        if self._is_mixed():
+            return text + ", different recipes)"
         shown = [f"{key} {self.mean(key):.4f} ± {self.stdev(key):.4f}" for key in ("valid_acc", "test_acc")
-                 if all(isinstance(result.get(key), float) for result in self.results)]
-        return f"Runs({str(self.save_dir)!r}: {len(self)} seeds" + "".join(", " + text for text in shown) + ")"
+                 if ended and all(isinstance(run.results.get(key), float) for run in ended)]
+        return text + "".join(", " + one for one in shown) + ")"
 
 
 def results(save_dir: Union[str, "os.PathLike[str]"]) -> Union[Run, Runs]:
@@ -171,7 +193,7 @@ def fit(store: Union[Store, str, "os.PathLike[str]"], save_dir: Union[str, "os.P
 
     ``options`` are those of ``plimsoll train --help``, with underscores: ``model="sage"``, ``fanout=[15, 10]``,
     ``hidden=256``, ``epochs=20``, ``memory="16G"``, ``batch_norm=True``. ``show=True`` shows its progress. ``seeds=5``
-    trains five times and returns :class:`Runs`.
+    trains five times and returns :class:`Runs`, also for one seed (``seeds=1``).
 
     >>> run = fit("papers.plim", "models", model="gcn", fanout=[15, 10], epochs=20)
     >>> run.results["test_acc"], run.history, plimsoll.load(run.checkpoint)

@@ -12,6 +12,7 @@
 #include "base/print.h"
 #include "cli/command.h"
 #include "cli/train_options.h"
+#include "formats/data_root.h"
 #include "gate/gpu_use.h"
 #include "launch/planning.h"
 #include "launch/rank_steps.h"
@@ -101,12 +102,25 @@ void start_ranks(TrainRequest& request, const ranks::RankPlace& place) {
   launch::launch_ranks("train", place.size);
 }
 
+// The store of --data_root, or nothing if the first seed imports it.
+std::filesystem::path store_of(const TrainOptions& options) {
+  if (options.data_root.empty()) return options.store;
+  const formats::DataRoot found = formats::resolve_data_root(options.data_root);
+  return found.import_from.empty() ? found.store : std::filesystem::path();
+}
+
 void train_seeds(const TrainOptions& options) {
+  const bool quiet = options.running.run.quiet;
   launch::train_seeds({.first = options.recipe.seed,
                        .count = options.seeds,
                        .folder = options.save_dir,
                        .resume = !options.resume.empty(),
-                       .force = options.force});
+                       .force = options.force,
+                       .quiet = quiet,
+                       .recipe = options.recipe,
+                       .given = options.given,
+                       .store = store_of(options)});
+  if (quiet) return screen::print_training_mean(options.save_dir);
   print("\n");
   screen::print_training(options.save_dir);
 }

@@ -306,7 +306,7 @@ void add_train_options(CLI::App& command, TrainOptions& options) {
       .add_option("--seeds", options.seeds,
                   "train N times, with the seeds from --seed on, each in a folder seed_N of "
                   "--save-dir; then show mean and standard deviation")
-      ->check(whole_number(2, kMostSeeds))
+      ->check(whole_number(1, kMostSeeds))
       ->type_name("N")
       ->group(kLearning);
   add_checkpoint_options(command, options);
@@ -326,7 +326,8 @@ void add_train_options(CLI::App& command, TrainOptions& options) {
           "tensorboard, csv, jsonl and prometheus (docs/guides/logs.md)")
       ->type_name("LIST")
       ->group(kOutput);
-  command.get_option("--quiet")->description("print one line per epoch and nothing else");
+  command.get_option("--quiet")->description(
+      "print one line per epoch and nothing else; with --seeds also a last line with the mean");
   command
       .add_flag("-v,--verbose", options.running.run.verbose,
                 "at the end also show what happened inside: stages, reads, parts of the memory")

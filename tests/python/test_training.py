@@ -1,4 +1,5 @@
 """Native trainings from Python: their results, their models, and that a loader has their batches."""
+import json
 import os
 import subprocess
 import unittest
@@ -65,6 +66,29 @@ class Training(StoreTest):
         self.assertIn("2 seeds, valid_acc", repr(runs))
         with self.assertRaisesRegex(plimsoll.UsageError, "'status' is not a number"):
             runs.mean("status")
+
+    def test_of_one_seed_is_a_sequence_of_one_run(self):
+        runs = self.fit("single", model="mlp", epochs=1, seeds=1)
+        self.assertEqual([run.save_dir.name for run in runs], ["seed_0"])
+        self.assertEqual(runs.stdev("test_acc"), 0)
+        self.assertIn("1 seed, valid_acc", repr(runs))
+        with self.assertRaisesRegex(plimsoll.PlimsollError, "seed_0 is of another training: hidden 8 instead of 4"):
+            self.fit("single", model="mlp", epochs=1, seeds=1, seed=5, hidden=4)
+
+    def test_that_did_not_end_is_in_no_mean(self):
+        runs = self.fit("ended", model="mlp", epochs=1, seeds=2)
+        file = runs[1].save_dir / "results.json"
+        results = json.loads(file.read_text())
+        file.write_text(json.dumps({**results, "status": "stopped"}))
+        runs = plimsoll.results(runs.save_dir)
+        self.assertEqual(len(runs), 2)
+        self.assertEqual(runs.mean("test_acc"), runs[0].results["test_acc"])
+        self.assertIn("2 seeds, 1 not finished", repr(runs))
+        file.write_text(json.dumps({**results, "recipe": {**results["recipe"], "hidden": 3}}))
+        runs = plimsoll.results(runs.save_dir)
+        self.assertIn("different recipes", repr(runs))
+        with self.assertRaisesRegex(plimsoll.UsageError, "more than their seed"):
+            runs.mean("test_acc")
 
     def test_is_found_again_by_its_folder(self):
         folder = os.path.join(self.folder, "one")

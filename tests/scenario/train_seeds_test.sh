@@ -28,7 +28,17 @@ expect 0 "seed 7 (1 of 3): many/seed_7" "seed 9 (3 of 3): many/seed_9" "(n 3)"
 # The recipe of all seeds is the same: a resume does not change it for some.
 # shellcheck disable=SC2086
 run plimsoll train a.plim $common --seeds 4 --seed 7 --resume many --model sage
-expect 2 "seed 7 ended with exit code 2"
+expect 2 "many/seed_7: " "model"
+# Nor do other seeds of another recipe or of other data come into the same mean.
+for option in "--save-dir many" "--resume many" "--save-dir many --resume auto"; do
+  # shellcheck disable=SC2086
+  run plimsoll train a.plim $common --seeds 2 --seed 10 --model sage $option
+  expect 7 "many/seed_7 is of another training: model gcn instead of sage" "choose another --save-dir"
+done
+plimsoll synth --nodes 3000 --edges 20000 --classes 4 --features 16 --seed 4 --out other.plim --quiet
+# shellcheck disable=SC2086
+run plimsoll train other.plim $common --seeds 2 --seed 10 --save-dir many
+expect 7 "many/seed_7 is of another training: data set"
 [ ! -e many/seed_10 ] || fail "a seed was trained with another recipe"
 # One command line starts and continues; --force leaves no other seeds.
 for _ in 1 2; do
@@ -44,8 +54,16 @@ run plimsoll results auto --json
 expect 2 "auto is a training"
 run plimsoll results auto many
 expect 2 "plimsoll compare A B"
-run plimsoll train a.plim --seeds 1 --save-dir one
+run plimsoll train a.plim --seeds 0 --save-dir none
 expect 2 "--seeds"
+# One seed is a number of seeds. -q: a line per epoch, and one with the mean.
+# shellcheck disable=SC2086
+run plimsoll train a.plim $common --seeds 1 --save-dir one
+expect 0 "seed 0 (1 of 1): one/seed_0" "finished after 3 epochs"
+# shellcheck disable=SC2086
+run plimsoll train a.plim $common --seeds 2 --save-dir quiet -q
+expect 0 "test accuracy" "(n 2)"
+[ "$(wc -l <output)" = 7 ] || fail "-q prints more than a line per epoch and the mean: $(cat output)"
 
 # A seed that fails ends the others with its exit code.
 # shellcheck disable=SC2086
@@ -107,6 +125,8 @@ run plimsoll compare alone copy
 expect 0 "both have the same recipe"
 run plimsoll compare alone ./alone
 expect 2 "are the same training; name two"
+run plimsoll compare many many/seed_7
+expect 2 "many and many/seed_7 have a training in common: many/seed_7"
 run plimsoll compare alone nowhere
 expect 6 "there is no folder nowhere; give the --save-dir of a training"
 run plimsoll compare many other
@@ -122,3 +142,16 @@ assert any(row["figure"] == "test accuracy" and row["difference"] == 0 for row i
 END
 run plimsoll compare alone a.plim
 expect 6 "no results.json"
+
+# A folder of an earlier version may mix recipes, or hold a seed that did not finish: neither is in one mean with the others.
+cp -r other copies/seed_20
+run plimsoll results copies
+expect 0 "copies mixes 2 trainings that differ in more than their seed" "(n 3)" "(n 1)" "model sage instead of gcn"
+run plimsoll compare copies other
+expect 3 "copies mixes trainings that differ in more than their seed"
+rm -r copies/seed_20
+sed -i 's/"status": "finished"/"status": "stopped"/' copies/seed_9/results.json
+run plimsoll results copies
+expect 0 "over 2 seeds" "1 of 3 seeds not finished, left out"
+run plimsoll compare copies many
+expect 0 "3 seeds: 2 finished after 3 epochs, 1 stopped after 3 epochs" "A: 1 of 3 seeds not finished, left out" "(n 2)"

@@ -15,6 +15,8 @@
 #include "base/interrupt.h"
 #include "base/print.h"
 #include "base/shell_word.h"
+#include "formats/data_root.h"
+#include "graph/identity.h"
 #include "launch/own_program.h"
 #include "launch/save_folder.h"
 #include "launch/training_record.h"
@@ -48,12 +50,18 @@ std::vector<std::string> shared_words() {
   return words;
 }
 
+std::set<fs::path> seed_folders(const SeedsOptions& options) {
+  std::set<fs::path> folders;
+  for (uint64_t i = 0; i < options.count; ++i) {
+    folders.insert(seed_folder(options.folder, options.first + i));
+  }
+  return folders;
+}
+
 // Runs of other seeds would be counted with the new ones.
 void remove_other_seeds(const SeedsOptions& options) {
-  std::set<fs::path> trained_now = {options.folder};
-  for (uint64_t i = 0; i < options.count; ++i) {
-    trained_now.insert(seed_folder(options.folder, options.first + i));
-  }
+  std::set<fs::path> trained_now = seed_folders(options);
+  trained_now.insert(options.folder);
   for (const fs::path& folder : training_folders(options.folder)) {
     if (!trained_now.contains(folder)) fs::remove_all(folder);
   }
@@ -84,7 +92,52 @@ void train_seed(const SeedsOptions& options, uint64_t seed) {
   throw ExitWith{code};
 }
 
+// What a new seed would be, as far as its recipe and data.
+TrainingRecord wanted_training(const SeedsOptions& options) {
+  TrainingRecord wanted;
+  wanted.recipe = options.recipe;
+  if (!options.store.empty()) {
+    const graph::Store store = formats::open_store(options.store);
+    wanted.dataset = graph::dataset_name(store);
+    wanted.store_checksum = graph::store_checksum(store);
+  }
+  return wanted;
+}
+
+// The recipe of a seed after it is continued with what the user gave.
+recipe::Recipe continued_recipe(const TrainingRecord& known, const SeedsOptions& options) {
+  std::set<std::string> given = options.given;
+  given.erase("seed");  // it is the first of all seeds
+  try {
+    return recipe::resume(known.recipe, options.recipe, given);
+  } catch (const Error& error) {
+    fail(error.kind(), "{}: {}", known.folder.string(), error.what());
+  }
+}
+
 }  // namespace
+
+void check_same_training(const SeedsOptions& options) {
+  if (options.force) return;  // the others are deleted
+  const std::set<fs::path> asked = seed_folders(options);
+  const auto begun = [](const fs::path& folder) { return holds_a_run(folder); };
+  if (options.resume && std::ranges::all_of(asked, begun)) return;  // none is new
+  const std::vector<fs::path> folders = training_folders(options.folder);
+  if (folders.empty()) return;
+  const TrainingRecord wanted = wanted_training(options);
+  for (const fs::path& folder : folders) {
+    auto known = find_training(folder);
+    if (!known) continue;
+    if (asked.contains(folder)) known->recipe = continued_recipe(*known, options);
+    if (wanted.dataset.empty()) known->dataset = known->store_checksum = "";
+    const auto differences = differences_between(*known, wanted);
+    if (differences.empty()) continue;
+    fail(ErrorKind::exists,
+         "{} is of another training: {}. All seeds of a folder count in one mean; give the same "
+         "options, choose another --save-dir, or replace them with --force",
+         folder.string(), describe(differences));
+  }
+}
 
 void train_seeds(const SeedsOptions& options) {
   for (uint64_t i = 0; i < options.count && !options.resume; ++i) {
@@ -99,13 +152,16 @@ void train_seeds(const SeedsOptions& options) {
     }
     SaveFolder(options.folder).clear();
   }
+  check_same_training(options);
   if (options.force) remove_other_seeds(options);
   ::setenv(kOfSeeds, "1", /*overwrite=*/1);
   for (uint64_t i = 0; i < options.count; ++i) {
     throw_if_interrupted();
     const uint64_t seed = options.first + i;
-    print("seed {} ({} of {}): {}\n", seed, i + 1, options.count,
-          seed_folder(options.folder, seed).string());
+    if (!options.quiet) {
+      print("seed {} ({} of {}): {}\n", seed, i + 1, options.count,
+            seed_folder(options.folder, seed).string());
+    }
     train_seed(options, seed);
   }
 }

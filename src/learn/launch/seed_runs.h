@@ -4,6 +4,10 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <set>
+#include <string>
+
+#include "recipe/recipe.h"
 
 namespace plimsoll::launch {
 
@@ -16,11 +20,20 @@ struct SeedsOptions {
   std::filesystem::path folder;
   bool resume = false;  // continue those that have begun
   bool force = false;
+  bool quiet = false;           // do not name the seeds
+  recipe::Recipe recipe;        // of the command line
+  std::set<std::string> given;  // its fields that the user gave
+  std::filesystem::path store;  // empty if it is not imported yet
 };
 
+// Throws Error{exists} if the folder holds seeds of another recipe or other data that would count
+// in the same mean as the new ones; Error{usage} if a seed cannot be continued with what was given.
+void check_same_training(const SeedsOptions& options);
+
 // Repeats this process's own command line for each seed. Throws Error{exists} if a seed has been
-// trained in the folder before, ExitWith{code} if a training fails. With `force`, seeds that were
-// trained in the folder before are deleted, those that are not trained now as well.
+// trained in the folder before, or as check_same_training(); ExitWith{code} if a training fails.
+// With `force`, seeds that were trained in the folder before are deleted, those that are not
+// trained now as well.
 void train_seeds(const SeedsOptions& options);
 
 }  // namespace plimsoll::launch

@@ -166,6 +166,16 @@ TrainingDiary diary_from(const Json& json, const fs::path& folder) {
   return diary;
 }
 
+std::string plain_text(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+// Older versions did not write the checksum of the store.
+bool same_data(const TrainingRecord& a, const TrainingRecord& b) {
+  if (a.store_checksum.empty() || b.store_checksum.empty()) return a.dataset == b.dataset;
+  return a.store_checksum == b.store_checksum;
+}
+
 bool is_one_training(const fs::path& folder) {
   std::error_code ignored;
   return fs::exists(folder / kResultsFile, ignored) ||
@@ -230,6 +240,19 @@ TrainingRecord read_training(const fs::path& folder) {
   });
 }
 
+std::optional<TrainingRecord> find_training(const fs::path& folder) {
+  std::error_code ignored;
+  if (fs::exists(folder / kResultsFile, ignored)) {
+    try {
+      return read_training(folder);
+    } catch (const Error&) {
+      return std::nullopt;
+    }
+  }
+  const auto diary = read_diary(folder);
+  return diary ? std::optional(diary->so_far) : std::nullopt;
+}
+
 std::vector<TrainingRecord> read_trainings(const fs::path& folder) {
   std::vector<TrainingRecord> trainings;
   const auto folders = training_folders(folder);
@@ -251,6 +274,53 @@ std::vector<TrainingRecord> read_trainings(const fs::path& folder) {
   fail(ErrorKind::io, "{} has no results.json{}", folder.string(),
        folders.empty() ? ": it is no training; give the --save-dir of one"
                        : ": its training runs or was interrupted; see plimsoll status");
+}
+
+std::vector<TrainingRecord> ended_of(const std::vector<TrainingRecord>& trainings) {
+  std::vector<TrainingRecord> ended;
+  for (const TrainingRecord& one : trainings) {
+    if (one.status == "finished" || one.status == "early stopped") ended.push_back(one);
+  }
+  return ended;
+}
+
+std::vector<RecipeDifference> differences_between(const TrainingRecord& a,
+                                                  const TrainingRecord& b) {
+  std::vector<RecipeDifference> found;
+  if (!same_data(a, b)) {
+    const bool named = a.dataset != b.dataset;
+    found.push_back({"data set", named ? a.dataset : "checksum " + a.store_checksum,
+                     named ? b.dataset : "checksum " + b.store_checksum});
+  }
+  const Json one = recipe::to_json(a.recipe);
+  const Json other = recipe::to_json(b.recipe);
+  for (const auto& [field, value] : one.items()) {
+    if (field == "seed" || value == other.at(field)) continue;
+    found.push_back({field, plain_text(value), plain_text(other.at(field))});
+  }
+  return found;
+}
+
+std::string describe(const std::vector<RecipeDifference>& differences) {
+  std::string text;
+  for (const auto& [field, a, b] : differences) {
+    text += fmt::format("{}{} {} instead of {}", text.empty() ? "" : ", ", field, a, b);
+  }
+  return text;
+}
+
+std::vector<std::vector<TrainingRecord>> by_recipe(const std::vector<TrainingRecord>& trainings) {
+  std::vector<std::vector<TrainingRecord>> groups;
+  for (const TrainingRecord& one : trainings) {
+    const auto found = std::ranges::find_if(
+        groups, [&](const auto& group) { return differences_between(group.front(), one).empty(); });
+    if (found == groups.end()) {
+      groups.push_back({one});
+    } else {
+      found->push_back(one);
+    }
+  }
+  return groups;
 }
 
 std::vector<TrainingFigure> figures_of(const std::vector<TrainingRecord>& trainings) {

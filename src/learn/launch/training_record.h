@@ -125,8 +125,31 @@ bool is_training_now(const std::filesystem::path& folder);
 // Throws Error{io} if there is no results.json, Error{input} if it is not one of a training.
 TrainingRecord read_training(const std::filesystem::path& folder);
 
+// The same of a training that may not have ended: what its diary says if it has no results. Nothing
+// if it has neither, or if they cannot be read.
+std::optional<TrainingRecord> find_training(const std::filesystem::path& folder);
+
 // The trainings of a folder that have results. Throws Error{io} if there is none.
 std::vector<TrainingRecord> read_trainings(const std::filesystem::path& folder);
+
+// Those that ended as planned: finished, or stopped by their --patience. The figures of others come
+// from fewer epochs.
+std::vector<TrainingRecord> ended_of(const std::vector<TrainingRecord>& trainings);
+
+struct RecipeDifference {
+  std::string field;
+  std::string a;
+  std::string b;
+};
+// How two trainings differ in their data and in their recipes, the seed left out. If nothing
+// differs, they are repeats of one training.
+std::vector<RecipeDifference> differences_between(const TrainingRecord& a, const TrainingRecord& b);
+// "model gcn instead of sage, epochs 2 instead of 1"
+std::string describe(const std::vector<RecipeDifference>& differences);
+
+// The trainings by what they repeat, in the order of their first seeds. More than one group if
+// a folder mixes recipes or data.
+std::vector<std::vector<TrainingRecord>> by_recipe(const std::vector<TrainingRecord>& trainings);
 
 // One of the figures of trainings that can be compared.
 struct TrainingFigure {

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
+#include <map>
 #include <string>
-#include <string_view>
-#include <tuple>
 #include <vector>
 
 #include "answer/comparison.h"
@@ -27,27 +27,94 @@ namespace {
 namespace fs = std::filesystem;
 using answer::TextTable;
 using launch::figures_of;
+using launch::RecipeDifference;
 using launch::TrainingFigure;
 using launch::TrainingRecord;
 using Json = nlohmann::ordered_json;
 
 constexpr size_t kMostEpochLines = 10;
 // One figure of each kind: every further test makes the others weaker.
-constexpr std::array<std::string_view, 3> kTested = {"test accuracy", "time (s)",
-                                                     "peak memory (MiB)"};
+constexpr std::array<const char*, 3> kTested = {"test accuracy", "time (s)", "peak memory (MiB)"};
 
-struct Pair {
-  std::vector<TrainingRecord> a;
-  std::vector<TrainingRecord> b;
+// One of the two folders.
+struct Side {
+  std::string label;
+  fs::path folder;
+  size_t seeds = 1;                       // that have begun
+  std::vector<TrainingRecord> trainings;  // those that have results
+  std::vector<TrainingRecord> counting;   // in means and tests: of several seeds, those that ended
+
+  const TrainingRecord& first() const { return trainings.front(); }
 };
 
-Pair read_pair(const ComparedTrainings& folders) {
+struct Pair {
+  Side a;
+  Side b;
+};
+
+Side read_side(const char* label, const fs::path& folder) {
+  Side side{.label = label, .folder = folder, .trainings = launch::read_trainings(folder)};
+  side.seeds = launch::training_folders(folder).size();
+  const auto groups = launch::by_recipe(side.trainings);
+  if (groups.size() > 1) {
+    fail(ErrorKind::input,
+         "{} mixes trainings that differ in more than their seed: {} has {}. Move one of them to "
+         "another folder, or name one seed, such as {}",
+         folder.string(), groups[1].front().folder.string(),
+         describe(launch::differences_between(groups[1].front(), groups[0].front())),
+         groups[0].front().folder.string());
+  }
+  side.counting = side.seeds == 1 ? side.trainings : launch::ended_of(side.trainings);
+  return side;
+}
+
+// A training in both would be compared with itself.
+void refuse_common(const ComparedTrainings& folders) {
   std::error_code missing;
   if (fs::equivalent(folders.a, folders.b, missing)) {
     fail(ErrorKind::usage, "{} and {} are the same training; name two", folders.a.string(),
          folders.b.string());
   }
-  return {.a = launch::read_trainings(folders.a), .b = launch::read_trainings(folders.b)};
+  for (const fs::path& a : launch::training_folders(folders.a)) {
+    for (const fs::path& b : launch::training_folders(folders.b)) {
+      if (!fs::equivalent(a, b, missing)) continue;
+      fail(ErrorKind::usage, "{} and {} have a training in common: {}; name two without it",
+           folders.a.string(), folders.b.string(), a.string());
+    }
+  }
+}
+
+Pair read_pair(const ComparedTrainings& folders) {
+  refuse_common(folders);
+  return {.a = read_side("A", folders.a), .b = read_side("B", folders.b)};
+}
+
+// "2 finished after 3 epochs, 1 stopped after 1 epoch"; of a single one "finished after 3 epochs"
+std::string states_of(const Side& side) {
+  struct Epochs {
+    size_t trainings = 0;
+    size_t least = SIZE_MAX;
+    size_t most = 0;
+  };
+  std::map<std::string, Epochs> states;
+  for (const TrainingRecord& one : side.trainings) {
+    Epochs& epochs = states[one.status];
+    ++epochs.trainings;
+    epochs.least = std::min(epochs.least, one.series.size());
+    epochs.most = std::max(epochs.most, one.series.size());
+  }
+  std::string text;
+  for (const auto& [state, epochs] : states) {
+    text += text.empty() ? "" : ", ";
+    if (side.seeds > 1) text += fmt::format("{} ", epochs.trainings);
+    text += fmt::format("{} after {}", state, counted(epochs.most, "epoch"));
+    if (epochs.least < epochs.most) {
+      text.insert(text.rfind(" after ") + 7, fmt::format("{} to ", epochs.least));
+    }
+  }
+  const size_t without = side.seeds - side.trainings.size();
+  if (without > 0) text += fmt::format(", {} without results yet", without);
+  return side.seeds > 1 ? fmt::format("{}: {}", counted(side.seeds, "seed"), text) : text;
 }
 
 void add_row(TextTable& table, const std::vector<std::string>& cells) {
@@ -59,29 +126,15 @@ std::string show(TextTable table) {
   return text_of(table);
 }
 
-std::string plain_text(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
-}
-
-struct RecipeDifference {
-  std::string field;
-  std::string a;
-  std::string b;
-};
-
 // The seed counts only if both are single trainings.
 std::vector<RecipeDifference> recipe_differences(const Pair& pair) {
-  std::vector<RecipeDifference> found;
-  const TrainingRecord& a = pair.a.front();
-  const TrainingRecord& b = pair.b.front();
-  if (a.dataset != b.dataset) found.push_back({"data set", a.dataset, b.dataset});
+  const TrainingRecord& a = pair.a.first();
+  const TrainingRecord& b = pair.b.first();
+  auto found = launch::differences_between(a, b);
   if (a.device != b.device) found.push_back({"device", a.device, b.device});
-  const Json one = recipe::to_json(a.recipe);
-  const Json other = recipe::to_json(b.recipe);
-  const bool single = pair.a.size() == 1 && pair.b.size() == 1;
-  for (const auto& [field, value] : one.items()) {
-    if (value == other.at(field) || (field == "seed" && !single)) continue;
-    found.push_back({field, plain_text(value), plain_text(other.at(field))});
+  const bool single = pair.a.seeds == 1 && pair.b.seeds == 1;
+  if (single && a.recipe.seed != b.recipe.seed) {
+    found.push_back({"seed", fmt::format("{}", a.recipe.seed), fmt::format("{}", b.recipe.seed)});
   }
   return found;
 }
@@ -92,25 +145,32 @@ std::string percent_text(double change) {
   return fmt::format("{}{}", change < 0 ? "-" : "+", format_percent(std::abs(change)));
 }
 
+// "+0.0123", "-3.5": as many digits as the figure has.
+std::string difference_text(double difference, bool accuracy) {
+  if (accuracy) return fmt::format("{:+.4f}", difference);
+  return fmt::format("{}{}", difference < 0 ? "-" : "+",
+                     statistics::format_with_spread(std::abs(difference), std::nullopt));
+}
+
 TextTable figure_table(const Pair& pair) {
   TextTable table;
-  table.columns = {{"", {}, true}, {"A", {}}, {"B", {}}, {"B - A", {}}};
-  const auto a = figures_of(pair.a);
-  const auto b = figures_of(pair.b);
+  table.columns = {{"", {}, true}, {"A", {}}, {"B", {}}, {"B - A", {}}, {"change", {}}};
+  const auto a = figures_of(pair.a.counting);
+  const auto b = figures_of(pair.b.counting);
   for (size_t i = 0; i < a.size(); ++i) {
+    std::string difference = "-";
     std::string change = "-";
     if (!a[i].values.empty() && !b[i].values.empty()) {
       const double before = statistics::moments_of(a[i].values).mean;
       const double after = statistics::moments_of(b[i].values).mean;
       const bool accuracy = a[i].name.ends_with("accuracy");
-      change = accuracy      ? fmt::format("{:+.4f}", after - before)
-               : before == 0 ? "-"
-                             : percent_text(after / before - 1);
+      difference = difference_text(after - before, accuracy);
+      if (!accuracy && before != 0) change = percent_text(after / before - 1);
     }
-    add_row(table, {a[i].name, describe(a[i]), describe(b[i]), change});
+    add_row(table, {a[i].name, describe(a[i]), describe(b[i]), difference, change});
   }
-  add_row(table, {"parameters", format_count(pair.a.front().parameters),
-                  format_count(pair.b.front().parameters), ""});
+  add_row(table, {"parameters", format_count(pair.a.first().parameters),
+                  format_count(pair.b.first().parameters), "", ""});
   return table;
 }
 
@@ -146,62 +206,62 @@ TextTable curve_table(const TrainingRecord& a, const TrainingRecord& b) {
 }
 
 // The tests over the seeds of both.
-answer::ComparisonAnswer tests_of(const Pair& pair, const ComparedTrainings& folders) {
+answer::ComparisonAnswer tests_of(const Pair& pair) {
   std::vector<answer::ComparedGroup> groups;
-  std::vector<std::string> names;
-  for (const auto& [label, trainings, folder] :
-       {std::tuple{"A", &pair.a, &folders.a}, std::tuple{"B", &pair.b, &folders.b}}) {
-    answer::ComparedGroup group{.label = label, .name = folder->string()};
-    for (const TrainingFigure& figure : figures_of(*trainings)) {
-      const bool tested = std::ranges::find(kTested, figure.name) != kTested.end();
-      if (tested && std::find(names.begin(), names.end(), figure.name) == names.end()) {
-        names.push_back(figure.name);
-      }
-      group.figures[figure.name].numbers = figure.values;
+  for (const Side* side : {&pair.a, &pair.b}) {
+    answer::ComparedGroup group{.label = side->label, .name = side->folder.string()};
+    if (side->counting.empty()) group.nothing = "no finished seed";
+    for (const TrainingFigure& figure : figures_of(side->counting)) {
+      if (!figure.values.empty()) group.figures[figure.name].numbers = figure.values;
     }
     groups.push_back(std::move(group));
   }
-  return answer::compare(std::move(groups), names, std::nullopt);
+  return answer::compare(std::move(groups), {kTested.begin(), kTested.end()}, std::nullopt);
 }
 
-Json json_of_pair(const Pair& pair, const ComparedTrainings& folders) {
-  Json json = {{"a", folders.a.string()}, {"b", folders.b.string()}, {"recipe", Json::object()}};
+Json curves_json(const Side& side) {
+  Json all = Json::array();
+  const auto known = [](const auto& value) { return value ? Json(*value) : Json(nullptr); };
+  for (const TrainingRecord& one : side.trainings) {
+    Json curve = Json::array();
+    for (const auto& epoch : one.series) {
+      curve.push_back({{"epoch", epoch.epoch},
+                       {"loss", known(epoch.loss)},
+                       {"valid_acc", known(epoch.valid_accuracy)},
+                       {"test_acc", known(epoch.test_accuracy)}});
+    }
+    all.push_back({{"folder", one.folder.string()}, {"status", one.status}, {"series", curve}});
+  }
+  return all;
+}
+
+Json json_of_pair(const Pair& pair) {
+  Json json = {{"a", pair.a.folder.string()},
+               {"b", pair.b.folder.string()},
+               {"left_out",
+                {{"a", pair.a.seeds - pair.a.counting.size()},
+                 {"b", pair.b.seeds - pair.b.counting.size()}}},
+               {"recipe", Json::object()}};
   for (const auto& [field, a, b] : recipe_differences(pair)) {
     json["recipe"][field] = {{"a", a}, {"b", b}};
   }
-  json.update(to_json(tests_of(pair, folders)));
-  for (const auto& [key, trainings] :
-       {std::pair{"curves_a", &pair.a}, std::pair{"curves_b", &pair.b}}) {
-    json[key] = Json::array();
-    const auto known = [](const auto& value) { return value ? Json(*value) : Json(nullptr); };
-    for (const TrainingRecord& one : *trainings) {
-      Json curve = Json::array();
-      for (const auto& epoch : one.series) {
-        curve.push_back({{"epoch", epoch.epoch},
-                         {"loss", known(epoch.loss)},
-                         {"valid_acc", known(epoch.valid_accuracy)},
-                         {"test_acc", known(epoch.test_accuracy)}});
-      }
-      json[key].push_back({{"folder", one.folder.string()}, {"series", curve}});
-    }
-  }
+  json.update(to_json(tests_of(pair)));
+  json["curves_a"] = curves_json(pair.a);
+  json["curves_b"] = curves_json(pair.b);
   return json;
 }
 
 }  // namespace
 
 nlohmann::ordered_json comparison_json(const ComparedTrainings& folders) {
-  return json_of_pair(read_pair(folders), folders);
+  return json_of_pair(read_pair(folders));
 }
 
 void print_comparison(const ComparedTrainings& folders) {
   const Pair pair = read_pair(folders);
-  for (const auto& [label, folder, trainings] :
-       {std::tuple{"A", &folders.a, &pair.a}, std::tuple{"B", &folders.b, &pair.b}}) {
-    const TrainingRecord& first = trainings->front();
-    print("{}  {}: {} on {}, {} after {}{}\n", label, folder->string(), name(first.recipe.model),
-          first.dataset, first.status, counted(first.series.size(), "epoch"),
-          trainings->size() > 1 ? fmt::format(", {}", counted(trainings->size(), "seed")) : "");
+  for (const Side* side : {&pair.a, &pair.b}) {
+    print("{}  {}: {} on {}, {}\n", side->label, side->folder.string(),
+          name(side->first().recipe.model), side->first().dataset, states_of(*side));
   }
   const auto differences = recipe_differences(pair);
   if (differences.empty()) {
@@ -213,10 +273,14 @@ void print_comparison(const ComparedTrainings& folders) {
     print("\n{}", show(std::move(table)));
   }
   print("\n{}", show(figure_table(pair)));
-  print("\n{}", show(curve_table(pair.a.front(), pair.b.front())));
-  if (pair.a.size() > 1 || pair.b.size() > 1) {
+  for (const Side* side : {&pair.a, &pair.b}) {
+    const std::string note = left_out_note(side->seeds, side->counting.size());
+    if (!note.empty()) print("{}: {}\n", side->label, note);
+  }
+  print("\n{}", show(curve_table(pair.a.first(), pair.b.first())));
+  if (pair.a.seeds > 1 || pair.b.seeds > 1) {
     print("curves: of the first seed of each\n\n{}",
-          describe(tests_of(pair, folders), terminal_columns(STDOUT_FILENO).value_or(0)));
+          describe(tests_of(pair), terminal_columns(STDOUT_FILENO).value_or(0)));
   } else {
     print(
         "one training each: whether they differ beyond chance can be seen with train --seeds 5\n");

@@ -7,7 +7,8 @@
 
 namespace plimsoll::screen {
 
-// The --save-dir of each. Both functions throw Error{io} if one has no results.
+// The --save-dir of each. Both functions throw Error{io} if one has no results, Error{usage} if
+// they have a training in common, Error{input} if one mixes trainings with different recipes.
 struct ComparedTrainings {
   std::filesystem::path a;
   std::filesystem::path b;

@@ -56,6 +56,34 @@ answer::TextTable table_of_trainings(const std::vector<TrainingRecord>& training
   return table;
 }
 
+void print_heading(const fs::path& folder, const TrainingRecord& one) {
+  print("{}: {} on {}\n  {}\n", folder.string(), name(one.recipe.model), one.dataset,
+        describe(one.recipe));
+}
+
+void print_single(const fs::path& folder, const TrainingRecord& one) {
+  print_heading(folder, one);
+  print("  state     {} after {}, {}\n", one.status, counted(one.series.size(), "epoch"),
+        one.device);
+  print("  best      epoch {}: train {}, valid {}, test {}\n", one.best_epoch,
+        accuracy_text(one.train_accuracy), accuracy_text(one.valid_accuracy),
+        accuracy_text(one.test_accuracy));
+  print("  time      {}\n  memory    peak {}\n", format_seconds(one.seconds.value_or(0)),
+        format_bytes(one.peak_memory_bytes));
+}
+
+// Seeds of one recipe, and their means.
+void print_seeds(const std::vector<TrainingRecord>& trainings) {
+  answer::TextTable table = table_of_trainings(trainings);
+  answer::fit(table, terminal_columns(STDOUT_FILENO).value_or(0));
+  print("\n{}\n", text_of(table));
+  const auto ended = launch::ended_of(trainings);
+  for (const TrainingFigure& figure : figures_of(ended)) {
+    print("{:<19} {}\n", figure.name, describe(figure));
+  }
+  print("mean ± standard deviation over {}\n", counted(ended.size(), "seed"));
+}
+
 }  // namespace
 
 bool is_training_folder(const fs::path& folder) {
@@ -71,28 +99,39 @@ std::string describe(const TrainingFigure& figure) {
                      moments.count);
 }
 
+std::string left_out_note(size_t seeds, size_t counted_ones) {
+  if (counted_ones == seeds) return "";
+  return fmt::format("{} of {} not finished, left out", seeds - counted_ones,
+                     counted(seeds, "seed"));
+}
+
 void print_training(const fs::path& folder) {
   const std::vector<TrainingRecord> trainings = launch::read_trainings(folder);
-  const TrainingRecord& first = trainings.front();
-  print("{}: {} on {}\n  {}\n", folder.string(), name(first.recipe.model), first.dataset,
-        describe(first.recipe));
-  if (trainings.size() == 1) {
-    print("  state     {} after {}, {}\n", first.status, counted(first.series.size(), "epoch"),
-          first.device);
-    print("  best      epoch {}: train {}, valid {}, test {}\n", first.best_epoch,
-          accuracy_text(first.train_accuracy), accuracy_text(first.valid_accuracy),
-          accuracy_text(first.test_accuracy));
-    print("  time      {}\n  memory    peak {}\n", format_seconds(first.seconds.value_or(0)),
-          format_bytes(first.peak_memory_bytes));
-    return;
+  const size_t seeds = launch::training_folders(folder).size();
+  if (seeds == 1) return print_single(folder, trainings.front());
+  const auto groups = launch::by_recipe(trainings);
+  if (groups.size() > 1) {
+    print(
+        "{} mixes {} trainings that differ in more than their seed; each has means of its own\n\n",
+        folder.string(), groups.size());
   }
-  answer::TextTable table = table_of_trainings(trainings);
-  answer::fit(table, terminal_columns(STDOUT_FILENO).value_or(0));
-  print("\n{}\n", text_of(table));
-  for (const TrainingFigure& figure : figures_of(trainings)) {
-    print("{:<19} {}\n", figure.name, describe(figure));
+  for (const auto& group : groups) {
+    const auto differences = launch::differences_between(group.front(), trainings.front());
+    print_heading(folder, group.front());
+    if (!differences.empty()) print("  {}\n", describe(differences));
+    print_seeds(group);
+    if (&group != &groups.back()) print("\n");
   }
-  print("mean ± standard deviation over {}\n", counted(trainings.size(), "seed"));
+  const std::string note = left_out_note(seeds, launch::ended_of(trainings).size());
+  if (!note.empty())
+    print("{}; plimsoll status {} shows them\n", note, shell_word(folder.string()));
+}
+
+void print_training_mean(const fs::path& folder) {
+  const auto ended = launch::ended_of(launch::read_trainings(folder));
+  for (const TrainingFigure& figure : figures_of(ended)) {
+    if (figure.name == "test accuracy") print("{} {}\n", figure.name, describe(figure));
+  }
 }
 
 void print_training_status(const fs::path& folder) {

@@ -73,6 +73,36 @@ TEST_F(TrainingRecordTest, FindsSeedsByTheirNumber) {
   EXPECT_THAT(training_folders(folder_ / "seed_9"), ElementsAre(folder_ / "seed_9"));
 }
 
+TEST_F(TrainingRecordTest, DiffersInDataAndRecipeButNotInItsSeed) {
+  write("results.json", results_text());
+  const TrainingRecord one = read_training(folder_.path());
+  TrainingRecord other = one;
+  other.recipe.seed = 9;
+  EXPECT_TRUE(differences_between(one, other).empty());
+  other.recipe.hidden = 3;
+  EXPECT_EQ(describe(differences_between(one, other)), "hidden 256 instead of 3");
+  EXPECT_EQ(by_recipe({one, other, one}).size(), 2U);
+  other = one;
+  other.dataset = "other";
+  EXPECT_EQ(describe(differences_between(one, other)), "data set cora instead of other");
+  other = one;
+  other.store_checksum = "12";
+  EXPECT_TRUE(differences_between(one, other).empty()) << "one of an older version has none";
+  TrainingRecord changed = other;
+  changed.store_checksum = "34";
+  EXPECT_EQ(describe(differences_between(other, changed)),
+            "data set checksum 12 instead of checksum 34");
+}
+
+TEST_F(TrainingRecordTest, CountsWhenItEnded) {
+  std::vector<TrainingRecord> all(4);
+  all[0].status = "finished";
+  all[1].status = "early stopped";
+  all[2].status = "stopped";
+  all[3].status = "running";
+  EXPECT_EQ(ended_of(all).size(), 2U);
+}
+
 TEST_F(TrainingRecordTest, KnowsWhetherATrainingRuns) {
   write("last.pth", "");
   EXPECT_TRUE(has_only_checkpoint(folder_.path()));

@@ -165,15 +165,36 @@ ExperimentBatch read_batch(const BatchTexts& source, Problems& problems) {
   return batch;
 }
 
+namespace {
+
+// One line for all of them: a first batch may name hundreds.
+void warn_of_missing_tables(const std::vector<fs::path>& missing, const std::string& settings,
+                            Problems& problems) {
+  if (missing.empty()) return;
+  constexpr size_t kTablesNamed = 3;
+  std::vector<std::string> names;
+  for (size_t i = 0; i < std::min(missing.size(), kTablesNamed); ++i) {
+    names.push_back(missing[i].lexically_normal().string());
+  }
+  problems.warning(
+      settings, 0,
+      missing.size() == 1
+          ? fmt::format("historical_csvs: there is no {}: no history yet", names.front())
+          : fmt::format("historical_csvs: {} tables do not exist: no history yet ({}{})",
+                        missing.size(), fmt::join(names, ", "),
+                        missing.size() > kTablesNamed ? ", ..." : ""));
+}
+
+}  // namespace
+
 void plan_batch(ExperimentBatch& batch, const BatchTexts& source, Problems& problems) {
   std::vector<PastRun> history;
+  std::vector<fs::path> missing;
   if (batch.settings.deduplicate) {
     for (const fs::path& file : history_tables(batch, source)) {
       std::error_code unknown;
       if (!fs::exists(file, unknown) && !unknown) {
-        problems.warning(batch.settings.file, 0,
-                         fmt::format("historical_csvs: there is no {}: no history yet",
-                                     file.lexically_normal().string()));
+        missing.push_back(file);
         continue;
       }
       try {
@@ -185,6 +206,7 @@ void plan_batch(ExperimentBatch& batch, const BatchTexts& source, Problems& prob
       }
     }
   }
+  warn_of_missing_tables(missing, batch.settings.file, problems);
   batch.queue = make_queue(batch.settings, batch.catalog, history, source.seed, problems);
   warn_of_late_stops(batch, problems);
 }

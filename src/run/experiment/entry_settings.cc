@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/random.h"
+#include "base/units.h"
 #include "experiment/design.h"
 #include "experiment/draw.h"
 
@@ -21,15 +22,22 @@ struct Combinations {
   uint64_t in_history = 0;
 };
 
+const char* is_or_are(uint64_t count) { return count == 1 ? "is" : "are"; }
+
 // "toy/good asks for 9 combinations, 4 are left and run: its ranges have 11 besides the defaults, 2
 // are drawn by other entries, 5 are in the history"
 std::string few_left(const Training& training, uint64_t asked, const Combinations& found) {
-  std::string text = fmt::format(
-      "{}/{} asks for {} combinations, {} are left and run: its ranges have {}{}",
-      training.repository, training.model, asked, found.all - found.drawn - found.in_history,
-      found.all, training.design.choices.empty() ? " besides the defaults" : "");
-  if (found.drawn > 0) text += fmt::format(", {} are drawn by earlier entries", found.drawn);
-  if (found.in_history > 0) text += fmt::format(", {} are in the history", found.in_history);
+  const uint64_t left = found.all - found.drawn - found.in_history;
+  std::string text = fmt::format("{}/{} asks for {}, {} {} left and {}: its ranges have {}{}",
+                                 training.repository, training.model, counted(asked, "combination"),
+                                 left, is_or_are(left), left == 1 ? "runs" : "run", found.all,
+                                 training.design.choices.empty() ? " besides the defaults" : "");
+  if (found.drawn > 0) {
+    text += fmt::format(", {} {} drawn by earlier entries", found.drawn, is_or_are(found.drawn));
+  }
+  if (found.in_history > 0) {
+    text += fmt::format(", {} {} in the history", found.in_history, is_or_are(found.in_history));
+  }
   return text;
 }
 
@@ -106,18 +114,21 @@ std::vector<Values> EntrySettings::chosen(const SettingsEntry& entry, size_t ind
   const Design& design = entry.foreground.design;
   if (design.kind == Design::Kind::list && !equal.empty()) {
     warn(
-        fmt::format("list: {} of its {} settings equal an earlier one and run only once, the "
+        fmt::format("list: {} of its {} settings {} an earlier one and {} only once, the "
                     "first of them {{{}}}; \"repeats\" runs every setting several times, with "
                     "other seeds",
-                    equal.size(), all.size(), describe(design.list[equal.front()])));
+                    equal.size(), all.size(), equal.size() == 1 ? "equals" : "equal",
+                    equal.size() == 1 ? "runs" : "run", describe(design.list[equal.front()])));
   }
   if (in_history > 0) {
-    warn(fmt::format("{} of its {} settings are in the history and do not run again", in_history,
-                     in_history + kept.size()));
+    warn(fmt::format("{} of its {} settings {} in the history and {} not run again", in_history,
+                     in_history + kept.size(), is_or_are(in_history),
+                     in_history == 1 ? "does" : "do"));
   }
   if (!entry.runs) return kept;
   if (*entry.runs > kept.size()) {
-    warn(fmt::format("it asks for {} settings, {} are left and run", *entry.runs, kept.size()));
+    warn(fmt::format("it asks for {}, {} {} left and {}", counted(*entry.runs, "setting"),
+                     kept.size(), is_or_are(kept.size()), kept.size() == 1 ? "runs" : "run"));
     return kept;
   }
   std::vector<Values> some;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -67,6 +68,7 @@ class QueueMaker {
     if (queue_.empty() && problems_.errors() == 0) {
       problems_.error(settings_.file, 0, "no combination is left: there is nothing to run");
     }
+    warn_of_copies();
     put_in_order();
     add_warmups();
     number();
@@ -133,6 +135,34 @@ class QueueMaker {
         fmt::format("{} has no hyperparameter seed that the entry leaves open, so its "
                     "repeats get the same command line",
                     repository.name));
+  }
+
+  // An experiment that equals an earlier one, its seed included, is no independent repeat. Without
+  // a seed on the command line, a training may well differ each time.
+  void warn_of_copies() {
+    std::set<std::string> known;
+    const Experiment* first = nullptr;
+    size_t copies = 0;
+    for (const Experiment& made : queue_) {
+      const Values& values = made.training.values;
+      const Repository& repository = *catalog_.find(made.training.repository);
+      const bool seeded = std::ranges::any_of(values.all, [&](const Values::Named& named) {
+        const Hyperparameter* parameter = repository.find(named.name);
+        return parameter != nullptr && parameter->nuisance;
+      });
+      const bool is_new = known.insert(made.configuration + " " + describe(values)).second;
+      if (!seeded || is_new) continue;
+      if (first == nullptr) first = &made;
+      ++copies;
+    }
+    if (first == nullptr) return;
+    problems_.warning(
+        settings_.file, settings_.entries[first->entry].line,
+        fmt::format(
+            "{} an earlier one with the same seed, the first of them {}/{} ({}); use "
+            "\"repeats\", which gives each repeat another seed",
+            copies == 1 ? "1 experiment repeats" : fmt::format("{} experiments repeat", copies),
+            first->training.repository, first->training.model, describe(first->training.values)));
   }
 
   Experiment& add(size_t index, const std::string& mode, Values values) {
@@ -241,6 +271,15 @@ std::vector<Experiment> make_queue(const Settings& settings, const Catalog& cata
   return QueueMaker(settings, catalog, history, seed, problems).make();
 }
 
+namespace {
+
+// The old key: runs_per_config of an entry that varies nothing.
+bool runs_the_same(const SettingsEntry& entry) {
+  return !entry.foreground.mutation && entry.runs.value_or(1) > 1;
+}
+
+}  // namespace
+
 std::string describe_plan(const Settings& settings, const std::vector<Experiment>& queue) {
   std::vector<size_t> counts(settings.entries.size());
   size_t warmups = 0;
@@ -259,7 +298,9 @@ std::string describe_plan(const Settings& settings, const std::vector<Experiment
         entry.background
             ? fmt::format(" beside {}/{}", entry.background->repository, entry.background->model)
             : "",
-        entry.repeats > 1 ? fmt::format(", {} repeats of each setting", entry.repeats) : "",
+        entry.repeats > 1      ? fmt::format(", {} repeats of each setting", entry.repeats)
+        : runs_the_same(entry) ? ", the same values each time"
+                               : "",
         entry.baseline_runs > 0 ? fmt::format(", {} of them baselines", entry.baseline_runs) : "",
         place);
   }

@@ -106,6 +106,19 @@ TEST(Design, EqualSettingsOfAListRunOnceWithAWarning) {
   EXPECT_EQ(seeds.problems, "");
 }
 
+TEST(Design, WarnsOfExperimentsThatRepeatAnEarlierOneWithTheSameSeed) {
+  const Planned old = plan(R"("mode": "default", "runs_per_config": 4)");
+  EXPECT_EQ(old.queue.size(), 4);
+  EXPECT_THAT(old.problems, HasSubstr("3 experiments repeat an earlier one with the same seed"));
+  EXPECT_THAT(old.problems, HasSubstr("use \"repeats\""));
+  EXPECT_EQ(plan(R"("mode": "default", "repeats": 4)").problems, "");
+  // Also those of different entries.
+  const Planned two = plan(R"("list": [{"lr": 0.1, "seed": 3}]}, {"repo": "net", "mode": "default",
+                              "hyperparameters": {"lr": 0.1, "seed": 3})");
+  EXPECT_EQ(two.queue.size(), 2);
+  EXPECT_THAT(two.problems, HasSubstr("1 experiment repeats an earlier one with the same seed"));
+}
+
 TEST(Design, RepeatsHaveTheSameValuesAndOtherSeedsTheSameForEverySetting) {
   const Planned made = plan(R"("choices": {"batch_size": [32, 64]}, "settings": 2, "repeats": 3)");
   ASSERT_EQ(made.queue.size(), 6) << made.problems;

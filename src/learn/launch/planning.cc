@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/print.h"
 #include "base/units.h"
 #include "batch/first_layer.h"
 #include "launch/train_module.h"
@@ -15,6 +16,7 @@
 #include "memory/usage.h"
 #include "plan/describe.h"
 #include "plan/machine.h"
+#include "plan/must_measure.h"
 
 namespace plimsoll::launch {
 namespace {
@@ -35,6 +37,7 @@ constexpr uint64_t kRemedyPart = 8;  // a fan-out that might be a remedy gets 1/
 constexpr uint64_t kMostMeasuringBytes = 896 * kMiB;
 constexpr uint64_t kLeastMeasuringBytes = 16 * kMiB;
 constexpr uint64_t kLimitPart = 4;
+constexpr int kMeasuringSeconds = 6;           // what plan::calibrate() takes
 constexpr uint64_t kProgramBytes = 12 * kMiB;  // resident before libtorch is loaded
 constexpr uint64_t kRuntimeStepBytes = 32 * kMiB;
 // For measuring steps, in addition to the runtime: a sum's input, its result, the one before it and
@@ -84,6 +87,9 @@ plan::Machine measured_machine(const Planned& planned, const PlannerOptions& opt
         return plan::StepRates();  // times stay unknown; the training itself may still fit
       }
     };
+  }
+  if (!options.run.quiet && plan::must_measure(wanted)) {
+    print_to(stderr, "measuring this machine, once: about {} s\n", kMeasuringSeconds);
   }
   const uint64_t least = wanted.measure_steps ? kStepsBytes : kLeastMeasuringBytes;
   memory::Ledger ledger(std::clamp(room / kLimitPart, least, kMostMeasuringBytes));

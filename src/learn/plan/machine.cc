@@ -29,6 +29,7 @@
 #include "io/random_read.h"
 #include "memory/buffer.h"
 #include "plan/measuring.h"
+#include "plan/must_measure.h"
 
 namespace plimsoll::plan {
 namespace {
@@ -330,16 +331,38 @@ bool save_machine(const fs::path& cache_file, const std::string& key, const Mach
   }
 }
 
+namespace {
+
+std::string key_of(const Wanted& wanted) {
+  return machine_key(wanted.file, wanted.threads, wanted.device, wanted.host);
+}
+
+bool has_all(const std::optional<Machine>& kept, const Wanted& wanted) {
+  return kept && (kept->step.known() || !wanted.measure_steps);
+}
+
+bool is_good_enough(const std::optional<Machine>& kept, const Wanted& wanted) {
+  return has_all(kept, wanted) && !wanted.again &&
+         (!kept->was_busy() || !is_quiet_now(wanted.host));
+}
+
+}  // namespace
+
+bool must_measure(const Wanted& wanted) {
+  return !is_good_enough(load_machine(machine_cache_file(wanted.host), key_of(wanted)), wanted);
+}
+
 Machine known_machine(const Wanted& wanted, memory::Ledger& ledger) {
   const fs::path cache_file = machine_cache_file(wanted.host);
-  const std::string key = machine_key(wanted.file, wanted.threads, wanted.device, wanted.host);
+  const std::string key = key_of(wanted);
   const std::optional<Machine> kept = load_machine(cache_file, key);
-  const bool has_all = kept && (kept->step.known() || !wanted.measure_steps);
-  if (has_all && !wanted.again && (!kept->was_busy() || !is_quiet_now(wanted.host))) return *kept;
+  if (is_good_enough(kept, wanted)) return *kept;
   Machine machine =
       calibrate(wanted.file, wanted.threads, wanted.measure_steps, ledger, wanted.host);
   // Of two that were measured beside other work, the better.
-  if (has_all && machine.was_busy() && kept->other_load <= machine.other_load) return *kept;
+  if (has_all(kept, wanted) && machine.was_busy() && kept->other_load <= machine.other_load) {
+    return *kept;
+  }
   save_machine(cache_file, key, machine);
   return machine;
 }

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "plan/machine.h"
+#include "plan/must_measure.h"
 #include "temp_folder.h"
 
 namespace plimsoll::plan {
@@ -179,11 +180,14 @@ class KnownMachine : public MachineCache {
 };
 
 TEST_F(KnownMachine, IsAskedBeforeMeasuring) {
+  EXPECT_TRUE(must_measure(wanted_));
   const Machine measured = known_machine(wanted_, ledger_);
   EXPECT_TRUE(fs::exists(file_));
+  EXPECT_FALSE(must_measure(wanted_));
   EXPECT_EQ(measured.other_load, 0);
   expect_same(known_machine(wanted_, none_), measured);
   wanted_.again = true;
+  EXPECT_TRUE(must_measure(wanted_));
   EXPECT_THROW(known_machine(wanted_, none_), Error);
 }
 

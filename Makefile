@@ -1,12 +1,13 @@
 # Two commands for users, `make demo` and `make test`; each sets up what it needs. The rest is for
 # developers (CONTRIBUTING.md).
-.PHONY: help program demo test build setup install wheel deb check-packages fuzz check-all check-asan check-tsan check-limits check-slurm bench tidy format clean
+.PHONY: help program demo test build setup install wheel deb check-packages fuzz check-all check-asan check-tsan check-limits check-kills check-slurm bench tidy format clean
 
 JOBS ?= $(shell nproc)
 export JOBS
 BUILD ?= build/release
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 300
+PLIMSOLL_KILLS ?= 50
 
 # The program with its training library, and nothing else.
 program:
@@ -48,7 +49,7 @@ check-packages: deb wheel
 	scripts/check_packages.sh
 
 # What takes too long for `make test`.
-check-all: check-asan check-tsan tidy fuzz check-limits
+check-all: check-asan check-tsan tidy fuzz check-limits check-kills
 
 # The unit tests under sanitizers: memory and undefined behaviour, then threads.
 check-asan: setup
@@ -63,6 +64,11 @@ check-tsan: setup
 
 check-limits: program
 	scripts/check_limits.sh build/release/plimsoll
+
+# Batches whose driver is killed at PLIMSOLL_KILLS moments, one experiment at a time and four at once, with early stopping.
+check-kills: build
+	PLIMSOLL_KILLS=$(PLIMSOLL_KILLS) PLIMSOLL_EXPERIMENTS=40 tests/scenario/run_killed_test.sh $(BUILD)/plimsoll
+	PLIMSOLL_KILLS=$(PLIMSOLL_KILLS) tests/scenario/run_jobs_test.sh $(BUILD)/plimsoll
 
 # On a real Slurm of two nodes, which the tests start and stop. PLIMSOLL_REQUEUES=100 for a long run.
 check-slurm: build
@@ -114,7 +120,8 @@ help:
 	@echo 'make check-tsan    the unit tests under ThreadSanitizer'
 	@echo 'make fuzz          libFuzzer on every parser, FUZZ_SECONDS each'
 	@echo 'make check-limits  every model at the least limit of its plan'
-	@echo 'make check-all     the five above'
+	@echo 'make check-kills   batches killed at PLIMSOLL_KILLS (50) moments and resumed'
+	@echo 'make check-all     the six above'
 	@echo 'make check-slurm   jobs on a real Slurm: requeues, preemption, memory'
 	@echo 'make bench         import and training against the machine'
 	@echo 'make clean         removes build/, demo/ and dist/'

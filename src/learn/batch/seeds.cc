@@ -80,6 +80,15 @@ void take_labels(Split& split, uint64_t& done, uint64_t first, std::span<const i
 
 }  // namespace
 
+uint64_t splits_bytes(uint64_t nodes) {
+  constexpr uint64_t kArrays = 3 * 2;  // each ends within a page of its own
+  return nodes * (sizeof(uint32_t) + sizeof(int32_t)) + kArrays * memory::kPageBytes;
+}
+
+uint64_t splits_loading_bytes() {
+  return io::kStreamBytes + memory::Buffer<int32_t>::bytes_needed(kLabelsAtOnce);
+}
+
 Splits load_splits(const graph::Store& store, memory::Ledger& ledger) {
   const auto& sizes = store.meta().split_sizes;
   Splits splits{load_split(store, ledger, "train", sizes[0]),

@@ -104,5 +104,9 @@ struct Splits {
 // Reads labels.i32 once and keeps the labels of split nodes. Throws Error{store} if a position or a
 // label is invalid, and Error{input} if a split node has no label.
 Splits load_splits(const graph::Store& store, memory::Ledger& ledger);
+// What the splits of so many nodes take, all three together ...
+uint64_t splits_bytes(uint64_t nodes);
+// ... and what load_splits() takes in addition, until it returns.
+uint64_t splits_loading_bytes();
 
 }  // namespace plimsoll::batch

@@ -6,6 +6,7 @@
 
 #include "base/units.h"
 #include "batch/flat.h"
+#include "batch/seeds.h"
 #include "plan/footprint.h"
 #include "plan/lines.h"
 #include "plan/timing.h"
@@ -93,6 +94,15 @@ double last_batch_part(const Question& question) {
   return seeds == 0 ? 1 : std::sqrt(static_cast<double>(seeds) / static_cast<double>(whole));
 }
 
+// What is done while no batches exist, in the memory that is planned for them: loading the splits,
+// reading a checkpoint, an evaluation with all neighbours. The most that one of them needs.
+uint64_t least_without_batches(const Question& question, const Arrangement& arrangement,
+                               bool reads_disk) {
+  if (question.loading) return 0;
+  return std::max({batch::splits_loading_bytes(), question.checkpoint_bytes,
+                   least_full_evaluation_bytes(question.work(), arrangement, reads_disk)});
+}
+
 uint64_t whole_slot_bytes(const Question& question, bool reads_disk) {
   const uint64_t bytes = slot_bytes(question.work(), reads_disk);
   if (!question.loading) return bytes;
@@ -116,15 +126,15 @@ Taken taken_bytes(const Question& question, const Arrangement& arrangement, bool
   Taken taken{.batches_bytes = static_cast<uint64_t>(full * slot),
               .workers_bytes = workers * worker_bytes(work, arrangement, reads_disk),
               .model_bytes = question.loading ? 0 : model_bytes(work) + activation_bytes(work),
-              .runtime_bytes = question.runtime_bytes + work.store.split_bytes() +
+              .runtime_bytes = question.runtime_bytes + question.epochs_bytes +
+                               batch::splits_bytes(work.store.split_nodes()) +
                                node_sets_bytes(work) +
                                (question.loading ? question.loading->tables_bytes : 0),
               .in_flight = in_flight};
   if (reads_disk) taken.windows_bytes = windows_bytes(work, arrangement);
-  // A full evaluation uses the memory of the batches, which do not exist meanwhile.
-  const uint64_t instead =
-      taken.batches_bytes + taken.workers_bytes + taken.windows_bytes + activation_bytes(work);
-  const uint64_t least = least_full_evaluation_bytes(work, arrangement, reads_disk);
+  const uint64_t instead = taken.batches_bytes + taken.workers_bytes + taken.windows_bytes +
+                           (question.loading ? 0 : activation_bytes(work));
+  const uint64_t least = least_without_batches(question, arrangement, reads_disk);
   if (least > instead) taken.workers_bytes += least - instead;
   // One more array of parameters, to add up the gradients in.
   if (question.ranks > 1) taken.model_bytes += model_bytes(work) / kParameterArrays;

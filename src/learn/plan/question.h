@@ -36,6 +36,10 @@ struct Question {
   unsigned host_ranks = 1;
   Machine machine;
   std::optional<Loading> loading = {};
+  // Of a training or a prediction: what it keeps of its epochs, and what reading a checkpoint
+  // takes, while there are no batches.
+  uint64_t epochs_bytes = 0;
+  uint64_t checkpoint_bytes = 0;
 
   Work work() const { return {store, recipe, probe}; }
   // The most seeds that one rank has of a batch of so many.

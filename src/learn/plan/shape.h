@@ -34,7 +34,7 @@ struct StoreShape {
   uint64_t features_bytes() const { return nodes * row_bytes; }
   // The nodes of the longest pass: training, evaluating or predicting.
   uint64_t largest_pass() const { return std::max({train_nodes, evaluated_nodes, asked_nodes}); }
-  uint64_t split_bytes() const { return (train_nodes + evaluated_nodes) * 8; }
+  uint64_t split_nodes() const { return train_nodes + evaluated_nodes; }
 };
 
 StoreShape read_shape(const graph::Store& store, memory::Ledger& ledger);

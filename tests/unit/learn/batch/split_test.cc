@@ -67,6 +67,21 @@ TEST_F(SplitTest, KeepsAFewBytesForItsNodesNotForTheGraphs) {
   EXPECT_EQ(ledger_.usage().front().tag, "splits");
 }
 
+TEST_F(SplitTest, TakesNoMoreThanItSays) {
+  store_.splits[0] = {0, 1, 2};
+  store_.splits[1] = {3};
+  for (uint32_t node = 100'000; node < 120'000; ++node) {
+    if (label_of(node) >= 0) store_.splits[2].push_back(node);
+  }
+  write_store(folder_, store_);
+  const Splits splits = load();
+  const uint64_t kept = splits_bytes(4 + store_.splits[2].size());
+  EXPECT_LE(ledger_.used_bytes(), kept);
+  EXPECT_GE(ledger_.used_bytes() + 6 * memory::kPageBytes, kept);
+  EXPECT_LE(ledger_.peak_bytes(), kept + splits_loading_bytes());
+  EXPECT_GE(ledger_.peak_bytes(), ledger_.used_bytes() + splits_loading_bytes());
+}
+
 TEST_F(SplitTest, MayBeEmpty) {
   write_store(folder_, store_);
   const Splits splits = load();

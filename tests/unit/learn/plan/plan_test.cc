@@ -241,6 +241,29 @@ TEST(Plan, HasRoomInItsMinimumForTheLeastOfAnEvaluationWithAllNeighbours) {
   EXPECT_GT(minimum(recipe::Evaluation::full), minimum(recipe::Evaluation::sampled) + 4 * kMiB);
 }
 
+// However small its batches are, a training can load its splits and read its checkpoint before there
+// are any.
+TEST(Plan, HasRoomInItsMinimumForWhatIsDoneWithoutBatches) {
+  const auto needed = [](uint64_t checkpoint_bytes) {
+    Question question =
+        made_up_question({.fanout = {1}, .hidden = 4, .batch_size = 1}, /*nodes=*/1000);
+    question.checkpoint_bytes = checkpoint_bytes;
+    const uint64_t kept = question.runtime_bytes +
+                          batch::splits_bytes(question.store.split_nodes()) +
+                          model_bytes(question.work());
+    return least_layout(question, /*reads_disk=*/false).taken.all_bytes() - kept;
+  };
+  EXPECT_GE(needed(0), batch::splits_loading_bytes());
+  EXPECT_EQ(needed(20 * kMiB), 20 * kMiB);
+}
+
+TEST(Plan, CountsWhatIsKeptOfTheEpochs) {
+  Question question = made_up_question({});
+  const uint64_t without = least_layout(question, /*reads_disk=*/true).taken.all_bytes();
+  question.epochs_bytes = 3 * kMiB;
+  EXPECT_EQ(least_layout(question, /*reads_disk=*/true).taken.all_bytes(), without + 3 * kMiB);
+}
+
 // A pass of one batch and a small one has no use for the places of many.
 // Lines once, everything else once for each rank.
 TEST(Plan, CountsTheLinesOfAHostOnceForAllItsRanks) {

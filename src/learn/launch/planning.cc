@@ -17,6 +17,7 @@
 #include "plan/describe.h"
 #include "plan/machine.h"
 #include "plan/must_measure.h"
+#include "train/checkpoint_bytes.h"
 
 namespace plimsoll::launch {
 namespace {
@@ -169,17 +170,20 @@ const plan::Draws& Planner::draws(const recipe::Recipe& recipe) {
 
 plan::Question Planner::question(const recipe::Recipe& recipe, uint64_t limit_bytes) {
   const bool gpu = options_.device.gpu;
-  plan::Question question = {.store = shape_,
-                             .recipe = recipe,
-                             .limit_bytes = limit_bytes,
-                             .runtime_bytes = runtime_bytes(gpu, machine_.step.library_bytes),
-                             .threads = options_.run.threads,
-                             .workers = options_.run.workers,
-                             .window = options_.run.window,
-                             .gpu = gpu,
-                             .ranks = options_.ranks,
-                             .host_ranks = options_.host_ranks,
-                             .machine = machine_};
+  plan::Question question = {
+      .store = shape_,
+      .recipe = recipe,
+      .limit_bytes = limit_bytes,
+      .runtime_bytes = runtime_bytes(gpu, machine_.step.library_bytes),
+      .threads = options_.run.threads,
+      .workers = options_.run.workers,
+      .window = options_.run.window,
+      .gpu = gpu,
+      .ranks = options_.ranks,
+      .host_ranks = options_.host_ranks,
+      .machine = machine_,
+      .epochs_bytes = train::series_bytes(recipe.epochs),
+      .checkpoint_bytes = train::checkpoint_bytes(recipe.epochs, recipe.fanout.size())};
   question.probe = plan::expect_batch(draws(recipe), shape_, question.own_seeds(recipe.batch_size));
   // The disk serves all ranks of the host.
   for (double* const rate :

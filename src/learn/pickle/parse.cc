@@ -16,11 +16,7 @@ namespace {
 
 constexpr size_t kMaxDimensions = 64;            // as in torch
 constexpr int64_t kMaxNumel = int64_t{1} << 58;  // the size in bytes must not overflow
-constexpr uint64_t kLeaseBytes = kMiB;           // the least to lease at a time
 
-// The most that one instruction allocates: an object and a pointer each on the stack and in a
-// container, both in arrays that double; or an entry of the memo.
-constexpr uint64_t kInstructionBytes = 64;
 static_assert(sizeof(Object) + 4 * sizeof(void*) <= kInstructionBytes);
 
 constexpr Global kRebuildTensor = {"torch._utils", "_rebuild_tensor_v2"};
@@ -410,7 +406,7 @@ void Pickle::reserve(uint64_t bytes) {
     fail(ErrorKind::input, "its pickle needs more than {} of memory, which is the limit",
          format_bytes(kMostObjectBytes));
   }
-  lease_.merge(ledger_.lease("checkpoint values", std::max(bytes, kLeaseBytes)));
+  lease_.merge(ledger_.lease("checkpoint values", std::max(bytes, kLeaseStepBytes)));
 }
 
 }  // namespace plimsoll::pickle

@@ -21,6 +21,12 @@ constexpr uint64_t kMostPickleBytes = 64 * kMiB;
 // The checkpoint of a run with 100,000 epochs needs 100 MiB.
 constexpr uint64_t kMostObjectBytes = 256 * kMiB;
 
+// The most that one instruction allocates: an object and a pointer each on the stack and in a
+// container, both in arrays that double; or an entry of the memo.
+constexpr uint64_t kInstructionBytes = 64;
+// A Pickle leases its memory in such steps.
+constexpr uint64_t kLeaseStepBytes = 64 * kKiB;
+
 class Pickle {
  public:
   // Leases memory ("checkpoint values") before it allocates objects. Throws Error{input}, without

@@ -6,13 +6,16 @@
 #include <fmt/ranges.h>
 
 #include <limits>
+#include <utility>
 
 #include "base/json.h"
+#include "train/checkpoint_bytes.h"
 
 namespace plimsoll::train {
 namespace {
 
 constexpr int kCheckpointVersion = 1;
+static_assert(sizeof(EpochResult) <= kEpochBytes);
 
 PyValue optional_value(const std::optional<double>& value) {
   return value ? PyValue(*value) : PyValue();
@@ -53,16 +56,28 @@ PyDict optimizer_state(const nn::Model& model, const nn::Adam& adam, const recip
   return PyDict{{"state", adam.steps == 0 ? PyDict() : state}, {"param_groups", PyList{group}}};
 }
 
+PyDict to_row(const EpochResult& epoch) {
+  return PyDict{{"epoch", epoch.epoch},
+                {"loss", epoch.loss},
+                {"valid_acc", optional_value(epoch.valid_accuracy)},
+                {"test_acc", optional_value(epoch.test_accuracy)},
+                {"seconds", epoch.seconds},
+                {"lr", epoch.lr}};
+}
+
+EpochResult epoch_of(const PyDict& row) {
+  return {.epoch = count(row, "epoch"),
+          .loss = row.get<double>("loss"),
+          .valid_accuracy = optional_double(row, "valid_acc"),
+          .test_accuracy = optional_double(row, "test_acc"),
+          .seconds = row.get<double>("seconds"),
+          .lr = row.get<double>("lr")};
+}
+
+// The series is made while it is written: the position must stay as it is until then.
 PyValue to_value(const Position& position) {
-  PyList series;
-  for (const EpochResult& epoch : position.series) {
-    series.emplace_back(PyDict{{"epoch", epoch.epoch},
-                               {"loss", epoch.loss},
-                               {"valid_acc", optional_value(epoch.valid_accuracy)},
-                               {"test_acc", optional_value(epoch.test_accuracy)},
-                               {"seconds", epoch.seconds},
-                               {"lr", epoch.lr}});
-  }
+  PyRows series{position.series.size(),
+                [&position](size_t i) { return to_row(position.series[i]); }};
   return PyDict{{"epoch", position.epoch},
                 {"batch", position.batch},
                 {"loss_sum", position.loss_sum},
@@ -76,10 +91,10 @@ PyValue to_value(const Position& position) {
                 {"best_valid_acc", optional_value(position.best_valid)},
                 {"best_test_acc", optional_value(position.best_test)},
                 {"best_loss", position.best_loss},
-                {"series", series}};
+                {"series", std::move(series)}};
 }
 
-Position position_of(const PyDict& dict) {
+Position position_of(const PyDict& dict, std::vector<EpochResult> series) {
   Position position{.epoch = count(dict, "epoch"),
                     .batch = count(dict, "batch"),
                     .loss_sum = dict.get<double>("loss_sum"),
@@ -92,16 +107,9 @@ Position position_of(const PyDict& dict) {
                     .best_epoch = count(dict, "best_epoch"),
                     .best_valid = optional_double(dict, "best_valid_acc"),
                     .best_test = optional_double(dict, "best_test_acc"),
-                    .best_loss = dict.get<double>("best_loss")};
-  for (const PyValue& value : dict.get<PyList>("series")) {
-    const PyDict& epoch = value.as<PyDict>();
-    position.series.push_back({.epoch = count(epoch, "epoch"),
-                               .loss = epoch.get<double>("loss"),
-                               .valid_accuracy = optional_double(epoch, "valid_acc"),
-                               .test_accuracy = optional_double(epoch, "test_acc"),
-                               .seconds = epoch.get<double>("seconds"),
-                               .lr = epoch.get<double>("lr")});
-  }
+                    .best_loss = dict.get<double>("best_loss"),
+                    .series = std::move(series)};
+  dict.get<PyList>("series");  // its rows were handed over while the file was read
   return position;
 }
 
@@ -206,7 +214,14 @@ PyDict make_checkpoint(const nn::Model& model, const nn::Adam& adam, const recip
 }
 
 Checkpoint read_checkpoint(const std::filesystem::path& file, memory::Ledger& ledger) {
-  auto content = std::make_unique<TorchFileReader>(file, ledger);
+  std::vector<EpochResult> series;
+  const StreamedList streamed = {.keys = {"position", "series"},
+                                 .row_bytes = sizeof(EpochResult),
+                                 .take = [&](const PyDict& row, size_t rows) {
+                                   if (series.empty()) series.reserve(rows);
+                                   series.push_back(epoch_of(row));
+                                 }};
+  auto content = std::make_unique<TorchFileReader>(file, ledger, &streamed);
   const PyDict& dict = content->values();
   return reading(file, [&] {
     const PyValue* version = dict.find("plimsoll_checkpoint");
@@ -228,7 +243,7 @@ Checkpoint read_checkpoint(const std::filesystem::path& file, memory::Ledger& le
                         .heads = dict.get<int64_t>("heads"),
                         .dropout = dict.get<double>("dropout"),
                         .batch_norm = dict.get<bool>("batch_norm")};
-    checkpoint.position = position_of(dict.get<PyDict>("position"));
+    checkpoint.position = position_of(dict.get<PyDict>("position"), std::move(series));
     checkpoint.content = std::move(content);
     return checkpoint;
   });

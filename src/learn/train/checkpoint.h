@@ -47,10 +47,12 @@ StoreIdentity identity_of(const graph::Store& store);
 nn::ModelShape shape_of(const recipe::Recipe& recipe, const graph::Store& store);
 std::string describe(const nn::ModelShape& shape);  // "gcn 128 -> 256 -> 172"
 
-// The content of a checkpoint file. Its tensors share memory with the model and the optimizer:
-// write it before these change.
+// The content of a checkpoint file. Its tensors share memory with the model and the optimizer, and
+// it refers to the position: write it before these change.
 PyDict make_checkpoint(const nn::Model& model, const nn::Adam& adam, const recipe::Recipe& recipe,
                        const StoreIdentity& store, const Position& position);
+PyDict make_checkpoint(const nn::Model& model, const nn::Adam& adam, const recipe::Recipe& recipe,
+                       const StoreIdentity& store, Position&& position) = delete;
 
 struct Checkpoint {
   recipe::Recipe recipe;

@@ -36,6 +36,11 @@ nn::BatchTensors to_device(const nn::BatchTensors& tensors, c10::Device device);
 // computation on the device will.
 void finish_copy(const c10::Event& copied) noexcept;
 
+// Says why a FedBatch has no tensors.
+inline constexpr const char* kNoRoomForCopy =
+    "the GPU has no room for a copy of the batch; stop other programs that use it, or use --device "
+    "cpu";
+
 struct FedBatch {
   const batch::Batch* batch = nullptr;
   // Empty if the device had no memory for the copy: call Feeder::retry().

@@ -26,10 +26,11 @@ nn::LayerInput layer_input(const nn::BatchTensors& tensors) {
           .block = tensors.blocks.empty() ? nullptr : &tensors.blocks.front()};
 }
 
-[[noreturn]] void fail_for_one_node(c10::Device device) {
-  fail(ErrorKind::memory, "evaluating one node with its neighbours does not fit into {}",
-       device.is_cpu() ? "the limit; raise --memory, or use --eval sampled"
-                       : "the GPU; use --device cpu, or --eval sampled");
+// `why` ends with a remedy.
+[[noreturn]] void fail_for_one_node(c10::Device device, const std::string& why) {
+  fail(ErrorKind::memory,
+       "evaluating one node with its neighbours does not fit into {}: {}, or use --eval sampled",
+       device.is_cpu() ? "the limit" : "the GPU", why);
 }
 
 }  // namespace
@@ -43,16 +44,19 @@ void Inference::for_each_batch(
   report.begin_pass("Evaluating", pass.seeds.batches(pass.batch_size), 0);
   feed.feeder.start(pass);
   for (FedBatch* fed = &feed.feeder.next(); fed->batch != nullptr; fed = &feed.feeder.next()) {
+    options_.check();
     bool fits = fed->tensors.has_value();
+    std::string why = kNoRoomForCopy;
     try {
       if (fits) body(*fed->batch, *fed->tensors);
     } catch (...) {
       if (!is_shortage(std::current_exception())) throw;
+      why = as_error(std::current_exception())->what();
       fits = false;
     }
     if (!fits) {
       if (feed.feeder.retry(/*from_its_start=*/false)) continue;
-      fail_for_one_node(place_.device);
+      fail_for_one_node(place_.device, why);
     }
     if (fed->batch->last_part()) report.advance(fed->batch->index + 1);
     feed.feeder.done();

@@ -47,7 +47,9 @@ struct InferenceOptions {
   bool embeddings = false;                                  // also return embeddings
   std::filesystem::path scratch;  // a folder for data that does not fit into memory
   uint64_t full_batch_bytes = 0;  // memory for one node with all its neighbours
-  RankGroup* group = nullptr;     // that cuts the nodes; null: this process computes all of them
+  // Called between batches; may throw.
+  std::function<void()> check = [] {};
+  RankGroup* group = nullptr;  // that cuts the nodes; null: this process computes all of them
 };
 
 // All references must outlive it. `sampled` is the caller's pipeline with the model's fan-outs, so

@@ -1,13 +1,12 @@
 // The exported functions of the training library.
 #include <ATen/Context.h>
-#include <c10/util/Exception.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <exception>
 #include <filesystem>
 #include <optional>
-#include <string_view>
 
 #include "base/error.h"
 #include "memory/timeline.h"
@@ -27,25 +26,15 @@
 namespace plimsoll::train {
 namespace {
 
-// Turns torch's errors into ours: they contain a backtrace and no advice. An error that reaches
-// this function is a full GPU or a bug.
+// Turns torch's errors into ours. An error of torch that reaches this function is a full GPU or a
+// bug.
 template <typename Work>
 auto guarded(const Work& work) {
   try {
     return work();
-  } catch (const c10::OutOfMemoryError& error) {
-    fail(ErrorKind::memory,
-         "{}\nThe GPU is full; stop other programs that use it, or use --device cpu",
-         error.what_without_backtrace());
-  } catch (const c10::Error& error) {
-    // cuBLAS reports a GPU that another process has filled in its own way.
-    if (std::string_view(error.what_without_backtrace()).find("ALLOC_FAILED") !=
-        std::string_view::npos) {
-      fail(ErrorKind::memory,
-           "the GPU is full; stop other programs that use it, or use --device cpu ({})",
-           error.what_without_backtrace());
-    }
-    fail(ErrorKind::internal, "{}", error.what_without_backtrace());
+  } catch (...) {
+    if (const auto error = as_error(std::current_exception())) throw Error(*error);
+    throw;
   }
 }
 
@@ -91,7 +80,8 @@ int run_training(const TrainJob& job) {
   return trainer.run();
 }
 
-// Called before there is a ledger. A checkpoint without its tensors is small.
+// Called before there is a ledger, because the plan is made for this recipe. What it takes is given
+// back, and is less than the plan has for reading the checkpoint again.
 recipe::Recipe read_recipe(const std::filesystem::path& checkpoint) {
   memory::Ledger ledger(pickle::kMostPickleBytes + pickle::kMostObjectBytes + kMostValueBytes);
   return read_checkpoint(checkpoint, ledger).recipe;

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -15,7 +17,6 @@ namespace {
 constexpr int kMaxDepth = 100;        // of nested lists and dicts
 constexpr uint64_t kMaxGrowth = 256;  // bytes of values per byte of pickle; a normal one needs 80
 constexpr uint64_t kFreeValueBytes = kMiB;
-constexpr uint64_t kLeaseBytes = kMiB;  // the least to lease at a time
 
 at::ScalarType type_of(const pickle::Storage& storage) {
   for (const StorageType& known : kStorageTypes) {
@@ -30,17 +31,25 @@ class ValueMaker {
       : max_bytes_(max_bytes), ledger_(ledger), lease_(lease) {}
 
   PyDict to_dict(const pickle::Dict& dict, int depth);
+  // Hands the rows of this list over when it comes to it; only once, because many may refer to it.
+  void stream(const pickle::List* list, const StreamedList& streamed) {
+    list_ = list;
+    streamed_ = &streamed;
+  }
 
  private:
   PyValue to_value(const pickle::Object& object, int depth);
   PyList to_list(const pickle::Objects& items, int depth);
   PyValue to_tensor(const pickle::TensorObject& tensor);
+  void hand_over(const pickle::Objects& rows, int depth);
   void reserve(uint64_t bytes);
 
   const uint64_t max_bytes_;
   memory::Ledger& ledger_;
   memory::Lease& lease_;
   uint64_t bytes_ = 0;
+  const pickle::List* list_ = nullptr;
+  const StreamedList* streamed_ = nullptr;
 };
 
 void ValueMaker::reserve(uint64_t bytes) {
@@ -50,7 +59,7 @@ void ValueMaker::reserve(uint64_t bytes) {
          format_bytes(max_bytes_));
   }
   if (bytes_ > lease_.bytes()) {
-    lease_.merge(ledger_.lease("checkpoint values", std::max(bytes, kLeaseBytes)));
+    lease_.merge(ledger_.lease("checkpoint values", std::max(bytes, pickle::kLeaseStepBytes)));
   }
 }
 
@@ -63,7 +72,12 @@ PyValue ValueMaker::to_value(const pickle::Object& object, int depth) {
         using T = std::decay_t<decltype(held)>;
         if constexpr (std::is_same_v<T, std::monostate>) {
           return {};
-        } else if constexpr (std::is_same_v<T, pickle::List> || std::is_same_v<T, pickle::Tuple>) {
+        } else if constexpr (std::is_same_v<T, pickle::List>) {
+          if (&held != list_) return to_list(held.items, depth + 1);
+          list_ = nullptr;
+          hand_over(held.items, depth + 1);
+          return PyList();
+        } else if constexpr (std::is_same_v<T, pickle::Tuple>) {
           return to_list(held.items, depth + 1);
         } else if constexpr (std::is_same_v<T, pickle::Dict>) {
           return to_dict(held, depth + 1);
@@ -91,6 +105,20 @@ PyValue ValueMaker::to_tensor(const pickle::TensorObject& tensor) {
                    .offset = tensor.offset,
                    .sizes = tensor.sizes,
                    .strides = tensor.strides});
+}
+
+void ValueMaker::hand_over(const pickle::Objects& rows, int depth) {
+  reserve(rows.size() * streamed_->row_bytes);
+  const uint64_t kept = bytes_;
+  for (const pickle::Object* row : rows) {
+    const auto* dict = std::get_if<pickle::Dict>(&row->any);
+    if (dict == nullptr) {
+      fail(ErrorKind::input, "the list '{}' holds a {}, a dict was expected",
+           streamed_->keys.back(), pickle::type_name(*row));
+    }
+    streamed_->take(to_dict(*dict, depth), rows.size());
+    bytes_ = kept;
+  }
 }
 
 PyList ValueMaker::to_list(const pickle::Objects& items, int depth) {
@@ -121,17 +149,32 @@ PyDict ValueMaker::to_dict(const pickle::Dict& dict, int depth) {
   return result;
 }
 
+// The list at the end of these keys; null if there is none.
+const pickle::List* find_list(const pickle::Dict& dict, std::span<const std::string> keys) {
+  const pickle::Object* found = nullptr;
+  for (size_t i = 0; i < dict.items.size(); i += 2) {
+    const auto* key = std::get_if<std::string_view>(&dict.items[i]->any);
+    if (key != nullptr && *key == keys.front()) found = dict.items[i + 1];
+  }
+  if (found == nullptr) return nullptr;
+  if (keys.size() == 1) return std::get_if<pickle::List>(&found->any);
+  const auto* inner = std::get_if<pickle::Dict>(&found->any);
+  return inner == nullptr ? nullptr : find_list(*inner, keys.subspan(1));
+}
+
 }  // namespace
 
 PyDict values_of(const pickle::Pickle& pickle, uint64_t pickle_bytes, memory::Ledger& ledger,
-                 memory::Lease& lease) {
+                 memory::Lease& lease, const StreamedList* streamed) {
   const auto* dict = std::get_if<pickle::Dict>(&pickle.root().any);
   if (dict == nullptr) {
     fail(ErrorKind::input, "its value is of type {}, a dict was expected",
          pickle::type_name(pickle.root()));
   }
   const uint64_t max_bytes = std::min(kMostValueBytes, kFreeValueBytes + kMaxGrowth * pickle_bytes);
-  return ValueMaker(max_bytes, ledger, lease).to_dict(*dict, 0);
+  ValueMaker maker(max_bytes, ledger, lease);
+  if (streamed != nullptr) maker.stream(find_list(*dict, streamed->keys), *streamed);
+  return maker.to_dict(*dict, 0);
 }
 
 }  // namespace plimsoll::train

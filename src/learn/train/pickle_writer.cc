@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/error.h"
 #include "base/utf8.h"
@@ -31,21 +33,26 @@ std::string_view storage_name(const at::Tensor& tensor) {
   return found->name;
 }
 
+constexpr size_t kPieceBytes = 64 * 1024;
+
 class PickleWriter {
  public:
-  WrittenPickle write(const PyDict& dict) {
+  explicit PickleWriter(const TakeBytes& take) : take_(take) {}
+
+  std::vector<at::Tensor> write(const PyDict& dict) {
     put(Opcode::proto);
     put_number(kPickleProtocol, 1);
     put(dict);
     put(Opcode::stop);
-    return std::move(pickle_);
+    take_(bytes_);
+    return std::move(storages_);
   }
 
  private:
-  void put(Opcode opcode) { pickle_.bytes.push_back(static_cast<char>(opcode)); }
+  void put(Opcode opcode) { bytes_.push_back(static_cast<char>(opcode)); }
   // The lowest byte first.
   void put_number(uint64_t number, int bytes) {
-    for (int i = 0; i < bytes; ++i) pickle_.bytes.push_back(static_cast<char>(number >> (8 * i)));
+    for (int i = 0; i < bytes; ++i) bytes_.push_back(static_cast<char>(number >> (8 * i)));
   }
 
   void put(std::monostate /*none*/) { put(Opcode::none); }
@@ -59,7 +66,12 @@ class PickleWriter {
   }
   void put(const PyList& list);
   void put(const PyDict& dict);
+  void put(const PyRows& rows);
   void put(const PyValue& value) {
+    if (bytes_.size() >= kPieceBytes) {
+      take_(bytes_);
+      bytes_.clear();
+    }
     std::visit([this](const auto& held) { this->put(held); }, value.any());
   }
 
@@ -67,7 +79,9 @@ class PickleWriter {
   void put_tuple(const std::vector<int64_t>& numbers);
   void put_empty_ordered_dict();
 
-  WrittenPickle pickle_;
+  const TakeBytes& take_;
+  std::string bytes_;  // not handed over yet
+  std::vector<at::Tensor> storages_;
 };
 
 void PickleWriter::put(int64_t value) {
@@ -105,13 +119,20 @@ void PickleWriter::put(const std::string& text) {
   }
   put(Opcode::bin_unicode);
   put_number(text.size(), 4);
-  pickle_.bytes += text;
+  bytes_ += text;
 }
 
 void PickleWriter::put(const PyList& list) {
   put(Opcode::empty_list);
   put(Opcode::mark);
   for (const PyValue& item : list) put(item);
+  put(Opcode::appends);
+}
+
+void PickleWriter::put(const PyRows& rows) {
+  put(Opcode::empty_list);
+  put(Opcode::mark);
+  for (size_t i = 0; i < rows.count; ++i) put(rows.row(i));
   put(Opcode::appends);
 }
 
@@ -127,7 +148,7 @@ void PickleWriter::put(const PyDict& dict) {
 
 void PickleWriter::put_global(std::string_view module, std::string_view name) {
   put(Opcode::global);
-  pickle_.bytes.append(module).append("\n").append(name).append("\n");
+  bytes_.append(module).append("\n").append(name).append("\n");
 }
 
 void PickleWriter::put_tuple(const std::vector<int64_t>& numbers) {
@@ -158,7 +179,7 @@ void PickleWriter::put(const at::Tensor& tensor) {
   put(Opcode::mark);
   put(std::string("storage"));
   put_global("torch", type);
-  put(fmt::format("{}", pickle_.storages.size()));
+  put(fmt::format("{}", storages_.size()));
   put(std::string("cpu"));
   put(tensor.numel());
   put(Opcode::tuple);
@@ -170,11 +191,13 @@ void PickleWriter::put(const at::Tensor& tensor) {
   put_empty_ordered_dict();
   put(Opcode::tuple);
   put(Opcode::reduce);
-  pickle_.storages.push_back(tensor);
+  storages_.push_back(tensor);
 }
 
 }  // namespace
 
-WrittenPickle write_pickle(const PyDict& dict) { return PickleWriter().write(dict); }
+std::vector<at::Tensor> write_pickle(const PyDict& dict, const TakeBytes& take) {
+  return PickleWriter(take).write(dict);
+}
 
 }  // namespace plimsoll::train

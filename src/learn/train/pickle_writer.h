@@ -4,20 +4,19 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <string>
+#include <functional>
+#include <string_view>
 #include <vector>
 
 #include "train/value.h"
 
 namespace plimsoll::train {
 
-struct WrittenPickle {
-  std::string bytes;
-  std::vector<at::Tensor> storages;  // number i is named "i"; its values lie there in row order
-};
+using TakeBytes = std::function<void(std::string_view bytes)>;
 
-// Throws Error{input} for text that is not UTF-8 and Error{internal} for a tensor without a name in
-// kStorageTypes or without plain dense numbers.
-WrittenPickle write_pickle(const PyDict& dict);
+// Hands the pickle over piece by piece. Returns the tensors: number i is named "i" in the pickle,
+// and its values lie in row order in its storage. Throws Error{input} for text that is not UTF-8
+// and Error{internal} for a tensor without a name in kStorageTypes or without plain dense numbers.
+std::vector<at::Tensor> write_pickle(const PyDict& dict, const TakeBytes& take);
 
 }  // namespace plimsoll::train

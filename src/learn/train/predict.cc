@@ -154,9 +154,11 @@ double compute_rows(const PredictJob& job, const Asked& asked, Inference& infere
                 asked.labels.empty() ? asked.labels : asked.labels.subspan(begin, size)}};
   double correct = 0;
   inference.answer(queries, report, [&](const Answer& answer) {
-    if (!asked.labels.empty()) {
-      correct += nn::count_correct(answer.outputs.logits, answer.labels).item<double>();
-    }
+    // First all that may run out of memory: the batch is then made again, in parts.
+    const double right =
+        asked.labels.empty()
+            ? 0
+            : nn::count_correct(answer.outputs.logits, answer.labels).item<double>();
     at::Tensor values =
         job.output == Output::embeddings ? answer.outputs.embeddings : answer.outputs.logits;
     if (job.output == Output::classes) values = nn::largest_column(values);
@@ -167,6 +169,7 @@ double compute_rows(const PredictJob& job, const Asked& asked, Inference& infere
     for (uint64_t i = 0; i < count; ++i) {
       take(begin + answer.first + i, {first + i * row_bytes, row_bytes});
     }
+    correct += right;
   });
   return correct;
 }

@@ -6,7 +6,10 @@
 #include <cmath>
 #include <cstdlib>
 #include <ctime>
+#include <nlohmann/json.hpp>
 #include <span>
+#include <string>
+#include <string_view>
 
 #include "base/host.h"
 #include "io/partial_file.h"
@@ -75,11 +78,12 @@ std::string_view name(Status status) {
   return "finished";
 }
 
-ordered_json to_json(const Results& results) {
+namespace {
+
+// Everything but the series.
+ordered_json head_json(const Results& results) {
   const recipe::Recipe& recipe = results.recipe;
   const StageMilliseconds& stages = results.stages;
-  ordered_json series = ordered_json::array();
-  for (const EpochResult& result : results.series) series.push_back(to_json(result));
   ordered_json ranks = ordered_json::array();
   for (const RankFigures& figures : results.ranks) ranks.push_back(to_json(figures));
   return {
@@ -135,8 +139,46 @@ ordered_json to_json(const Results& results) {
         {"window_batches", results.reads.window_batches}}},
       {"store_checksum", results.store_checksum},
       {"ranks", ranks},
-      {"recipe", recipe::to_json(recipe)},
-      {"series", series}};
+      {"recipe", recipe::to_json(recipe)}};
+}
+
+constexpr int kIndent = 2;
+constexpr uint64_t kHeadTextBytes = 64 * 1024;
+constexpr uint64_t kEpochResultTextBytes =
+    320;  // six lines with a key and a number, and two braces
+
+std::string dump(const ordered_json& json) {
+  return json.dump(kIndent, ' ', false, ordered_json::error_handler_t::replace);
+}
+
+// The lines of an epoch, as deep as they are in the file.
+void append_epoch(std::string& text, const EpochResult& result) {
+  text += "\n    ";
+  for (const char letter : dump(to_json(result))) {
+    text += letter;
+    if (letter == '\n') text += "    ";
+  }
+}
+
+}  // namespace
+
+uint64_t text_bytes(const Results& results) {
+  return kHeadTextBytes + results.series.size() * kEpochResultTextBytes;
+}
+
+// The series is added epoch by epoch: as one JSON value it would take ten times its text.
+std::string to_text(const Results& results) {
+  std::string text;
+  text.reserve(text_bytes(results));
+  text += dump(head_json(results));
+  text.resize(text.size() - std::string_view("\n}").size());
+  text += ",\n  \"series\": [";
+  for (size_t i = 0; i < results.series.size(); ++i) {
+    if (i > 0) text += ',';
+    append_epoch(text, results.series[i]);
+  }
+  text += results.series.empty() ? "]\n}\n" : "\n  ]\n}\n";
+  return text;
 }
 
 void write_memory_log(const fs::path& file, std::span<const memory::MemorySample> samples,
@@ -149,15 +191,19 @@ void write_memory_log(const fs::path& file, std::span<const memory::MemorySample
   io::write_whole(file, text);
 }
 
-void write_results(const fs::path& save_dir, const Results& results) {
-  const std::string text =
-      to_json(results).dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
-  io::write_whole(save_dir / "results.json", text);
+void write_results(const fs::path& save_dir, const Results& results, memory::Ledger& ledger) {
+  const memory::Lease lease = ledger.lease("results", text_bytes(results));
+  io::write_whole(save_dir / "results.json", to_text(results));
 }
 
 bool has_results(const fs::path& save_dir, uint64_t epochs, uint64_t best_epoch) {
   const auto text = read_text(save_dir / "results.json");
-  const auto json = nlohmann::json::parse(text.value_or(""), nullptr, /*allow_exceptions=*/false);
+  // The series may be long, and is not needed.
+  const auto keep = [](int /*depth*/, nlohmann::json::parse_event_t event,
+                       const nlohmann::json& parsed) {
+    return event != nlohmann::json::parse_event_t::key || parsed != "series";
+  };
+  const auto json = nlohmann::json::parse(text.value_or(""), keep, /*allow_exceptions=*/false);
   if (!json.is_object()) return false;
   const auto is = [&](const char* key, const nlohmann::json& value) {
     return json.value(key, nlohmann::json()) == value;

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,6 +14,7 @@
 #include "batch/pipeline.h"
 #include "graph/identity.h"
 #include "graph/store.h"
+#include "memory/ledger.h"
 #include "memory/timeline.h"
 #include "plan/plan.h"
 #include "recipe/recipe.h"
@@ -85,11 +85,14 @@ struct Results {
   std::vector<RankFigures> ranks;  // empty if one process trained
 };
 
-// Missing values, NaN and infinity become null.
-nlohmann::ordered_json to_json(const Results& results);
+// The text of results.json, and an upper bound of its size. Missing values, NaN and infinity become
+// null.
+std::string to_text(const Results& results);
+uint64_t text_bytes(const Results& results);
 
-// Replaces save_dir/results.json atomically.
-void write_results(const std::filesystem::path& save_dir, const Results& results);
+// Replaces save_dir/results.json atomically. Leases the text.
+void write_results(const std::filesystem::path& save_dir, const Results& results,
+                   memory::Ledger& ledger);
 
 // Whether save_dir has the results of a training run that ended after so many epochs, with
 // `best_epoch` as the best one.

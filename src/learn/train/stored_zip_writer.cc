@@ -75,6 +75,10 @@ std::string local_header(const Member& member) {
   return record.bytes();
 }
 
+uint64_t add_to_crc(uint64_t crc, std::span<const std::byte> bytes) {
+  return ::crc32_z(crc, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+}
+
 std::string directory_entry(const Member& member) {
   const bool wide = member.is_large() || member.is_far();
   Record zip64;
@@ -105,14 +109,27 @@ std::string end_of_directory(uint64_t members, uint64_t bytes, uint64_t offset) 
 
 }  // namespace
 
-void StoredZipWriter::add(std::string_view name, std::span<const std::byte> bytes) {
-  const uint64_t crc =
-      ::crc32_z(0, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
-  const Member member{name, bytes.size(), crc, written_bytes_ + buffer_.size()};
+void StoredZipWriter::begin(std::string_view name, uint64_t bytes, uint64_t crc) {
+  const Member member{name, bytes, crc, written_bytes_ + buffer_.size()};
   append(local_header(member));
-  append(bytes);
   directory_ += directory_entry(member);
   ++members_;
+}
+
+void StoredZipWriter::add(std::string_view name, std::span<const std::byte> bytes) {
+  begin(name, bytes.size(), add_to_crc(0, bytes));
+  append(bytes);
+}
+
+void StoredZipWriter::add(std::string_view name, const std::function<void(const Take&)>& make) {
+  uint64_t bytes = 0;
+  uint64_t crc = 0;
+  make([&](std::string_view piece) {
+    bytes += piece.size();
+    crc = add_to_crc(crc, std::as_bytes(std::span(piece)));
+  });
+  begin(name, bytes, crc);
+  make([&](std::string_view piece) { append(piece); });
 }
 
 void StoredZipWriter::finish() {

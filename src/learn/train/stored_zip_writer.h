@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,11 +20,16 @@ class StoredZipWriter {
   explicit StoredZipWriter(const io::OpenFile& file) : file_(file) {}
 
   void add(std::string_view name, std::span<const std::byte> bytes);
+  // A member that comes piece by piece and is never in memory as a whole. `make` hands over the
+  // same pieces twice: first they are counted, then written.
+  using Take = std::function<void(std::string_view bytes)>;
+  void add(std::string_view name, const std::function<void(const Take&)>& make);
 
   // Writes the directory of the archive and what is left in the buffer. Does not sync.
   void finish();
 
  private:
+  void begin(std::string_view name, uint64_t bytes, uint64_t crc);
   void append(std::span<const std::byte> bytes);
   void append(std::string_view bytes) { append(std::as_bytes(std::span(bytes))); }
   void flush();

@@ -8,6 +8,7 @@
 
 #include "io/file.h"
 #include "memory/ledger.h"
+#include "train/pickle_reader.h"
 #include "train/value.h"
 
 namespace plimsoll::train {
@@ -28,7 +29,9 @@ void write_torch_file(const io::OpenFile& file, const PyDict& dict);
 // the reason if it is damaged, hostile or anything else.
 class TorchFileReader {
  public:
-  TorchFileReader(const std::filesystem::path& path, memory::Ledger& ledger);
+  // If `streamed` is not null, the rows of that list are handed over by the constructor.
+  TorchFileReader(const std::filesystem::path& path, memory::Ledger& ledger,
+                  const StreamedList* streamed = nullptr);
   ~TorchFileReader();
   TorchFileReader(const TorchFileReader&) = delete;
   TorchFileReader& operator=(const TorchFileReader&) = delete;

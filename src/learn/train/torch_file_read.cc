@@ -1,6 +1,7 @@
 #include <ATen/ops/empty.h>
 #include <c10/util/Exception.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <sys/stat.h>
 #include <zip.h>
 
@@ -20,6 +21,8 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "memory/buffer.h"
+#include "train/checkpoint_bytes.h"
 #include "train/pickle_reader.h"
 #include "train/torch_file.h"
 
@@ -29,7 +32,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr uint64_t kLeasedByTorchBytes = 64 * 1024;  // from this size on: train/tensor_memory.h
-constexpr size_t kBlockBytes = 256 * 1024;           // for verifying
 constexpr uint64_t kMostMembers = 100'000;           // libzip keeps 300 bytes per member
 constexpr std::string_view kPickleName = "/data.pkl";
 
@@ -55,7 +57,7 @@ class StoredArchive {
   uint64_t size(const std::string& name) const { return stat(index(name)).size; }
 
   // Reads every member to compare its checksum.
-  void verify() const;
+  void verify(memory::Ledger& ledger) const;
   // Reads the whole member, which must have that many bytes.
   void read(const std::string& name, std::span<std::byte> bytes) const;
   std::string read_text(const std::string& name, uint64_t max_bytes) const;
@@ -179,14 +181,14 @@ void StoredArchive::read(const std::string& name, std::span<std::byte> bytes) co
   }
 }
 
-void StoredArchive::verify() const {
-  std::vector<std::byte> block(kBlockBytes);
+void StoredArchive::verify(memory::Ledger& ledger) const {
+  const memory::Buffer<std::byte> block(ledger, "checkpoint values", kVerifiedAtOnceBytes);
   const auto count = static_cast<zip_uint64_t>(::zip_get_num_entries(archive_.get(), 0));
   for (zip_uint64_t i = 0; i < count; ++i) {
     const zip_stat_t status = stat(i);
     if (!is_stored(status)) continue;  // such members are never read
     const Member member = open(i, status.name);
-    while (read_some(member.get(), block, status.name) > 0) {
+    while (read_some(member.get(), block.span(), status.name) > 0) {
     }
   }
 }
@@ -200,6 +202,14 @@ std::string StoredArchive::read_text(const std::string& name, uint64_t max_bytes
   std::string text(bytes, '\0');
   read(name, std::as_writable_bytes(std::span(text)));
   return text;
+}
+
+// The objects of a pickle are many and small. After they are freed, the heap would keep their
+// pages, and they would count as used by nobody.
+void give_heap_back() {
+#ifdef __GLIBC__
+  ::malloc_trim(0);
+#endif
 }
 
 // Returns the size of the file. Throws if it is in another format that uses the same ending.
@@ -274,7 +284,7 @@ PyValue with_tensors(const PyValue& value, TorchFileReader& file) {
 
 class TorchFileReader::Content {
  public:
-  Content(const fs::path& path, memory::Ledger& ledger);
+  Content(const fs::path& path, memory::Ledger& ledger, const StreamedList* streamed);
 
   const fs::path& path() const { return path_; }
   const PyDict& values() const { return values_; }
@@ -293,9 +303,10 @@ class TorchFileReader::Content {
   std::unordered_map<std::string, at::Tensor> loaded_;  // by storage
 };
 
-TorchFileReader::Content::Content(const fs::path& path, memory::Ledger& ledger)
+TorchFileReader::Content::Content(const fs::path& path, memory::Ledger& ledger,
+                                  const StreamedList* streamed)
     : path_(path), ledger_(ledger), archive_(path, check_format(path)) {
-  archive_.verify();
+  archive_.verify(ledger);
   if (archive_.has("/byteorder") && archive_.read_text("/byteorder", 16) != "little") {
     fail(ErrorKind::input, "its numbers are big-endian");
   }
@@ -305,10 +316,13 @@ TorchFileReader::Content::Content(const fs::path& path, memory::Ledger& ledger)
     fail(ErrorKind::input, "its data.pkl has {} bytes, {} is the most", bytes,
          pickle::kMostPickleBytes);
   }
-  const memory::Lease text_lease = ledger.lease("checkpoint values", bytes);
-  const std::string text = archive_.read_text(name, bytes);
-  const pickle::Pickle objects(text, ledger);
-  values_ = values_of(objects, bytes, ledger, lease_);
+  {
+    const memory::Lease text_lease = ledger.lease("checkpoint values", bytes);
+    const std::string text = archive_.read_text(name, bytes);
+    const pickle::Pickle objects(text, ledger);
+    values_ = values_of(objects, bytes, ledger, lease_, streamed);
+  }
+  give_heap_back();
 }
 
 uint64_t TorchFileReader::Content::check(const StoredTensor& stored) const {
@@ -352,8 +366,9 @@ at::Tensor TorchFileReader::Content::load(const StoredTensor& stored) {
   return numbers.as_strided(stored.sizes, stored.strides, stored.offset);
 }
 
-TorchFileReader::TorchFileReader(const fs::path& path, memory::Ledger& ledger)
-    : content_(reading(path, [&] { return std::make_unique<Content>(path, ledger); })) {}
+TorchFileReader::TorchFileReader(const fs::path& path, memory::Ledger& ledger,
+                                 const StreamedList* streamed)
+    : content_(reading(path, [&] { return std::make_unique<Content>(path, ledger, streamed); })) {}
 
 TorchFileReader::~TorchFileReader() = default;
 

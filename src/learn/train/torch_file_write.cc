@@ -1,5 +1,6 @@
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "io/partial_file.h"
 #include "train/pickle_writer.h"
@@ -17,19 +18,20 @@ void add_text(StoredZipWriter& zip, std::string_view name, std::string_view text
 
 void add_tensor(StoredZipWriter& zip, std::string_view name, const at::Tensor& tensor) {
   const at::Tensor plain = tensor.detach().resolve_conj().resolve_neg().cpu().contiguous();
-  zip.add(name, {static_cast<const std::byte*>(plain.data_ptr()), plain.nbytes()});
+  zip.add(name, std::span(static_cast<const std::byte*>(plain.data_ptr()), plain.nbytes()));
 }
 
 }  // namespace
 
 // The members and their order are those of torch.save.
 void write_torch_file(const io::OpenFile& file, const PyDict& dict) {
-  const WrittenPickle pickle = write_pickle(dict);
   StoredZipWriter zip(file);
-  add_text(zip, "archive/data.pkl", pickle.bytes);
+  std::vector<at::Tensor> storages;
+  zip.add("archive/data.pkl",
+          [&](const StoredZipWriter::Take& take) { storages = write_pickle(dict, take); });
   add_text(zip, "archive/byteorder", "little");
-  for (size_t i = 0; i < pickle.storages.size(); ++i) {
-    add_tensor(zip, fmt::format("archive/data/{}", i), pickle.storages[i]);
+  for (size_t i = 0; i < storages.size(); ++i) {
+    add_tensor(zip, fmt::format("archive/data/{}", i), storages[i]);
   }
   add_text(zip, "archive/version", "3\n");
   zip.finish();

@@ -16,6 +16,7 @@
 #include "memory/usage.h"
 #include "nn/threads.h"
 #include "recipe/epoch_key.h"
+#include "train/checkpoint_bytes.h"
 #include "train/device.h"
 
 namespace plimsoll::train {
@@ -60,12 +61,15 @@ Trainer::Trainer(const TrainJob& job, const Prepared& prepared)
                   .first_layer = job.store.meta().first_layer,
                   .scratch = job.save_dir,
                   .full_batch_bytes = job.plan.full_batch_bytes,
+                  .check = [this] { room_keeper_.rethrow_failure(); },
                   .group = group_}),
+      series_lease_(job.ledger.lease("epochs", series_bytes(recipe_.epochs))),
       last_write_(Clock::now()),
       room_keeper_(job.ledger, prepared.data.rows.file(), prepared.needed_bytes),
       timeline_(prepared.timeline),
       diary_(prepared.diary) {
   nn::set_computing_threads(job.plan.arrangement.computing);
+  position_.series.reserve(recipe_.epochs);
 }
 
 int Trainer::run() {
@@ -89,16 +93,16 @@ int Trainer::run() {
     report_.end_pass();
     feed_.feeder.drop();
     look_at_losses();
-    position_ = position_now();
-    epoch_start_ = Clock::now();
     write_checkpoints();
     end(Status::stopped);
     return interrupted.signal_number();
-  } catch (const Error& error) {
-    const bool worth_saving = error.kind() == ErrorKind::memory ||
-                              error.kind() == ErrorKind::disk || error.kind() == ErrorKind::lost;
+  } catch (...) {
+    const auto error = as_error(std::current_exception());
+    const bool worth_saving =
+        error && (error->kind() == ErrorKind::memory || error->kind() == ErrorKind::disk ||
+                  error->kind() == ErrorKind::lost);
     if (!worth_saving || batches_done_ == 0 || !writes()) throw;
-    save_and_fail(error);
+    save_and_fail(*error);
   }
   return end(wants_early_stop() ? Status::early_stopped : Status::finished);
 }
@@ -106,19 +110,23 @@ int Trainer::run() {
 void Trainer::save_and_fail(const Error& error) {
   try {
     report_.end_pass();
-    feed_.feeder.drop();
-    feed_.pipeline.release();
+    release_batches();
     write_checkpoints();
-  } catch (const Error&) {
-    throw error;  // the user must see the first error
+  } catch (...) {
+    throw Error(error);  // the user must see the first error, whatever went wrong since
   }
   fail(error.kind(), "{}\nThe progress so far is saved in {}{}", error.what(), last_good_,
        error.kind() == ErrorKind::lost ? "" : "; continue with train --resume");
 }
 
+void Trainer::release_batches() {
+  feed_.feeder.drop();
+  feed_.pipeline.release();
+}
+
 void Trainer::resume() {
   const fs::path file = job_.save_dir / "last.pth";
-  const Checkpoint checkpoint = read_checkpoint(file, job_.ledger);
+  Checkpoint checkpoint = read_checkpoint(file, job_.ledger);
   if (!(checkpoint.shape == model_.shape())) {
     fail(ErrorKind::input, "{} holds {}, this run is {}: not the same model or data set",
          file.string(), describe(checkpoint.shape), describe(model_.shape()));
@@ -136,7 +144,8 @@ void Trainer::resume() {
   }
   load_model(checkpoint, file, model_);
   load_adam(checkpoint, file, model_, adam_);
-  position_ = checkpoint.position;
+  position_ = std::move(checkpoint.position);
+  position_.series.reserve(recipe_.epochs);
   last_good_ = file.string();
   if (diary_ != nullptr && !(finished() && is_complete())) {
     diary_->resume(position_.series, position_.best_epoch);
@@ -243,6 +252,7 @@ bool Trainer::train_batch(FedBatch& fed) {
     parts_loss_.reset();
   }
   bool fits = fed.tensors.has_value();
+  std::string why = kNoRoomForCopy;
   try {
     if (fits) {
       const at::Tensor loss = forward_backward(*fed.tensors, batch.of_all);
@@ -250,10 +260,11 @@ bool Trainer::train_batch(FedBatch& fed) {
     }
   } catch (...) {
     if (!is_shortage(std::current_exception())) throw;
+    why = as_error(std::current_exception())->what();
     fits = false;
   }
   if (!fits) {
-    begin_again(batch);
+    begin_again(batch, why);
     return false;
   }
   if (batch.last_part()) finish_batch(batch.index, batch.of_all, parts_loss_);
@@ -300,7 +311,7 @@ bool Trainer::is_complete() const {
 }
 
 // Starts a batch that did not fit again from its beginning, because its gradients are incomplete.
-void Trainer::begin_again(const batch::Batch& batch) {
+void Trainer::begin_again(const batch::Batch& batch, const std::string& why) {
   model_.forget();
   const uint64_t index = batch.index;
   const uint32_t seeds = batch.seeds;
@@ -311,9 +322,8 @@ void Trainer::begin_again(const batch::Batch& batch) {
     return;
   }
   fail(ErrorKind::memory,
-       "computing one seed's neighbourhood does not fit into {}; lower --fanout or --hidden{}",
-       device_.is_cpu() ? "the limit" : "the device",
-       device_.is_cpu() ? ", or raise --memory" : ", or use --device cpu");
+       "computing one seed's neighbourhood does not fit into {}: {}, or lower --fanout or --hidden",
+       device_.is_cpu() ? "the limit" : "the device", why);
 }
 
 at::Tensor Trainer::forward_backward(const nn::BatchTensors& tensors, int64_t batch_seeds) {
@@ -419,12 +429,11 @@ void Trainer::judge(const EpochResult& result) {
   }
 }
 
-// The position including the time since epoch_start_.
-Position Trainer::position_now() const {
-  Position now = position_;
-  now.epoch_seconds += seconds_since(epoch_start_);
-  now.total_seconds += seconds_since(epoch_start_);
-  return now;
+void Trainer::count_time() {
+  const double seconds = seconds_since(epoch_start_);
+  epoch_start_ = Clock::now();
+  position_.epoch_seconds += seconds;
+  position_.total_seconds += seconds;
 }
 
 // best.pth comes first: if the process is killed between the two, a run that resumes from last.pth
@@ -432,6 +441,7 @@ Position Trainer::position_now() const {
 void Trainer::write_checkpoints() {
   data_.check_unchanged();
   look_at_losses();
+  count_time();
   last_write_ = Clock::now();
   written_ = true;
   if (!writes()) return;
@@ -440,7 +450,7 @@ void Trainer::write_checkpoints() {
     best_.reset();
   }
   const fs::path last = job_.save_dir / "last.pth";
-  write_torch_file(last, make_checkpoint(model_, adam_, recipe_, store_, position_now()));
+  write_torch_file(last, make_checkpoint(model_, adam_, recipe_, store_, position_));
   last_good_ = last.string();
   last_write_ = Clock::now();
 }

@@ -78,16 +78,20 @@ class Trainer {
   bool writes() const { return group_ == nullptr || group_->first(); }
   // Adds to the gradients; returns the sum of the losses, on the device.
   at::Tensor forward_backward(const nn::BatchTensors& tensors, int64_t batch_seeds);
-  void begin_again(const batch::Batch& batch);
+  // `why`: of the shortage.
+  void begin_again(const batch::Batch& batch, const std::string& why);
   void look_at_losses();
   void finish_epoch();
   bool is_best(const EpochResult& result) const;
   void judge(const EpochResult& result);
   // Writes last.pth, and best.pth if there is a newer best epoch.
   void write_checkpoints();
-  Position position_now() const;
+  // Adds the time since epoch_start_ to the position.
+  void count_time();
   // Saves a checkpoint and rethrows the error with its path.
   [[noreturn]] void save_and_fail(const Error& error);
+  // Gives the memory of the batches to something else; the next pass takes it again.
+  void release_batches();
   void write_named_checkpoint();
   bool wants_early_stop() const;
   // Writes and prints the results. Returns the signal that arrived meanwhile, else 0.
@@ -123,6 +127,7 @@ class Trainer {
   nn::Adam adam_;
   BatchFeed feed_;
   Inference inference_;
+  const memory::Lease series_lease_;  // of all epochs, in the position
   Position position_;
   std::optional<io::PartialFile> best_;  // a newer best.pth that does not have its name yet
   struct PendingLoss {

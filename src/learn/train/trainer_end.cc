@@ -74,7 +74,6 @@ int Trainer::end(Status status) {
                   .training_seconds = position_.total_seconds,
                   .timestamp = timestamp(std::chrono::system_clock::now()),
                   .status = status,
-                  .series = position_.series,
                   .reads = feed_.pipeline.reads(),
                   .planned_epoch_seconds = job_.plan.seconds_an_epoch,
                   .arrangement = place_.arrangement,
@@ -95,6 +94,7 @@ int Trainer::end(Status status) {
   if (status != Status::stopped) {
     write_checkpoints();
     report_.end_epochs();
+    release_batches();  // for the checkpoint of the best epoch
     // From here on the model holds the best epoch, so no checkpoint may be written.
     try {
       results.train_accuracy = train_accuracy_of_best();
@@ -118,7 +118,9 @@ int Trainer::end(Status status) {
   gather_ranks(results);
   if (!writes()) return signal_number;
   if (!job_.memory_log.empty()) write_memory_log(job_.memory_log, timeline_.samples(), job_.plan);
-  write_results(job_.save_dir, results);
+  release_batches();
+  results.series = std::move(position_.series);
+  write_results(job_.save_dir, results, job_.ledger);
   if (diary_ != nullptr) diary_->end(results.status);
   if (log_) log_->end(log_ending(results));
   print_end(results);

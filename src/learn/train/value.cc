@@ -7,7 +7,7 @@ namespace {
 
 // In the order of PyValue::Any.
 constexpr std::array<std::string_view, std::variant_size_v<PyValue::Any>> kTypeNames = {
-    "None", "bool", "int", "float", "str", "Tensor", "list", "dict", "Tensor"};
+    "None", "bool", "int", "float", "str", "Tensor", "list", "dict", "Tensor", "list"};
 
 template <typename T>
 std::string_view python_name() {

@@ -8,6 +8,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <map>
 #include <memory>
@@ -36,6 +37,15 @@ struct StoredTensor {
 
 // A Python list; tuples are also read as lists. `PyList(other)` copies, `PyList{other}` nests.
 using PyList = std::vector<PyValue>;
+
+class PyDict;
+
+// A list of dicts that are made one at a time while the list is written, so a long list takes no
+// memory. Whatever `row` refers to must stay as it is until then. Files give it back as a PyList.
+struct PyRows {
+  size_t count = 0;
+  std::function<PyDict(size_t i)> row;
+};
 
 using Key = std::variant<int64_t, std::string>;
 
@@ -78,7 +88,7 @@ class PyDict {
 class PyValue {
  public:
   using Any = std::variant<std::monostate, bool, int64_t, double, std::string, at::Tensor, PyList,
-                           PyDict, std::shared_ptr<const StoredTensor>>;
+                           PyDict, std::shared_ptr<const StoredTensor>, PyRows>;
 
   // Implicit, so that dict["epoch"] = 3 reads as in Python.
   // NOLINTBEGIN(google-explicit-constructor)
@@ -100,6 +110,7 @@ class PyValue {
   PyValue(PyList list) : any_(std::move(list)) {}
   PyValue(PyDict dict) : any_(std::move(dict)) {}
   PyValue(std::shared_ptr<const StoredTensor> tensor) : any_(std::move(tensor)) {}
+  PyValue(PyRows rows) : any_(std::move(rows)) {}
   // NOLINTEND(google-explicit-constructor)
 
   const Any& any() const { return any_; }

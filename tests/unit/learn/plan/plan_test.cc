@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "batch/seeds.h"
 #include "batch/window.h"
 #include "made_up_store.h"
+#include "plan/arrange.h"
 
 namespace plimsoll::plan {
 namespace {
@@ -241,8 +243,8 @@ TEST(Plan, HasRoomInItsMinimumForTheLeastOfAnEvaluationWithAllNeighbours) {
   EXPECT_GT(minimum(recipe::Evaluation::full), minimum(recipe::Evaluation::sampled) + 4 * kMiB);
 }
 
-// However small its batches are, a training can load its splits and read its checkpoint before there
-// are any.
+// However small its batches are, a training can load its splits and read its checkpoint before
+// there are any.
 TEST(Plan, HasRoomInItsMinimumForWhatIsDoneWithoutBatches) {
   const auto needed = [](uint64_t checkpoint_bytes) {
     Question question =

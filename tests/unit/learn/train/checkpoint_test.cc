@@ -104,9 +104,10 @@ struct Trained {
     adam.steps = 41;
   }
   PyDict checkpoint() const {
-    return make_checkpoint(model, adam, recipe, {"tiny", "0123456789abcdef"}, some_position());
+    return make_checkpoint(model, adam, recipe, {"tiny", "0123456789abcdef"}, position);
   }
 
+  const Position position = some_position();
   recipe::Recipe recipe;
   nn::Model model;
   nn::Adam adam;

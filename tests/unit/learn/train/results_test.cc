@@ -5,7 +5,9 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <nlohmann/json.hpp>
 
+#include "base/units.h"
 #include "graph/tiny_store.h"
 #include "temp_folder.h"
 
@@ -52,7 +54,7 @@ Results sample() {
 }
 
 TEST(Results, HaveTheKeysThatScriptsRead) {
-  const json results = to_json(sample());
+  const json results = json::parse(to_text(sample()));
   EXPECT_EQ(results["dataset"], "tiny");
   EXPECT_EQ(results["model"], "gcn");
   EXPECT_EQ(results["hidden_dim"], 256);
@@ -72,7 +74,7 @@ TEST(Results, HaveTheKeysThatScriptsRead) {
 }
 
 TEST(Results, TellHowTheRunWent) {
-  const json results = to_json(sample());
+  const json results = json::parse(to_text(sample()));
   EXPECT_EQ(results["status"], "early stopped");
   EXPECT_EQ(results["epochs_run"], 2);
   EXPECT_EQ(results["seed"], 0);
@@ -93,25 +95,63 @@ TEST(Results, SayNullForWhatIsNotANumber) {
   results.valid_accuracy = std::nan("");
   results.batches_per_second = std::numeric_limits<double>::infinity();
   results.series[0].loss = std::nan("");
-  const json written = json::parse(to_json(results).dump());
+  const json written = json::parse(to_text(results));
   EXPECT_TRUE(written["test_acc"].is_null());
   EXPECT_TRUE(written["valid_acc"].is_null());
   EXPECT_TRUE(written["batches_per_second"].is_null());
   EXPECT_TRUE(written["series"][0]["loss"].is_null());
 }
 
+// The series is written epoch by epoch, and reads as if it were written at once.
+TEST(Results, AreIndentedAsAWhole) {
+  Results results = sample();
+  const auto expect_indented = [&] {
+    const std::string text = to_text(results);
+    EXPECT_EQ(text, nlohmann::ordered_json::parse(text).dump(2) + "\n");
+  };
+  expect_indented();
+  results.series.clear();
+  expect_indented();
+}
+
+TEST(Results, TakeNoMoreTextThanTheySay) {
+  Results results = sample();
+  const uint64_t head = to_text(results).size();
+  const double longest = -std::numeric_limits<double>::denorm_min() * 1234567;
+  results.series.assign(1000, {.epoch = UINT64_MAX,
+                               .loss = longest,
+                               .valid_accuracy = longest,
+                               .test_accuracy = longest,
+                               .seconds = longest,
+                               .lr = longest});
+  EXPECT_LE(to_text(results).size(), text_bytes(results));
+  EXPECT_LE(to_text(results).size() - head, text_bytes(results) - text_bytes(sample()));
+}
+
+TEST(HasResults, KnowsWhetherTheFileIsOfThisRun) {
+  memory::Ledger ledger(1 * kMiB);
+  const TempFolder folder;
+  EXPECT_FALSE(has_results(folder.path(), 2, 2));
+  write_results(folder.path(), sample(), ledger);
+  EXPECT_TRUE(has_results(folder.path(), 2, 2));
+  EXPECT_FALSE(has_results(folder.path(), 3, 2));
+  EXPECT_FALSE(has_results(folder.path(), 2, 1));
+}
+
 TEST(WriteResults, ReplacesTheFileAndLeavesNothingElse) {
+  memory::Ledger ledger(1 * kMiB);
   const TempFolder folder;
   write_file(folder / "results.json", "old");
-  write_results(folder.path(), sample());
+  write_results(folder.path(), sample(), ledger);
   EXPECT_EQ(names_in(folder.path()), std::vector<std::string>{"results.json"});
   EXPECT_EQ(json::parse(read_file(folder / "results.json"))["best_epoch"], 2);
 }
 
 TEST(WriteResults, NamesTheFileThatItCannotWrite) {
+  memory::Ledger ledger(1 * kMiB);
   const TempFolder folder;
   expect_error(ErrorKind::io, {"missing/results.json"},
-               [&] { write_results(folder / "missing", sample()); });
+               [&] { write_results(folder / "missing", sample(), ledger); });
 }
 
 TEST(StoreChecksum, CoversEveryFile) {

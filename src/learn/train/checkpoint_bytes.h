@@ -1,0 +1,40 @@
+// How much memory a checkpoint takes while it is read, and what a run keeps of its epochs: as
+// checkpoint.cc, torch_file_read.cc and pickle/parse.cc allocate it. Does not need torch, because
+// plans are made before torch is loaded.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/units.h"
+#include "pickle/parse.h"
+
+namespace plimsoll::train {
+
+inline constexpr uint64_t kVerifiedAtOnceBytes = 256 * kKiB;
+
+// The result of an epoch in memory (EpochResult), in the text of a pickle, and in its instructions:
+// a dict of six keys and values.
+inline constexpr uint64_t kEpochBytes = 64;
+inline constexpr uint64_t kEpochTextBytes = 128;
+inline constexpr uint64_t kEpochInstructions = 15;
+// The rest of a checkpoint: the recipe and the like, and of each layer the descriptions of its
+// tensors, four for each parameter.
+inline constexpr uint64_t kOtherValuesBytes = 256 * kKiB;
+inline constexpr uint64_t kLayerValuesBytes = 96 * kKiB;
+
+// The series of results that a run of so many epochs keeps.
+constexpr uint64_t series_bytes(uint64_t epochs) {
+  return std::min(epochs, UINT64_MAX / kEpochBytes) * kEpochBytes;
+}
+
+// The peak while a checkpoint of a model and its optimizer is read, without the tensors. A
+// checkpoint that takes more than the limits of a Pickle is refused.
+constexpr uint64_t checkpoint_bytes(uint64_t epochs, uint64_t layers) {
+  constexpr uint64_t kEach =
+      kEpochBytes + kEpochTextBytes + kEpochInstructions * pickle::kInstructionBytes;
+  constexpr uint64_t kMost = pickle::kMostPickleBytes + pickle::kMostObjectBytes;
+  return kOtherValuesBytes + layers * kLayerValuesBytes + std::min(epochs, kMost / kEach) * kEach;
+}
+
+}  // namespace plimsoll::train

@@ -9,7 +9,7 @@ mkdir disk
 mount -t tmpfs -o size=4m tmpfs disk 2>/dev/null || skip "cannot mount a small disk (needs root)"
 trap 'end_training; umount disk; cleanup' EXIT
 plimsoll synth papers100M --scale 0.001 --seed 1 --quiet --out a.plim
-least=$("$PLIMSOLL" plan a.plim $options --memory 1G --json | sed -n 's/^ *"minimum_bytes": \([0-9]*\),*$/\1/p')
+least=$("$PLIMSOLL" plan a.plim $options --epochs 100000 --memory 1G --json | sed -n 's/^ *"minimum_bytes": \([0-9]*\),*$/\1/p')
 
 start a.plim $options --memory "$least" --save-dir disk/run
 until_epoch 001 disk/run

@@ -33,6 +33,29 @@ for options in "--model sage --eval full" "--model gcn --batch-norm --log-steps 
   [ $((late - early)) -lt 6144 ] || fail "it grew from $early KiB to $late KiB in 50 epochs"
 done
 
+# Thousands of epochs: what is kept of each, and reading it again, is in the plan, and more is not taken.
+tiny="--model gcn --hidden 16 --fanout 2,2 --batch-size 4 --threads 1 --device cpu"
+cp -r "$TESTS/golden/tiny.plim" tiny.plim
+number() { sed -n "s/^ *\"$1\": \([0-9]*\),*\$/\1/p" "$2"; }
+for epochs in 50 6000; do
+  plimsoll plan tiny.plim $tiny --epochs $epochs --memory 16G --json >plan.json
+  least=$(number minimum_bytes plan.json)
+  run timeout 600 "$PLIMSOLL" train tiny.plim $tiny --epochs $epochs --memory "$least" --save-dir e$epochs --quiet
+  expect 0 "Epoch $(printf %03d $epochs)"
+done
+grew=$(($(number peak_memory_bytes e6000/results.json) - $(number peak_memory_bytes e50/results.json)))
+planned=$(($(number planned_memory_bytes e6000/results.json) - $(number planned_memory_bytes e50/results.json)))
+echo "6000 epochs instead of 50: $((grew / 1024)) KiB more, $((planned / 1024)) KiB planned"
+[ $grew -le $((planned + mib)) ] || fail "6000 epochs took $grew bytes more than 50, $planned were planned"
+[ $planned -lt $((8 * mib)) ] || fail "$planned bytes are planned for 6000 epochs"
+run timeout 600 "$PLIMSOLL" train tiny.plim --resume e6000 --epochs 6001 --threads 1 --device cpu \
+  --memory $((least + 8192)) --quiet
+expect 0 "Epoch 6001"
+! grep -q "left out" output || fail "something was left out"
+run timeout 600 "$PLIMSOLL" predict tiny.plim --checkpoint e6000/last.pth --threads 1 --device cpu --out tiny.npy \
+  --memory $((least + 3 * mib))
+expect 0 "wrote"
+
 # in_bytes NUMBER UNIT
 in_bytes() {
   case $2 in KiB) unit=1024 ;; MiB) unit=$mib ;; GiB) unit=$((1024 * mib)) ;; *) unit=1 ;; esac

@@ -111,7 +111,7 @@ goes_on orphaned
 # A rank fails by itself, here because its store is damaged while it reads from it: all end, and rank 0 says why.
 plimsoll synth papers100M --scale 0.002 --seed 1 --out a0.plim --quiet
 cp -r a0.plim a1.plim
-least=$("$PLIMSOLL" plan a0.plim --hidden 32 --fanout 8,6 --batch-size 150 --threads 1 --ranks 2 --json |
+least=$("$PLIMSOLL" plan a0.plim --hidden 32 --fanout 8,6 --batch-size 150 --epochs 100000 --threads 1 --ranks 2 --json |
   sed -n 's/^ *"minimum_bytes": \([0-9]*\),*$/\1/p')
 port=$((20000 + $$ % 10000))
 # as_rank RANK STORE

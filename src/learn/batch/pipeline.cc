@@ -31,7 +31,8 @@ Pipeline::Worker::Worker(const sample::Topology& topology, const feature::RowSou
                          const PipelineOptions& options, memory::Ledger& ledger)
     : sampler(topology, sampling_of(options), ledger),
       gatherer(
-          rows, [this]() -> io::ReadQueue& { return sampler.queue(); }, ledger) {}
+          rows, [this]() -> io::ReadQueue& { return sampler.queue(); }, ledger),
+      seeds(ledger, "sampling") {}
 
 Pipeline::Pipeline(const sample::Topology& topology, const feature::RowSource& rows,
                    PipelineOptions options, memory::Ledger& ledger)
@@ -189,8 +190,10 @@ void Pipeline::make(Worker& worker) {
   } else {
     const uint64_t key = begin_draws(range, assembler.neighborhood());
     const auto seeds = assembler.neighborhood().nodes.first(range.last - range.first);
-    worker.seeds.assign(seeds.begin(), seeds.end());
-    worker.sampler.sample(worker.seeds, key, assembler.neighborhood());
+    worker.seeds.renew(seeds.size());
+    const auto copy = worker.seeds.first(seeds.size());
+    std::copy(seeds.begin(), seeds.end(), copy.begin());
+    worker.sampler.sample(copy, key, assembler.neighborhood());
   }
   begin(range, assembler);
   const Clock::time_point sampled = Clock::now();
@@ -336,6 +339,7 @@ void Pipeline::give_back_all() {
   for (const auto& maker : makers_) {
     maker->sampler.release();
     maker->gatherer.release();
+    maker->seeds.release();
   }
 }
 

@@ -37,6 +37,7 @@
 #include "batch/window.h"
 #include "batch/window_queue.h"
 #include "feature/row_source.h"
+#include "memory/growing.h"
 #include "memory/ledger.h"
 #include "sample/sampler.h"
 #include "sample/topology.h"
@@ -128,6 +129,11 @@ class Pipeline {
   StageTimes times() const;
   ReadCounts reads() const;
 
+  // What a worker takes for so many seeds, besides its sampler and its gatherer.
+  static uint64_t worker_bytes_needed(uint64_t seeds) {
+    return memory::Growing<uint32_t>::renewed_bytes(seeds);
+  }
+
  private:
   enum class Stage { idle, waiting_for_slots, sampling, gathering, waiting_for_memory };
   // Seeds first <= i < last of a batch, all ranks' seeds counted; sorted in the order of take().
@@ -150,7 +156,7 @@ class Pipeline {
            const PipelineOptions& options, memory::Ledger& ledger);
     sample::Sampler sampler;
     Gatherer gatherer;
-    std::vector<uint32_t> seeds;
+    memory::Growing<uint32_t> seeds;
     Slot* slot = nullptr;
     WindowQueue::Entry* window = nullptr;  // that has the batch; null if none has
     bool alone = false;                    // nothing but its batch is in memory

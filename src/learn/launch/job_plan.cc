@@ -9,6 +9,7 @@
 #include "launch/rank_steps.h"
 #include "launch/train_module.h"
 #include "plan/footprint.h"
+#include "train/checkpoint_bytes.h"
 
 namespace plimsoll::launch {
 namespace {
@@ -64,8 +65,9 @@ JobPlan plan_job(const TrainRequest& training, const JobRequest& job, const GpuF
         (train_library_has_cuda() ? train::kCudaRuntimeBytes : train::kRuntimeBytes);
   }
   planned.job_bytes = job.memory_bytes.value_or(rounded(planned.limit_bytes + kSupervisorBytes));
-  // Values and Adam's two averages of four tensors; last.pth and best.pth.
-  planned.checkpoint_bytes = plan::model_bytes(question.work()) / 4 * 3 * 2;
+  planned.checkpoint_bytes =
+      2 * train::checkpoint_file_bytes(plan::parameter_bytes(question.work()),
+                                       question.recipe.epochs);  // last, best
   planned.seconds = expected_seconds(question, planned.plan);
   return planned;
 }

@@ -6,19 +6,16 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "batch/first_layer.h"
-#include "io/file.h"
 #include "io/partial_file.h"
 #include "launch/planning.h"
 #include "launch/train_module.h"
 #include "memory/index_set.h"
+#include "train/predict_bytes.h"
 
 namespace plimsoll::launch {
 namespace {
 
 namespace fs = std::filesystem;
-
-// With several ranks, each needs so much to send its rows to rank 0.
-constexpr uint64_t kCollectingBytes = 3 * io::kStreamBytes;
 
 // A new file takes the place of the old one, so an existing one must be a plain file.
 void check_output(const char* option, const fs::path& file, bool force) {
@@ -40,7 +37,7 @@ uint64_t output_bytes(const PredictRequest& request, const graph::Store& store,
   return formats::NpyRows::bytes_needed(
              train::output_options(request.output, request.out, count_nodes(request, store),
                                    {store.meta().classes, recipe.hidden})) +
-         memory::IndexSet::bytes_needed(store.meta().nodes) + 2 * io::kStreamBytes;
+         memory::IndexSet::bytes_needed(store.meta().nodes) + train::ids_bytes();
 }
 
 }  // namespace
@@ -109,7 +106,7 @@ plan::Plan plan_for(const PredictRequest& request, const graph::Store& store,
   if (group != nullptr) {
     planning.ranks = group->place().size;
     planning.host_ranks = static_cast<unsigned>(group->host_ranks().size());
-    own_bytes += planning.host_ranks * kCollectingBytes;
+    own_bytes += planning.host_ranks * train::collecting_bytes();
   }
   return plan_prediction(store, recipe, planning, count_nodes(request, store), own_bytes);
 }
@@ -117,7 +114,7 @@ plan::Plan plan_for(const PredictRequest& request, const graph::Store& store,
 uint64_t ledger_bytes_for(const PredictRequest& request, const graph::Store& store,
                           const recipe::Recipe& recipe, const plan::Plan& plan,
                           const ranks::Group& group) {
-  return plan::ledger_bytes(plan) + kCollectingBytes +
+  return plan::ledger_bytes(plan) + train::collecting_bytes() +
          (group.first() ? output_bytes(request, store, recipe) : 0);
 }
 

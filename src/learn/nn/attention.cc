@@ -22,8 +22,6 @@ namespace plimsoll::nn {
 namespace {
 
 constexpr int64_t kRowsPerBlock = 64;
-// Chunks of the sums over all sources: few, because each has two rows of partial sums.
-constexpr int64_t kChunks = 128;
 constexpr int64_t kFewestRowsPerChunk = 64;
 // How many edges ahead a row is prefetched, and how much of it: the CPU prefetches the rest itself.
 constexpr int64_t kEdgesAhead = 4;
@@ -333,12 +331,13 @@ void grade_source(const Pass& pass, int64_t j, float* total) {
 // sources give partial sums, which are added in the order of the chunks.
 void grade_sources(const Pass& pass, int64_t sources, float* grad_att) {
   const int64_t width = pass.heads.width();
-  const int64_t chunk = std::max(kFewestRowsPerChunk, (sources + kChunks - 1) / kChunks);
+  const int64_t chunk =
+      std::max(kFewestRowsPerChunk, (sources + kAttentionChunks - 1) / kAttentionChunks);
   const int64_t chunks = (sources + chunk - 1) / chunk;
-  std::vector<float> partial(chunks * 2 * width);
+  const at::Tensor partial = at::zeros({chunks, 2 * width}, at::kFloat);  // leased, as all tensors
   for_blocks(sources, chunk, [&](int64_t begin, int64_t end) {
     std::vector<float> total(pass.heads.count);
-    float* const grad_src = partial.data() + begin / chunk * 2 * width;
+    float* const grad_src = partial.data_ptr<float>() + begin / chunk * 2 * width;
     float* const grad_dst = grad_src + width;
     for (int64_t j = begin; j < end; ++j) {
       grade_source(pass, j, total.data());
@@ -348,7 +347,8 @@ void grade_sources(const Pass& pass, int64_t sources, float* grad_att) {
                    grad_dst);
     }
   });
-  for (int64_t i = 0; i < chunks; ++i) add(2 * width, partial.data() + i * 2 * width, grad_att);
+  for (int64_t i = 0; i < chunks; ++i)
+    add(2 * width, partial.data_ptr<float>() + i * 2 * width, grad_att);
 }
 
 AttentionGradients attend_backward_fused(const AttentionInputs& in, const at::Tensor& grad_out,

@@ -26,16 +26,16 @@ std::vector<double> sum_rows(const at::Tensor& x, int64_t count,
   const int64_t rows = x.size(0);
   const int64_t block = part_rows(rows, block_rows(kValuesABlock, x.size(1)));
   const int64_t parts = (rows + block - 1) / block;
-  std::vector<double> sums(parts * count);
+  const at::Tensor all = at::zeros({parts, count}, at::kDouble);  // leased, as all tensors
+  auto* const sums = all.data_ptr<double>();
   for_blocks(rows, block, [&](int64_t first, int64_t last) {
-    double* const part = sums.data() + first / block * count;
+    double* const part = sums + first / block * count;
     for (int64_t row = first; row < last; ++row) add(row, part);
   });
   for (int64_t part = 1; part < parts; ++part) {
     for (int64_t i = 0; i < count; ++i) sums[i] += sums[part * count + i];
   }
-  sums.resize(count);
-  return sums;
+  return {sums, sums + count};
 }
 
 }  // namespace

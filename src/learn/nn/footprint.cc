@@ -15,7 +15,7 @@ using sample::BatchSize;
 
 constexpr uint64_t kVaries = 32;              // add 1/32 for batches that are larger than expected
 constexpr uint64_t kSmallTensors = 1 * kMiB;  // for tensors that are not counted
-constexpr uint64_t kPartialSums = 128;        // chunks of attention's sums over all sources
+constexpr uint64_t kModelArrays = 2;          // values and gradients (nn/model.cc)
 
 uint64_t tensor(uint64_t rows, uint64_t columns) {
   return tensor_room_bytes(rows * columns * sizeof(float));
@@ -61,7 +61,7 @@ LayerSize attention_size(const LayerShape& shape) {
   const uint64_t own_scores = tensor(shape.destinations, shape.heads);
   const uint64_t out = tensor(shape.destinations, shape.out);
   const uint64_t kept = z + weights + tensor(shape.sources, shape.heads) + own_scores;
-  const uint64_t partial = kPartialSums * 2 * shape.out * sizeof(float);
+  const uint64_t partial = tensor(kAttentionChunks, 2 * shape.out);
   // First the gradients of the weights, the scores and z; then of the matrix; then, after what was
   // kept is released, of the input.
   const uint64_t matrix = kept + z + gradient_parts(shape, shape.sources);
@@ -140,8 +140,12 @@ uint64_t parameter_count(const Dimensions& model) {
   return count;
 }
 
+uint64_t parameter_bytes(const Dimensions& model) {
+  return tensor_room_bytes(parameter_count(model) * sizeof(float));
+}
+
 uint64_t model_bytes(const Dimensions& model) {
-  return 4 * tensor_room_bytes(parameter_count(model) * sizeof(float));
+  return (kModelArrays + kAdamArrays) * parameter_bytes(model);
 }
 
 uint64_t activation_bytes(const Dimensions& model, const BatchSize& batch) {
@@ -172,6 +176,9 @@ uint64_t activation_bytes(const Dimensions& model, const BatchSize& batch) {
     const uint64_t beside = model.batch_norm ? gradient : 0;
     most = std::max(most, kept + from_the_loss + gradient + beside);
   }
+  // Batch norm's sums over all rows, in parts: twice as many doubles as columns.
+  const bool sums = model.batch_norm && model.layers > 1;
+  if (sums) most += tensor_room_bytes(kMostParts * 2 * model.hidden * sizeof(double));
   return with_margin(most);
 }
 

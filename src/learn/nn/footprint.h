@@ -22,6 +22,9 @@ struct Dimensions {
 };
 
 uint64_t parameter_count(const Dimensions& model);
+// All parameters as one flat tensor.
+uint64_t parameter_bytes(const Dimensions& model);
+inline constexpr uint64_t kAdamArrays = 2;  // of that size: nn::Adam's mean and square
 // The model's values, its gradients and Adam's two averages, one flat tensor each.
 uint64_t model_bytes(const Dimensions& model);
 

@@ -21,4 +21,7 @@ constexpr int64_t most_parts(int64_t rows, int64_t values) {
   return std::clamp((rows + kLeastPartRows - 1) / kLeastPartRows, int64_t{1}, kMostParts);
 }
 
+// Sums over all sources in attention.cc: few chunks, because each has two rows of partial sums.
+constexpr int64_t kAttentionChunks = 128;
+
 }  // namespace plimsoll::nn

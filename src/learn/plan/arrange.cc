@@ -17,10 +17,6 @@ namespace {
 
 constexpr double kNoGain = 0.98;  // a gain of less than 2 % does not count
 constexpr uint64_t kLeastAreaBytes = 256 * kKiB;
-constexpr uint64_t kParameterArrays = 4;  // values, gradients and Adam's two averages
-// Pinned pages for copies to a GPU come in powers of two (train/feeder.cc): on average half as much
-// again as requested.
-constexpr double kPinnedRounding = 1.5;
 
 Arrangement arrange(const Question& question, const Arrangement& wanted) {
   Arrangement arrangement = wanted;
@@ -120,8 +116,8 @@ Taken taken_bytes(const Question& question, const Arrangement& arrangement, bool
   const uint64_t batches = std::max<uint64_t>(1, batches_of_largest_pass(question));
   const auto in_flight = static_cast<unsigned>(std::min<uint64_t>(arrangement.slots(), batches));
   const auto workers = static_cast<unsigned>(std::min<uint64_t>(arrangement.workers, batches));
-  const auto slot = static_cast<double>(whole_slot_bytes(question, reads_disk)) *
-                    (question.gpu ? kPinnedRounding : 1);
+  const auto slot = static_cast<double>(whole_slot_bytes(question, reads_disk) *
+                                        (question.gpu ? kMostPinnedRounding : 1));
   const double full = in_flight < batches ? in_flight : in_flight - 1 + last_batch_part(question);
   Taken taken{.batches_bytes = static_cast<uint64_t>(full * slot),
               .workers_bytes = workers * worker_bytes(work, arrangement, reads_disk),
@@ -137,7 +133,7 @@ Taken taken_bytes(const Question& question, const Arrangement& arrangement, bool
   const uint64_t least = least_without_batches(question, arrangement, reads_disk);
   if (least > instead) taken.workers_bytes += least - instead;
   // One more array of parameters, to add up the gradients in.
-  if (question.ranks > 1) taken.model_bytes += model_bytes(work) / kParameterArrays;
+  if (question.ranks > 1) taken.model_bytes += parameter_bytes(work);
   for (uint64_t* const bytes : {&taken.batches_bytes, &taken.workers_bytes, &taken.windows_bytes,
                                 &taken.model_bytes, &taken.runtime_bytes}) {
     *bytes *= question.host_ranks;

@@ -2,6 +2,7 @@
 // flight. It does not change what is learned.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 #include "io/read_plan.h"
@@ -21,6 +22,10 @@ struct Lines {
 
 // How many batches are copied to a GPU while it computes an earlier one.
 constexpr unsigned kCopiedAhead = 2;
+
+// Torch's allocator for pinned memory, from which a GPU copies, rounds up to powers of two.
+constexpr uint64_t pinned_bytes(uint64_t bytes) { return std::bit_ceil(bytes); }
+constexpr uint64_t kMostPinnedRounding = 2;
 
 struct Arrangement {
   Lines lines;

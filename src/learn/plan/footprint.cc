@@ -12,6 +12,7 @@
 #include "batch/gather.h"
 #include "batch/hidden_rows.h"
 #include "batch/needed_nodes.h"
+#include "batch/pipeline.h"
 #include "batch/window.h"
 #include "sample/sampler.h"
 
@@ -83,6 +84,7 @@ uint64_t slot_bytes(const Work& work, bool reads_disk) {
 uint64_t worker_bytes(const Work& work, const Arrangement& arrangement, bool reads_disk) {
   const BatchSize& batch = largest_of_all(work);
   const uint64_t bytes =
+      batch::Pipeline::worker_bytes_needed(batch.seeds) +
       sample::Sampler::bytes_needed(sampling_of(work), batch, looked_at(work), reads_disk);
   if (!reads_disk) return bytes;
   return bytes +
@@ -114,6 +116,8 @@ uint64_t activation_bytes(const Work& work) {
 }
 
 uint64_t model_bytes(const Work& work) { return nn::model_bytes(dimensions(work)); }
+
+uint64_t parameter_bytes(const Work& work) { return nn::parameter_bytes(dimensions(work)); }
 
 bool evaluates_in_full(const Work& work) {
   return work.recipe.evaluation == recipe::Evaluation::full &&

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "base/units.h"
+#include "nn/footprint.h"
 #include "pickle/parse.h"
 
 namespace plimsoll::train {
@@ -23,9 +24,17 @@ inline constexpr uint64_t kEpochInstructions = 15;
 inline constexpr uint64_t kOtherValuesBytes = 256 * kKiB;
 inline constexpr uint64_t kLayerValuesBytes = 96 * kKiB;
 
+// Beyond any machine, and far from an overflow of what is added to it.
+inline constexpr uint64_t kMostEpochs = uint64_t{1} << 44;
+
 // The series of results that a run of so many epochs keeps.
 constexpr uint64_t series_bytes(uint64_t epochs) {
-  return std::min(epochs, UINT64_MAX / kEpochBytes) * kEpochBytes;
+  return std::min(epochs, kMostEpochs) * kEpochBytes;
+}
+
+// A checkpoint on disk: the parameters, Adam's averages of them, and the text of the epochs.
+constexpr uint64_t checkpoint_file_bytes(uint64_t parameter_bytes, uint64_t epochs) {
+  return (1 + nn::kAdamArrays) * parameter_bytes + std::min(epochs, kMostEpochs) * kEpochTextBytes;
 }
 
 // The peak while a checkpoint of a model and its optimizer is read, without the tensors. A

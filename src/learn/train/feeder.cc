@@ -6,7 +6,6 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <c10/util/Exception.h>
 
-#include <bit>
 #include <map>
 #include <mutex>
 #include <span>
@@ -19,8 +18,7 @@ namespace {
 
 class PinnedPages final : public memory::PageSource {
  public:
-  // Torch's allocator for pinned memory rounds up to powers of two.
-  uint64_t whole_bytes(uint64_t bytes) const override { return std::bit_ceil(bytes); }
+  uint64_t whole_bytes(uint64_t bytes) const override { return plan::pinned_bytes(bytes); }
   void* allocate(uint64_t bytes) override {
     const std::lock_guard lock(mutex_);
     at::Tensor tensor = at::empty({static_cast<int64_t>(bytes)},

@@ -25,7 +25,9 @@
 #include "train/device.h"
 #include "train/inference.h"
 #include "train/kept_rows.h"
+#include "train/predict_bytes.h"
 #include "train/rank_group.h"
+#include "train/room_keeper.h"
 #include "train/tensor_memory.h"
 
 namespace plimsoll::train {
@@ -55,7 +57,7 @@ std::string_view name_of(SplitName split) {
 class Ids {
  public:
   Ids(const graph::Store& store, memory::Ledger& ledger)
-      : reader_(ledger, store.file("ids.u32")), piece_(ledger, "file buffers", kPiece) {}
+      : reader_(ledger, store.file("ids.u32")), piece_(ledger, "file buffers", kIdsAtOnce) {}
 
   uint32_t at(uint64_t position) {
     while (position >= first_ + count_) {
@@ -67,8 +69,6 @@ class Ids {
   }
 
  private:
-  static constexpr uint64_t kPiece = 65536;
-
   io::FileReader reader_;
   memory::Buffer<uint32_t> piece_;
   uint64_t first_ = 0;
@@ -254,7 +254,7 @@ void write_ids(const PredictJob& job, const Asked& asked) {
   const std::string header =
       formats::npy_header(formats::NpyType::int64, std::array{asked.ids.size()});
   file.append(std::as_bytes(std::span(header)));
-  const memory::Buffer<int64_t> piece(job.ledger, "predictions", 65536);
+  const memory::Buffer<int64_t> piece(job.ledger, "predictions", kIdsAtOnce);
   uint64_t filled = 0;
   const auto flush = [&] {
     file.append(std::as_bytes(piece.first(filled)));
@@ -297,6 +297,10 @@ void predict(const PredictJob& job) {
   nn::set_computing_threads(arrangement.computing);
   const Data data = load_data(job.store, arrangement, job.run, job.ledger, job.group);
   const Asked asked = ask(job, data);
+  // Only lines move, and not those that ranks share.
+  const uint64_t lines = job.group != nullptr ? 0 : plan::line_bytes(arrangement.lines);
+  const uint64_t limit = job.ledger.limit_bytes();
+  const RoomKeeper room_keeper(job.ledger, data.rows.file(), limit - std::min(limit, lines));
   const Place place = {data.topology, arrangement, device, job.ledger};
   const graph::FirstLayer first_layer = job.store.meta().first_layer;
   BatchFeed feed(place, data.rows, hops_of(recipe, first_layer),
@@ -309,6 +313,7 @@ void predict(const PredictJob& job) {
                        .embeddings = job.output == Output::embeddings,
                        .scratch = scratch_folder(job),
                        .full_batch_bytes = job.plan.full_batch_bytes,
+                       .check = [&] { room_keeper.rethrow_failure(); },
                        .group = static_cast<RankGroup*>(job.group)});
   const double correct = write_answers(job, asked, feed, inference);
   if (job.group != nullptr && !job.group->first()) return;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "temp_folder.h"
+#include "train/checkpoint_bytes.h"
 #include "train/inference.h"
 #include "train/python.h"
 #include "train/small_graph.h"
@@ -107,7 +108,7 @@ struct Trained {
     return make_checkpoint(model, adam, recipe, {"tiny", "0123456789abcdef"}, position);
   }
 
-  const Position position = some_position();
+  Position position = some_position();
   recipe::Recipe recipe;
   nn::Model model;
   nn::Adam adam;
@@ -392,6 +393,29 @@ TEST_F(CheckpointFile, IsRefusedByNameWhereItIsSomethingElse) {
 
 TEST_F(CheckpointFile, SaysWhenItIsMissing) {
   expect_error(ErrorKind::io, {path_.string()}, [&] { read_checkpoint(path_, ledger_); });
+}
+
+// What the plan has for it, and not much less.
+TEST(CheckpointBytes, CoverReadingIt) {
+  const TempFolder folder;
+  for (const ModelKind kind : {ModelKind::gat, ModelKind::sage, ModelKind::mlp}) {
+    for (const size_t layers : {1, 3, 8}) {
+      for (const size_t epochs : {0, 1, 5000}) {
+        recipe::Recipe recipe = recipe_of(kind, /*batch_norm=*/true);
+        recipe.fanout.assign(layers, 4);
+        Trained trained(recipe);
+        trained.position.series.assign(epochs, {UINT32_MAX, 1.25, 0.5, 0.25, 60, 0.01});
+        write_torch_file(folder / "last.pth", trained.checkpoint());
+        memory::Ledger ledger(uint64_t{1} << 30);
+        const Checkpoint checkpoint = read_checkpoint(folder / "last.pth", ledger);
+        EXPECT_EQ(checkpoint.position.series.size(), epochs);
+        const uint64_t planned = checkpoint_bytes(epochs, layers);
+        EXPECT_LE(ledger.peak_bytes(), planned) << layers << " layers, " << epochs << " epochs";
+        EXPECT_LE(epochs * 1024, ledger.peak_bytes());
+        EXPECT_LE(planned, ledger.peak_bytes() * 3 / 2 + layers * kLayerValuesBytes);
+      }
+    }
+  }
 }
 
 TEST(ModelShape, IsDescribedInALine) {

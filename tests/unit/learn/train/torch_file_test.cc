@@ -146,6 +146,45 @@ TEST_F(TorchFile, WritesTheSameBytesForTheSameValues) {
   EXPECT_EQ(read_file(path_), first);
 }
 
+PyDict made_row(size_t i) {
+  return PyDict{{"number", static_cast<int64_t>(i)}, {"text", "a row"}, {"nothing", PyValue()}};
+}
+
+// More rows than one piece of a pickle holds.
+TEST_F(TorchFile, WritesRowsThatAreMadeOneByOneAsAList) {
+  constexpr size_t kRows = 10'000;
+  PyList list;
+  for (size_t i = 0; i < kRows; ++i) list.emplace_back(made_row(i));
+  write_torch_file(path_, PyDict{{"rows", list}, {"after", 1}});
+  const std::string whole = read_file(path_);
+  write_torch_file(path_, PyDict{{"rows", PyRows{kRows, made_row}}, {"after", 1}});
+  EXPECT_EQ(read_file(path_), whole);
+}
+
+TEST_F(TorchFile, HandsAListOverRowByRow) {
+  write_torch_file(path_, PyDict{{"in", PyDict{{"rows", PyRows{3, made_row}}, {"after", 1}}},
+                                 {"rows", PyList{1, 2}}});
+  std::vector<int64_t> numbers;
+  const StreamedList streamed = {
+      .keys = {"in", "rows"}, .row_bytes = 8, .take = [&](const PyDict& row, size_t rows) {
+        EXPECT_EQ(rows, 3U);
+        numbers.push_back(row.get<int64_t>("number"));
+      }};
+  const TorchFileReader file(path_, ledger_, &streamed);
+  EXPECT_EQ(numbers, (std::vector<int64_t>{0, 1, 2}));
+  const PyDict& in = file.values().get<PyDict>("in");
+  EXPECT_TRUE(in.get<PyList>("rows").empty());
+  EXPECT_EQ(in.get<int64_t>("after"), 1);
+  EXPECT_EQ(file.values().get<PyList>("rows").size(), 2U);
+}
+
+TEST_F(TorchFile, RefusesToHandOverWhatIsNotADict) {
+  write_torch_file(path_, PyDict{{"rows", PyList{1}}});
+  const StreamedList streamed = {.keys = {"rows"}, .take = [](const PyDict&, size_t) { FAIL(); }};
+  expect_error(ErrorKind::input, {path_.string(), "'rows'", "int"},
+               [&] { TorchFileReader(path_, ledger_, &streamed); });
+}
+
 TEST_F(TorchFile, PutsEveryTensorAtAMultipleOf64Bytes) {
   PyList tensors;
   for (int64_t size = 1; size < 200; size += 7) {

@@ -102,6 +102,8 @@ def check_updates(page):
 
 
 def main():
+    if PICTURES:
+        os.makedirs(PICTURES, exist_ok=True)
     (WORK / "runs").mkdir()
     server, port = start_server(0)
     address = f"http://127.0.0.1:{port}/"

@@ -38,6 +38,7 @@ class Browser:
         self.session = self.call("Target.attachToTarget", targetId=page["targetId"], flatten=True)["sessionId"]
         for domain in ["Page", "Runtime", "Log", "Accessibility"]:
             self.call(f"{domain}.enable")
+        self.call("Emulation.setScrollbarsHidden", hidden=True)  # a picture of a whole page would lose their width
 
     def __enter__(self):
         return self

@@ -63,6 +63,12 @@ expect 0 "one.html: 1 run"
 python3 check.py one.html "Training loss" "Accuracy" "Memory over time" "planned peak" "draw neighbours" "gather rows" "backward" \
   "wait for a batch" "Reads" "Repeat it" "tiny.plim" "Recipe" "batch_size" "Machine" "RAM" || fail "the page of a training"
 
+# A resumed training is repeated by the command that began it.
+cp -r one again
+plimsoll train tiny.plim --resume again --epochs 4 -q >output 2>&1 || fail "not resumed"
+plimsoll report again --out again.html >output 2>&1 || fail "no page"
+python3 check.py again.html "This training was resumed" "--fanout 5,5 --epochs 3" || fail "the command of a resumed training"
+
 # Two trainings are compared; what differs is named.
 train --save-dir two --model sage
 run plimsoll report one two --out both.html

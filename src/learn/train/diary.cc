@@ -7,6 +7,8 @@
 
 #include "base/error.h"
 #include "base/host_facts.h"
+#include "base/json.h"
+#include "base/text_file.h"
 #include "io/partial_file.h"
 #include "memory/usage.h"
 #include "recipe/recipe.h"
@@ -18,6 +20,7 @@ using nlohmann::ordered_json;
 
 constexpr std::chrono::milliseconds kSampleEvery{100};
 constexpr uint64_t kTicksPerWrite = 10;
+constexpr const char* kDiaryName = "diary.json";
 
 double now_seconds() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -28,6 +31,20 @@ ordered_json finite(std::optional<double> value) {
   return *value;
 }
 
+// A resumed training is repeated by the command that began it.
+void keep_first_command(ordered_json& opening, const std::filesystem::path& file) {
+  try {
+    const std::string text = read_small_file(file, JsonLimits().bytes);
+    const auto before = read_json<ordered_json>(text, file.string());
+    for (const char* key : {"command", "working_folder"}) {
+      const auto found = before.find(key);
+      if (found != before.end() && found->is_string()) opening[key] = *found;
+    }
+  } catch (const Error&) {
+    // There is none, or it is damaged: the command that resumes is known.
+  }
+}
+
 ordered_json opening_of(const TrainJob& job, const std::string& device) {
   const HostFacts facts = host_facts(Host::real());
   ordered_json parts = ordered_json::array();
@@ -35,30 +52,33 @@ ordered_json opening_of(const TrainJob& job, const std::string& device) {
     parts.push_back({{"name", part.name}, {"bytes", part.bytes}});
   }
   std::error_code ignored;
-  return {{"version", 1},
-          {"dataset", dataset_name(job.store)},
-          {"recipe", recipe::to_json(job.recipe)},
-          {"device", device},
-          {"started", now_seconds()},
-          {"resumed", job.resume},
-          {"command", own_command()},
-          {"working_folder", std::filesystem::current_path(ignored).string()},
-          {"machine",
-           {{"host", facts.host},
-            {"cpu", facts.cpu},
-            {"cpus", facts.cpus},
-            {"ram_bytes", facts.ram_bytes},
-            {"kernel", facts.kernel}}},
-          {"store",
-           {{"nodes", job.store.meta().nodes},
-            {"edges", job.store.meta().edges},
-            {"bytes", job.store.size_bytes()}}},
-          {"threads", job.run.threads},
-          {"limit_bytes", job.plan.limit_bytes},
-          {"planned_memory_bytes", job.plan.peak_bytes},
-          {"planned_epoch_seconds",
-           job.plan.seconds_an_epoch > 0 ? finite(job.plan.seconds_an_epoch) : ordered_json()},
-          {"planned_parts", parts}};
+  ordered_json opening = {
+      {"version", 1},
+      {"dataset", dataset_name(job.store)},
+      {"recipe", recipe::to_json(job.recipe)},
+      {"device", device},
+      {"started", now_seconds()},
+      {"resumed", job.resume},
+      {"command", own_command()},
+      {"working_folder", std::filesystem::current_path(ignored).string()},
+      {"machine",
+       {{"host", facts.host},
+        {"cpu", facts.cpu},
+        {"cpus", facts.cpus},
+        {"ram_bytes", facts.ram_bytes},
+        {"kernel", facts.kernel}}},
+      {"store",
+       {{"nodes", job.store.meta().nodes},
+        {"edges", job.store.meta().edges},
+        {"bytes", job.store.size_bytes()}}},
+      {"threads", job.run.threads},
+      {"limit_bytes", job.plan.limit_bytes},
+      {"planned_memory_bytes", job.plan.peak_bytes},
+      {"planned_epoch_seconds",
+       job.plan.seconds_an_epoch > 0 ? finite(job.plan.seconds_an_epoch) : ordered_json()},
+      {"planned_parts", parts}};
+  if (job.resume) keep_first_command(opening, job.save_dir / kDiaryName);
+  return opening;
 }
 
 ordered_json epoch_json(const EpochResult& result) {
@@ -85,7 +105,7 @@ void ThinnedEpochs::add(const EpochResult& result) {
 
 Diary::Diary(const TrainJob& job, const std::string& device)
     : job_(job),
-      file_(job.save_dir / "diary.json"),
+      file_(job.save_dir / kDiaryName),
       opening_(opening_of(job, device)),
       writes_(!job.resume),
       ticker_(kSampleEvery, [this] { tick(); }) {}

@@ -14,11 +14,11 @@
 namespace plimsoll::plot {
 namespace {
 
-constexpr size_t kPointsAtMost = 900;  // of a drawn line: two a pixel
 constexpr size_t kMarkersAtMost = 30;  // a line with more points has none
 constexpr size_t kScatterAtMost = 1500;
 constexpr double kLeastTickGap = 12;  // pixels between the labels of an axis
 constexpr double kLeastStepPixels = 30;
+constexpr double kLeastPlotHeight = 140;  // below a legend of many lines
 
 struct Extent {
   double low = std::numeric_limits<double>::infinity();
@@ -51,13 +51,14 @@ std::vector<ChartCurve> narrower(const std::vector<ChartCurve>& curves, size_t m
 }
 
 // Curves ready to be drawn; areas of a stack are raised onto those below.
-std::vector<ChartCurve> prepared(const Chart& chart) {
+std::vector<ChartCurve> prepared(const Chart& chart, double width) {
+  const auto points_at_most = static_cast<size_t>(std::max(100.0, width));
   std::vector<ChartCurve> stack;
   std::vector<ChartCurve> others;
   for (const ChartCurve& curve : chart.curves) {
     (chart.stacked && curve.stroke == Stroke::area ? stack : others).push_back(curve);
   }
-  stack = narrower(stack, kPointsAtMost / 3);
+  stack = narrower(stack, points_at_most / 3);
   for (size_t i = 1; i < stack.size(); ++i) {
     const size_t size = std::min(stack[i].points.size(), stack[i - 1].points.size());
     stack[i].points.resize(size);
@@ -65,7 +66,7 @@ std::vector<ChartCurve> prepared(const Chart& chart) {
   }
   for (ChartCurve& curve : others) {
     if (curve.stroke != Stroke::points) {
-      curve.points = thinned(curve.points, kPointsAtMost);
+      curve.points = thinned(curve.points, points_at_most);
     } else if (curve.points.size() > kScatterAtMost) {
       curve.points.resize(kScatterAtMost);
     }
@@ -142,7 +143,7 @@ void draw_axes(Drawing& drawing, const Chart& chart, const Frame& frame) {
     drawing.text(inside, frame.bottom + 18, tick.label, Anchor::middle, "s");
   }
   drawing.line(frame.left, frame.bottom, frame.right, frame.bottom, "x");
-  drawing.text(12, frame.top - 9,
+  drawing.text(12, frame.top - 11,
                shortened(heading_of(chart.y, frame.y), drawing.width() - 24, kFont), Anchor::start);
   drawing.text(frame.right, frame.bottom + 35,
                shortened(heading_of(chart.x, frame.x), frame.right - 12, kFont), Anchor::end);
@@ -280,8 +281,8 @@ Frame frame_of(Drawing& drawing, const Chart& chart, const std::vector<ChartCurv
   // The name of a level stands above it.
   for (const ChartLevel& level : chart.levels) y.add(level.y > 0 ? level.y * 1.08 : level.y);
   Frame frame;
-  frame.top = drawing.top() + 24;
-  frame.bottom = std::max(frame.top + 60, height - 42);
+  frame.top = drawing.top() + 26;
+  frame.bottom = std::max(frame.top + kLeastPlotHeight, height - 42);
   frame.y = scale_for(
       chart.y, y.low, y.high,
       std::max<size_t>(2, static_cast<size_t>((frame.bottom - frame.top) / kLeastStepPixels)));
@@ -295,7 +296,7 @@ Frame frame_of(Drawing& drawing, const Chart& chart, const std::vector<ChartCurv
 
 std::string svg_of(const Chart& chart, const SvgOptions& options) {
   Drawing drawing(options, chart.title, summary_of(chart));
-  const std::vector<ChartCurve> curves = prepared(chart);
+  const std::vector<ChartCurve> curves = prepared(chart, options.width);
   std::vector<Drawing::LegendEntry> legend;
   size_t stacked = 0;
   for (size_t i = 0; i < curves.size(); ++i) {

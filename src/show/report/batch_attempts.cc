@@ -50,9 +50,14 @@ std::string energy_over_time(const BatchData& data, double first) {
                                   plot::value_text(Quantity::joules, *joules))});
   }
   if (points.empty()) {
-    const std::string why = energy_note(data.configurations);
-    return note("No energy was measured; plimsoll doctor says what this machine can measure.") +
-           (why.empty() ? "" : paragraph(why));
+    std::string html =
+        note("No energy was measured. plimsoll doctor says what this machine can measure.");
+    for (const auto& [part, reasons] : data.configurations.energy_missing) {
+      for (const std::string& reason : reasons) {
+        html += paragraph(fmt::format("{}: {}.", part, reason));
+      }
+    }
+    return html;
   }
   std::ranges::sort(points, {}, &EnergyPoint::ended);
   plot::Chart sum{
@@ -81,6 +86,9 @@ std::string energy_over_time(const BatchData& data, double first) {
   if (missing > 0) {
     out += note(fmt::format("{} without a figure: they are not in these sums.",
                             counted(missing, "attempt")));
+  }
+  if (const std::string part = energy_note(data.configurations); !part.empty()) {
+    out += note(part + ".");
   }
   return out + figures({figure(sum), figure(coverage)});
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <map>
 #include <set>
@@ -44,6 +45,14 @@ std::optional<double> mean_of(const Configuration& one, const std::string& figur
   return found->second.moments().mean;
 }
 
+// "Mean over n runs." of "mean over n runs".
+std::string sentence(std::string text) {
+  if (!text.empty()) {
+    text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+  }
+  return text + ".";
+}
+
 std::string result_rows(const BatchData& data, const Aim& aim) {
   answer::Configurations sorted = data.configurations;
   sort_by(sorted, aim);
@@ -66,12 +75,10 @@ std::string result_rows(const BatchData& data, const Aim& aim) {
                             kRowsAtMost, format_count(all), data.found.path.string()));
   }
   out += table(html);
-  std::string notes;
   for (const std::string& line : notes_of(sorted, view, text)) {
-    if (!line.starts_with("energy")) notes += (notes.empty() ? "" : "; ") + line;
+    if (!line.starts_with("energy")) out += paragraph(sentence(line));
   }
-  if (!notes.empty()) out += paragraph(notes + ".");
-  return out;
+  return out + paragraph("Options such as --sort and --csv are those of plimsoll results.");
 }
 
 // Numbers that span decades stand on a log scale; texts beside each other.
@@ -259,7 +266,10 @@ std::string batch_body(const BatchData& data, Depth depth) {
   std::string html = heading(depth, 0, data.found.name);
   html += fmt::format("<p class=\"lead\">{} {}{}</p>\n", badge(name(data.found.state)),
                       escaped(data.found.what),
-                      data.found.best.empty() ? "" : "; best so far: " + escaped(data.found.best));
+                      data.found.best.empty()
+                          ? ""
+                          : (data.configurations.unfinished > 0 ? "; best so far: " : "; best: ") +
+                                escaped(data.found.best));
   if (!data.paused.empty()) html += note(experiment::describe_pause(data.paused));
   html += headline(data, batch_seconds(data));
   const auto aim = aim_of(data);

@@ -40,6 +40,13 @@ std::optional<plot::Chart> cost_chart(const BatchData& data);
 // "81.2 %"; "-" if there is none.
 std::string accuracy_text(const std::optional<double>& accuracy);
 
+// Accuracies of a training, or their mean and standard deviation over its seeds: "81.2 ± 0.3 %".
+struct AccuracyTexts {
+  std::string valid;
+  std::string test;
+};
+AccuracyTexts accuracies_of(const TrainingData& data);
+
 // The joules of an attempt, as far as its configuration's energy counts them.
 std::optional<double> joules_of(const BatchData& data, const experiment::AttemptResult& attempt);
 

@@ -32,12 +32,15 @@ std::vector<std::string> names_of(const std::vector<RunData>& runs) {
 std::vector<std::string> row_of(const TrainingData& data, const std::string& name) {
   const OneTraining& one = data.trainings.front();
   const launch::TrainingRecord& record = one.record;
+  const AccuracyTexts accuracy = accuracies_of(data);
+  const bool several = data.trainings.size() > 1;
   return {name,
-          fmt::format("{} on {}", recipe::name(record.recipe.model), record.dataset),
+          fmt::format("{} on {}{}", recipe::name(record.recipe.model), record.dataset,
+                      several ? ", " + counted(data.trainings.size(), "seed") : ""),
           one.running ? "running" : record.status,
-          accuracy_text(record.valid_accuracy),
-          accuracy_text(record.test_accuracy),
-          fmt::format("{} of {}", record.best_epoch, record.series.size()),
+          accuracy.valid,
+          accuracy.test,
+          several ? "-" : fmt::format("{} of {}", record.best_epoch, record.series.size()),
           record.seconds ? format_seconds(*record.seconds) : "-",
           record.peak_memory_bytes > 0 ? format_bytes(record.peak_memory_bytes) : "-",
           one.diary && one.diary->limit_bytes > 0 ? format_bytes(one.diary->limit_bytes) : "-"};

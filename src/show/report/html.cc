@@ -8,8 +8,11 @@
 namespace plimsoll::report {
 namespace {
 
+// A figure is drawn for each width at which its texts would get too small or too large; the style
+// sheet shows one of them.
+constexpr plot::SvgOptions kPhone = {.width = 320, .height = 240};
 constexpr plot::SvgOptions kUsual = {.width = 460, .height = 270};
-constexpr plot::SvgOptions kWide = {.width = 940, .height = 340};
+constexpr plot::SvgOptions kWide = {.width = 1100, .height = 360};
 
 std::string framed(std::string_view caption, const std::string& svg, std::string_view classes) {
   return fmt::format("<figure class=\"{}\"><figcaption>{}</figcaption>\n{}</figure>\n", classes,
@@ -17,10 +20,19 @@ std::string framed(std::string_view caption, const std::string& svg, std::string
 }
 
 template <typename Chart>
-std::string both_widths(const Chart& chart) {
+std::string in_a_column(const Chart& chart) {
   return framed(chart.title,
-                fmt::format("<div class=\"on-wide\">{}</div><div class=\"on-narrow\">{}</div>",
-                            svg_of(chart, kWide), svg_of(chart, kUsual)),
+                fmt::format("<div class=\"on-desk\">{}</div><div class=\"on-phone\">{}</div>",
+                            svg_of(chart, kUsual), svg_of(chart, kPhone)),
+                "card");
+}
+
+template <typename Chart>
+std::string in_a_row(const Chart& chart) {
+  return framed(chart.title,
+                fmt::format("<div class=\"on-wide\">{}</div><div class=\"on-tablet\">{}</div>"
+                            "<div class=\"on-phone\">{}</div>",
+                            svg_of(chart, kWide), svg_of(chart, kUsual), svg_of(chart, kPhone)),
                 "card whole");
 }
 
@@ -92,17 +104,11 @@ std::string table(const HtmlTable& table) {
   return out + "</tbody></table></div>\n";
 }
 
-std::string figure(const plot::Chart& chart) {
-  return framed(chart.title, svg_of(chart, kUsual), "card");
-}
-std::string figure(const plot::BarChart& chart) {
-  return framed(chart.title, svg_of(chart, kUsual), "card");
-}
-std::string figure(const plot::GanttChart& chart) {
-  return framed(chart.title, svg_of(chart, kUsual), "card");
-}
-std::string wide_figure(const plot::Chart& chart) { return both_widths(chart); }
-std::string wide_figure(const plot::GanttChart& chart) { return both_widths(chart); }
+std::string figure(const plot::Chart& chart) { return in_a_column(chart); }
+std::string figure(const plot::BarChart& chart) { return in_a_column(chart); }
+std::string figure(const plot::GanttChart& chart) { return in_a_column(chart); }
+std::string wide_figure(const plot::Chart& chart) { return in_a_row(chart); }
+std::string wide_figure(const plot::GanttChart& chart) { return in_a_row(chart); }
 
 std::string figures(const std::vector<std::string>& figures_html) {
   std::string all;

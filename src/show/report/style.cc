@@ -32,14 +32,16 @@ color:var(--muted);white-space:nowrap}
 .tiles small{display:block;font-size:.8rem;font-weight:400;color:var(--muted)}
 .facts{margin:.6rem 0}.facts div{display:flex;flex-wrap:wrap;gap:0 1rem;padding:.15rem 0}
 .facts dt{min-width:11rem;color:var(--muted)}.facts dd{margin:0}.facts.columns{columns:18rem}.facts.columns div{break-inside:avoid}.facts.columns dt{min-width:8rem}.facts small{color:var(--muted)}
-.figures{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,25rem),1fr));gap:.8rem;align-items:start}
+.figures{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,32rem),1fr));gap:.8rem;align-items:start}
 .card{background:var(--card);border:1px solid var(--edge);border-radius:.5rem;padding:.7rem;margin:0;min-width:0}
 .whole{grid-column:1/-1}
 figcaption{font-weight:600;margin:0 0 .3rem}
 .plot{display:block;width:100%;height:auto}
 .whole .plot{max-height:85vh}
-.on-narrow{display:none}
-@media (max-width:46rem){.on-wide{display:none}.on-narrow{display:block}}
+.on-tablet,.on-phone{display:none}
+@media (max-width:46rem){.on-wide{display:none}.on-tablet{display:block}}
+@media (max-width:30rem){.on-tablet,.on-desk{display:none}.on-phone{display:block}}
+.runs caption{position:absolute;left:-99rem}.runs td:nth-child(4){min-width:11rem}
 .note{background:var(--note);border-left:.25rem solid var(--note-edge);padding:.5rem .8rem;margin:.6rem 0}
 .scroll{overflow-x:auto;background:var(--card);border:1px solid var(--edge);border-radius:.5rem;margin:.6rem 0}
 .card .scroll{border:0;margin:0}
@@ -54,7 +56,7 @@ progress{width:min(100%,24rem);height:1rem;vertical-align:middle}
 @media print{:root{--bg:#fff;--card:#fff;--text:#000;--muted:#333;--edge:#bbb;--note:#fff;--link:#000;--ok:#000;--bad:#000;--wait:#000;
 color-scheme:light}html{font-size:10pt}main{max-width:none;padding:0}.figures{grid-template-columns:1fr 1fr}
 .card,.tiles div,tr{break-inside:avoid}h2,h3,figcaption,caption{break-after:avoid}.scroll{overflow:visible;border:0}
-th,td{white-space:normal;padding:.15rem .35rem}.skip,header nav{display:none}.on-wide{display:block}.on-narrow{display:none}}
+th,td{white-space:normal;padding:.15rem .35rem}.skip,header nav{display:none}.on-wide,.on-desk{display:block}.on-tablet,.on-phone{display:none}}
 )";
 
 }  // namespace

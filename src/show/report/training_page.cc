@@ -60,9 +60,30 @@ std::string headline(const OneTraining& one) {
                       : ""},
        {"peak memory", record.peak_memory_bytes > 0 ? format_bytes(record.peak_memory_bytes) : "",
         limit_note(one)},
-       {"speed", record.batches_per_second && *record.batches_per_second > 0
-                     ? fmt::format("{:.3g} batches/s", *record.batches_per_second)
-                     : ""}});
+       {"speed",
+        record.batches_per_second && *record.batches_per_second > 0
+            ? fmt::format("{:.3g}", *record.batches_per_second)
+            : "",
+        "batches a second"}});
+}
+
+std::string seeds_headline(const TrainingData& data) {
+  const AccuracyTexts accuracy = accuracies_of(data);
+  double seconds = 0;
+  uint64_t peak_bytes = 0;
+  size_t ended = 0;
+  for (const OneTraining& one : data.trainings) {
+    seconds += one.record.seconds.value_or(0);
+    peak_bytes = std::max(peak_bytes, one.record.peak_memory_bytes);
+    if (!one.running) ++ended;
+  }
+  return tiles({{"validation", accuracy.valid, "mean of " + counted(data.trainings.size(), "seed")},
+                {"test", accuracy.test, "mean of " + counted(data.trainings.size(), "seed")},
+                {"seeds", format_count(data.trainings.size()),
+                 ended < data.trainings.size() ? fmt::format("{} ended", format_count(ended)) : ""},
+                {"time", seconds > 0 ? format_seconds(seconds) : "", "of all seeds"},
+                {"peak memory", peak_bytes > 0 ? format_bytes(peak_bytes) : "",
+                 limit_note(data.trainings.front())}});
 }
 
 std::string progress_of(const OneTraining& one) {
@@ -90,7 +111,6 @@ std::string seed_table(const TrainingData& data) {
       .caption = "seeds",
       .columns = {"seed", "best epoch", "validation", "test", "time", "peak memory", "state"},
       .rows = {}};
-  std::vector<double> valid, test;
   for (const OneTraining& one : data.trainings) {
     const TrainingRecord& record = one.record;
     seeds.rows.push_back(
@@ -98,15 +118,11 @@ std::string seed_table(const TrainingData& data) {
          accuracy_text(record.valid_accuracy), accuracy_text(record.test_accuracy),
          record.seconds ? format_seconds(*record.seconds) : "-",
          format_bytes(record.peak_memory_bytes), one.running ? "running" : record.status});
-    if (record.valid_accuracy) valid.push_back(*record.valid_accuracy);
-    if (record.test_accuracy) test.push_back(*record.test_accuracy);
   }
-  std::string means;
-  if (!test.empty()) {
-    means = paragraph(fmt::format("Mean ± standard deviation: validation {} %, test {} %.",
-                                  mean_text(valid, 100), mean_text(test, 100)));
-  }
-  return means + table(seeds);
+  const AccuracyTexts accuracy = accuracies_of(data);
+  return paragraph(fmt::format("Mean ± standard deviation: validation {}, test {}.", accuracy.valid,
+                               accuracy.test)) +
+         table(seeds);
 }
 
 bool varies(const plot::ChartCurve& curve) {
@@ -153,6 +169,16 @@ std::string curves_of(const TrainingData& data) {
   return figures(all);
 }
 
+// What threads waited for reads in an epoch and its evaluation. A resumed training counts those of
+// its last process, so batches say how many epochs that were.
+std::optional<double> read_seconds(const OneTraining& one) {
+  const TrainingRecord& record = one.record;
+  if (!record.disk.seconds || record.disk.reads == 0) return std::nullopt;
+  if (!one.diary || one.diary->batches == 0 || record.batches_run == 0) return std::nullopt;
+  return *record.disk.seconds * static_cast<double>(one.diary->batches) /
+         static_cast<double>(record.batches_run);
+}
+
 std::string time_of(const OneTraining& one) {
   const TrainingRecord& record = one.record;
   if (!record.stages) {
@@ -161,17 +187,13 @@ std::string time_of(const OneTraining& one) {
   }
   const launch::StageRecord& stages = *record.stages;
   const auto ms = [](double value) { return std::vector<std::optional<double>>{value / 1000}; };
-  const double batches = static_cast<double>(std::max<uint64_t>(1, record.batches_run));
-  plot::BarChart workers{
+  const plot::BarChart workers{
       .title = record.workers > 1 ? fmt::format("Making a batch, in {} workers", record.workers)
                                   : std::string("Making a batch, in one worker"),
       .summary = "",
       .value = {.label = "time", .quantity = Quantity::seconds},
       .series = {"time"},
       .bars = {{"draw neighbours", ms(stages.sample)}, {"gather rows", ms(stages.gather)}}};
-  if (record.disk.seconds && record.disk.reads > 0) {
-    workers.bars.push_back({"of this, read", {*record.disk.seconds / batches}});
-  }
   const plot::BarChart thread{.title = "Training on a batch",
                               .summary = "",
                               .value = {.label = "time", .quantity = Quantity::seconds},
@@ -187,18 +209,22 @@ std::string time_of(const OneTraining& one) {
     if (one.diary && one.diary->batches > 0 && batches_per_second > 0) {
       training = static_cast<double>(one.diary->batches) / batches_per_second;
     }
-    all.push_back(figure(plot::BarChart{.title = "An epoch, planned and measured",
-                                        .summary = "",
-                                        .value = {.label = "time", .quantity = Quantity::seconds},
-                                        .series = {"time"},
-                                        .bars = {{"planned", {record.planned_epoch_seconds}},
-                                                 {"measured", {training}},
-                                                 {"with evaluation", {epoch_seconds(record)}}}}));
+    plot::BarChart epoch{.title = "An epoch, planned and measured",
+                         .summary = "",
+                         .value = {.label = "time", .quantity = Quantity::seconds},
+                         .series = {"time"},
+                         .bars = {{"planned", {record.planned_epoch_seconds}},
+                                  {"measured", {training}},
+                                  {"with evaluation", {epoch_seconds(record)}}}};
+    if (const auto reads = read_seconds(one)) {
+      epoch.bars.push_back({"reads, all threads", {reads}});
+    }
+    all.push_back(figure(epoch));
   }
   return paragraph(
              "Times are averages over the batches. The workers make batches while the training "
-             "thread computes, so the two columns overlap: a long wait means that making batches "
-             "is the bottleneck.") +
+             "thread computes, so the first two figures overlap: a long wait means that making "
+             "batches is the bottleneck.") +
          figures(all);
 }
 
@@ -218,7 +244,7 @@ std::string reads_of(const TrainingRecord& record) {
        {"rows that batches needed", format_count(disk.rows)},
        {"of these on disk", format_count(disk.rows_on_disk), format_percent(missing)},
        {"waited for reads", disk.seconds ? plot::value_text(Quantity::seconds, *disk.seconds) : "",
-        "summed over threads"}});
+        "training and evaluation, summed over threads"}});
 }
 
 std::string recipe_of(const TrainingRecord& record) {
@@ -271,6 +297,19 @@ std::string machine_of(const OneTraining& one) {
 
 std::string accuracy_text(const std::optional<double>& accuracy) {
   return accuracy ? fmt::format("{:.2f} %", 100 * *accuracy) : "-";
+}
+
+AccuracyTexts accuracies_of(const TrainingData& data) {
+  std::vector<double> valid, test;
+  for (const OneTraining& one : data.trainings) {
+    if (one.record.valid_accuracy) valid.push_back(*one.record.valid_accuracy);
+    if (one.record.test_accuracy) test.push_back(*one.record.test_accuracy);
+  }
+  const auto text = [](const std::vector<double>& all) {
+    if (all.size() < 2) return accuracy_text(all.empty() ? std::nullopt : std::optional(all[0]));
+    return mean_text(all, 100) + " %";
+  };
+  return {text(valid), text(test)};
 }
 
 plot::ChartCurve epoch_curve(const TrainingRecord& record, EpochFigure what,
@@ -335,12 +374,11 @@ std::string training_body(const TrainingData& data, Depth depth) {
   const OneTraining& one = data.trainings.front();
   const TrainingRecord& record = one.record;
   std::string html = heading(depth, 0, data.found.name);
-  html += fmt::format("<p class=\"lead\">{} {} on {}, {}</p>\n",
-                      badge(one.running ? "running" : record.status),
-                      escaped(name(record.recipe.model)), escaped(record.dataset),
+  html += fmt::format("<p class=\"lead\">{} {}: {}</p>\n",
+                      badge(one.running ? "running" : record.status), escaped(record.dataset),
                       escaped(describe(record.recipe)));
   html += progress_of(one);
-  html += headline(one);
+  html += data.trainings.size() > 1 ? seeds_headline(data) : headline(one);
   html += section(depth, "Seeds", seed_table(data));
   html += section(depth, "Curves", curves_of(data));
   const std::string whose =
@@ -348,7 +386,8 @@ std::string training_body(const TrainingData& data, Depth depth) {
   html += section(depth, "Memory" + whose, memory_html(one));
   html += section(depth, "Where the time went" + whose, time_of(one));
   html += section(depth, "Reads" + whose, reads_of(record));
-  html += section(depth, "Repeat it" + whose, repeat_of(one));
+  html += section(depth, data.trainings.size() > 1 ? "Repeat" + whose.substr(3) : "Repeat it",
+                  repeat_of(one));
   html += section(depth, "Recipe" + whose, recipe_of(record));
   html += section(depth, "Machine", machine_of(one));
   return html;

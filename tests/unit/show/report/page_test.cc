@@ -126,6 +126,50 @@ TEST(Page, SeedsAreComparedInOneTraining) {
   EXPECT_NE(html.find("seed 1"), std::string::npos);
 }
 
+TEST(Page, TheHeadlineOfSeedsIsTheirMean) {
+  TrainingData data = training(5);
+  data.trainings.push_back(trained(5));
+  data.trainings.front().record.test_accuracy = 0.70;
+  data.trainings.back().record.test_accuracy = 0.80;
+  const std::string html = run_body(data);
+  const std::string headline = html.substr(0, html.find("</dl>"));
+  EXPECT_NE(headline.find("75.0 ± 7.1 %"), std::string::npos) << headline;
+  EXPECT_NE(headline.find("mean of 2 seeds"), std::string::npos) << headline;
+}
+
+TEST(Page, AComparisonHasTheMeanOfSeeds) {
+  TrainingData data = training(5);
+  data.trainings.push_back(trained(5));
+  data.trainings.front().record.test_accuracy = 0.70;
+  data.trainings.back().record.test_accuracy = 0.80;
+  const std::string html = comparison_body({data, training(5)});
+  const std::string table = html.substr(0, html.find("</table>"));
+  EXPECT_NE(table.find("75.0 ± 7.1 %"), std::string::npos) << table;
+  EXPECT_NE(table.find("2 seeds"), std::string::npos) << table;
+}
+
+TEST(Page, ReadsAreComparedWithTheEpochThatTheyAreOf) {
+  TrainingData data = training(2);
+  launch::TrainingRecord& record = data.trainings.front().record;
+  record.batches_run = 20;  // two epochs
+  record.disk.reads = 1000;
+  record.disk.seconds = 6;
+  const std::string html = run_body(data);
+  EXPECT_NE(html.find("reads, all threads: 3.0 s"), std::string::npos) << html;
+}
+
+TEST(Page, EveryFigureHasOneForAPhone) {
+  const std::string html = run_body(training(20));
+  const auto count = [&](std::string_view text) {
+    size_t found = 0;
+    for (size_t at = html.find(text); at != std::string::npos; at = html.find(text, at + 1))
+      ++found;
+    return found;
+  };
+  EXPECT_GT(count("<figure"), 3U);
+  EXPECT_EQ(count("<figure"), count("viewBox=\"0 0 320 "));
+}
+
 TEST(Page, ManyRunsComparedStayBelowAMegabyte) {
   std::vector<RunData> runs;
   for (size_t i = 0; i < 40; ++i) runs.emplace_back(training(2000));

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <string_view>
 
 #include "cli/arguments.h"
@@ -84,6 +85,42 @@ std::string foreign_hint(const CLI::App& app, const std::string& option) {
   return found == kForeignOptions.end() ? std::string() : fmt::format("; {}", found->hint);
 }
 
+// Models that other libraries have. Some look like a slip of the pen for one of ours.
+constexpr std::array<std::string_view, 10> kForeignModels = {
+    "gin", "gatv2", "gcn2", "gcnii", "appnp", "sgc", "sign", "rgcn", "pna", "transformer"};
+
+std::string foreign_model_hint(const CLI::Option& option, std::string value) {
+  std::ranges::transform(value, value.begin(), [](unsigned char c) { return std::tolower(c); });
+  if (option.get_name() != "--model" || !std::ranges::count(kForeignModels, value)) return {};
+  return fmt::format("; choose from {}, or train your own model with the Python loader",
+                     fmt::join(fixed_values(option), ", "));
+}
+
+// "--patience needs a value", and other names that the user may have written.
+std::string without_value(const CLI::Option& option) {
+  std::vector<std::string> others;
+  for (const std::string& name : option.get_lnames()) {
+    if ("--" + name != option.get_name() && name.find('_') == std::string::npos)
+      others.push_back("--" + name);
+  }
+  return fmt::format(
+      "{} needs a value{}", option.get_name(),
+      others.empty() ? "" : fmt::format(" (also called {})", fmt::join(others, ", ")));
+}
+
+// CLI11 takes the next word as the value, even if it is an option. Empty if none did so.
+std::string swallowed_option(const CLI::App& app) {
+  const std::vector<std::string> names = option_names(app);
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& value : option->results()) {
+      if (std::ranges::count(names, value.substr(0, value.find('=')))) {
+        return fmt::format("{}; {} follows it", without_value(*option), value);
+      }
+    }
+  }
+  return {};
+}
+
 std::string explain_leftover(const CLI::App& app, const std::string& leftover) {
   if (leftover.starts_with("-")) {
     const std::string option = leftover.substr(0, leftover.find('='));
@@ -115,7 +152,8 @@ std::string explain_value(const CLI::Option& option, const CLI::ParseError& erro
   const std::string name = option.get_name();
   const std::string value = option.results().empty() ? "" : option.results().back();
   if (const auto values = fixed_values(option); !values.empty()) {
-    const std::string meant = did_you_mean(value, values);
+    const std::string foreign = foreign_model_hint(option, value);
+    const std::string meant = foreign.empty() ? did_you_mean(value, values) : foreign;
     return fmt::format(
         "{} cannot be '{}'{}", name, value,
         meant.empty() ? fmt::format("; choose from {}", fmt::join(values, ", ")) : meant);
@@ -145,6 +183,7 @@ std::string given_command(const CLI::App& root) {
 std::string explain(const CLI::App& root, const CLI::ParseError& error) {
   // An unknown word comes first: what CLI11 complains about is often only its consequence.
   for (const CLI::App* app = &root;; app = app->get_subcommands().back()) {
+    if (const std::string swallowed = swallowed_option(*app); !swallowed.empty()) return swallowed;
     if (const auto leftover = app->remaining(); !leftover.empty()) {
       return explain_leftover(*app, leftover.front());
     }
@@ -159,8 +198,8 @@ std::string explain(const CLI::App& root, const CLI::ParseError& error) {
   if (option == nullptr) return message;
   if (error.get_name() == "RequiredError") return fmt::format("{} is missing", option->get_name());
   if (error.get_name() == "ArgumentMismatch") {
-    return fmt::format("{} {}", option->get_name(),
-                       option->count() > 1 ? "is given more than once" : "needs a value");
+    return option->count() > 1 ? option->get_name() + " is given more than once"
+                               : without_value(*option);
   }
   return explain_value(*option, error);
 }

@@ -115,6 +115,8 @@ TEST_F(ExplainTest, NamesWhatIsMissing) {
   EXPECT_EQ(said_to({"inspect"}), "plimsoll inspect: STORE is missing");
   EXPECT_EQ(said_to({"import", "ogb"}), "plimsoll import ogb: --out is missing");
   EXPECT_EQ(said_to({"inspect", "x", "--memory"}), "plimsoll inspect: --memory needs a value");
+  EXPECT_EQ(said_to({"inspect", "x", "--type", "--count", "3"}),
+            "plimsoll inspect: --type needs a value; --count follows it");
 }
 
 TEST_F(ExplainTest, NamesWhatIsTooMuch) {

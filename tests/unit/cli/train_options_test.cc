@@ -144,10 +144,13 @@ TEST(Fanout, IsRefusedWhereItIsNone) {
   expect_refused({"--fanout", "15", "x", "10"}, "'x' is not a fan-out");
   expect_refused({"x", "--fanout", "0"}, "'0' is not a fan-out");
   expect_refused({"x", "--fanout"}, "--fanout needs a value");
+  expect_refused({"x", "--early-stopping"}, "needs a value (also called --early-stopping)");
+  expect_refused({"x", "--early-stopping", "--epochs", "3"}, "--epochs follows it");
 }
 
 TEST(TrainOptions, RefuseValuesOutOfRange) {
   expect_refused({"x", "--model", "gnc"}, "--model cannot be 'gnc'; did you mean gcn?");
+  expect_refused({"x", "--model", "GIN"}, "choose from gcn, sage, gat, mlp, or train your own");
   expect_refused({"x", "--hidden", "0"}, "--hidden: '0' is not a whole number from 1 to 65536");
   expect_refused({"x", "--epochs", "-1"}, "--epochs: '-1' is not a whole number");
   expect_refused({"x", "--lr", "fast"}, "--lr cannot be 'fast'; write a number");

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""draw_comparison.py [--check]: draws docs/images/comparison.svg, memory and time of an epoch beside PyTorch Geometric's. The
+"""draw_comparison.py [--check]: draws docs/images/comparison.svg, memory and time of an epoch compared with PyG's. The
 figures and where they come from are the table below; docs/guides/comparison.md shows the same with the commands. --check fails
 if the picture or the page's table is not that of this table."""
 import math
@@ -78,7 +78,7 @@ def draw():
     out.append(text(12, y - 6, "shorter bars and points further left are better", 11, "#57606a"))
     y += 8
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE} {y}" width="{WIDE}" height="{y}" font-family="sans-serif" role="img">'
-    title = "<title>Memory and time of an epoch of papers100M: Plimsoll beside PyTorch Geometric, in three settings</title>"
+    title = "<title>Memory and time of an epoch of papers100M: Plimsoll compared with PyTorch Geometric, in three settings</title>"
     return "\n".join([head, title, f'<rect width="{WIDE}" height="{y}" fill="white"/>', *out, "</svg>"]) + "\n"
 
 

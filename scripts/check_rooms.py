@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Checks every include of src/ against the links that its room declares, and the links against the order of the rooms:
 a room knows only rooms before it in PLIMSOLL_ROOMS (CMakeLists.txt); learn and run do not know each other, and neither
-do api and cli, run or show. No two rooms have a type of the same name in their headers."""
+do api and cli, run or show. No two rooms have a type of the same name in their headers. JSON is parsed in base/json.h
+only, which limits its size and depth; a SAX parser neither recurses nor keeps values, and may be elsewhere."""
 import pathlib
 import re
 import sys
@@ -23,6 +24,8 @@ for path, room in zip(paths, rooms):
             problems.append(f"{path}/CMakeLists.txt links {other}, which it may not know")
     for file in sorted(folder.glob("*.[hc]*")):
         for number, line in enumerate(file.read_text().splitlines(), 1):
+            if re.search(r"json::(parse|from_\w+)\(|\bJson::parse\(", line, re.I) and file.name != "json.h":
+                problems.append(f"src/{path}/{file.name}:{number}: parses JSON without limits; use read_json (base/json.h)")
             found = re.match(r'#include "([a-z_]+)/', line)
             if found and found.group(1) not in links | {room}:
                 problems.append(f"src/{path}/{file.name}:{number}: {line.strip()}, and {room} does not link that room")

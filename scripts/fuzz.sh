@@ -13,9 +13,9 @@ case $parser in
   csv) seeds=$golden/csv ;;
   meta) seeds=$golden/tiny.plim ;;
   settings | catalog) seeds=$here/../examples ;;
-  pickle | recipe | journal | log | meter | slurm) seeds=$here/../tests/fuzz/seeds/$parser ;;
+  pickle | recipe | journal | log | meter | slurm | training) seeds=$here/../tests/fuzz/seeds/$parser ;;
   *)
-    echo "unknown parser $parser: npy, zip, csv, meta, settings, catalog, pickle, recipe, journal, log, meter or slurm" >&2
+    echo "unknown parser $parser: npy, zip, csv, meta, settings, catalog, pickle, recipe, journal, log, meter, slurm or training" >&2
     exit 2
     ;;
 esac

@@ -8,7 +8,6 @@
 #include <chrono>
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +15,7 @@
 #include "base/error.h"
 #include "base/host.h"
 #include "base/interrupt.h"
+#include "base/json.h"
 #include "base/parallel.h"
 #include "base/print.h"
 #include "base/text_file.h"
@@ -24,6 +24,7 @@
 #include "cli/child.h"
 #include "cli/command.h"
 #include "io/staged_folder.h"
+#include "io/sync.h"
 #include "launch/built_library.h"
 #include "launch/train_module.h"
 #include "memory/limit.h"
@@ -61,14 +62,19 @@ print(json.dumps({"version": torch.__version__, "folder": os.path.dirname(os.pat
 std::optional<PythonTorch> torch_of(const std::string& python) {
   const auto answer = ask_child({python, "-c", kQuestion});
   if (!answer) return std::nullopt;
-  const auto json = nlohmann::json::parse(*answer, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object() || !json.contains("abi")) return std::nullopt;
-  PythonTorch found;
-  found.torch.torch = json.value("version", "");
-  found.torch.torch_folder = json.value("folder", "");
-  found.torch.cuda = json.value("cuda", "");
-  found.new_abi = json.value("abi", true);
-  return found;
+  using Json = nlohmann::json;
+  try {
+    return from_json<Json>(*answer, python, [](const Json& json) {
+      PythonTorch found;
+      found.torch.torch = json.at("version").get<std::string>();
+      found.torch.torch_folder = json.at("folder").get<std::string>();
+      found.torch.cuda = json.at("cuda").get<std::string>();
+      found.new_abi = json.at("abi").get<bool>();
+      return found;
+    });
+  } catch (const Error&) {
+    return std::nullopt;
+  }
 }
 
 std::string with_cuda(const BuiltLibrary& torch) {
@@ -162,6 +168,7 @@ void compile(const Sources& sources, const BuiltLibrary& torch, unsigned jobs,
              {"cmake", "--build", build.string(), "--target", "plimsoll_train_module", "-j",
               fmt::format("{}", jobs)},
              log);
+  io::sync_file(build / launch::kTrainLibrary);
   fs::rename(build / launch::kTrainLibrary, out / launch::kTrainLibrary);
   fs::remove_all(build);
   fs::remove(log);

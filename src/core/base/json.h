@@ -17,6 +17,7 @@ struct JsonLimits {
   uint64_t values = 1'000'000;  // a parsed one takes up to 200 bytes
   uint64_t depth = 64;          // of lists and objects in each other: copies and messages recurse
   ErrorKind kind = ErrorKind::input;  // of the refusal
+  std::string_view without;           // leaves out members of this name, which may be long
 };
 
 // Throws Error with `name` (a file), the figure and the limit. The text need not be JSON.
@@ -27,7 +28,10 @@ template <typename Json = nlohmann::json>
 Json read_json(std::string_view text, std::string_view name, const JsonLimits& limits = {}) {
   check_json(text, name, limits);
   try {
-    return Json::parse(text);
+    if (limits.without.empty()) return Json::parse(text);
+    return Json::parse(text, [&](int /*depth*/, typename Json::parse_event_t event, Json& parsed) {
+      return event != Json::parse_event_t::key || parsed != limits.without;
+    });
   } catch (const nlohmann::json::exception& error) {
     const std::string_view what = error.what();
     const size_t colon = what.find(": ");  // after the library's name for it

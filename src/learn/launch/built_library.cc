@@ -2,15 +2,16 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <string_view>
 
 #include "base/error.h"
 #include "base/host.h"
+#include "base/json.h"
 #include "base/text_file.h"
 #include "io/checksum.h"
+#include "io/partial_file.h"
+#include "io/sync.h"
 #include "launch/train_module.h"
 
 namespace plimsoll::launch {
@@ -63,9 +64,7 @@ fs::path library_folder(const fs::path& program, const BuiltLibrary& torch) {
 void describe_library(const fs::path& folder, const BuiltLibrary& built) {
   const nlohmann::ordered_json json = {
       {"torch", built.torch}, {"torch_folder", built.torch_folder.string()}, {"cuda", built.cuda}};
-  std::ofstream file(folder / kDescription);
-  file << json.dump(2) << "\n";
-  if (!file.flush()) fail(ErrorKind::io, "cannot write {}", (folder / kDescription).string());
+  io::write_whole(folder / kDescription, json.dump(2) + "\n");
 }
 
 std::optional<BuiltLibrary> read_library(const fs::path& folder) {
@@ -73,13 +72,15 @@ std::optional<BuiltLibrary> read_library(const fs::path& folder) {
   std::error_code unreadable;
   if (!fs::exists(library, unreadable) || !fs::exists(folder / kDescription, unreadable)) return {};
   try {
-    const auto json =
-        nlohmann::json::parse(read_small_file(folder / kDescription, kMostDescriptionBytes));
-    return BuiltLibrary{.library = library,
-                        .torch = json.at("torch").get<std::string>(),
-                        .torch_folder = json.at("torch_folder").get<std::string>(),
-                        .cuda = json.at("cuda").get<std::string>()};
-  } catch (const nlohmann::json::exception&) {
+    using Json = nlohmann::json;
+    const std::string text = read_small_file(folder / kDescription, kMostDescriptionBytes);
+    return from_json<Json>(text, kDescription, [&](const Json& json) {
+      return BuiltLibrary{.library = library,
+                          .torch = json.at("torch").get<std::string>(),
+                          .torch_folder = json.at("torch_folder").get<std::string>(),
+                          .cuda = json.at("cuda").get<std::string>()};
+    });
+  } catch (const Error&) {
     return {};
   }
 }
@@ -98,6 +99,7 @@ void choose_library(const fs::path& program, const fs::path& folder) {
   fs::remove(fresh);
   fs::create_symlink(folder.filename(), fresh);
   fs::rename(fresh, choice);
+  io::sync_folder(choice.parent_path());
 }
 
 bool remove_libraries(const fs::path& program) {

@@ -87,13 +87,27 @@ void take_newer(const Json& json, TrainingRecord& record) {
   }
 }
 
+uint64_t byte_count(const Json& json) {
+  if (!json.is_number_unsigned()) {
+    fail(ErrorKind::input, "{} is no number of bytes", json.dump());
+  }
+  return json.get<uint64_t>();
+}
+
+// Every sample is filled up to all tags: together they may be many more values than the text has.
 DiaryMemory memory_from(const Json& json) {
   DiaryMemory memory;
   memory.tags = json.at("tags").get<std::vector<std::string>>();
-  for (const Json& row : json.at("samples")) {
-    DiaryMemory::Sample sample{.seconds = row.at(0), .resident_bytes = row.at(1), .tag_bytes = {}};
+  const Json& samples = json.at("samples");
+  if (memory.tags.size() * samples.size() > JsonLimits().values) {
+    fail(ErrorKind::input, "{} samples of {} tags are too many", samples.size(),
+         memory.tags.size());
+  }
+  for (const Json& row : samples) {
+    DiaryMemory::Sample sample{
+        .seconds = row.at(0), .resident_bytes = byte_count(row.at(1)), .tag_bytes = {}};
     for (size_t i = 2; i < row.size() && i - 2 < memory.tags.size(); ++i) {
-      sample.tag_bytes.push_back(row[i]);
+      sample.tag_bytes.push_back(byte_count(row[i]));
     }
     sample.tag_bytes.resize(memory.tags.size());
     memory.samples.push_back(std::move(sample));
@@ -216,9 +230,8 @@ bool is_training_now(const fs::path& folder) {
   return lock && ::flock(lock.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
-TrainingRecord read_training(const fs::path& folder) {
+TrainingRecord parse_training(std::string_view text, const fs::path& folder) {
   const fs::path file = folder / kResultsFile;
-  const std::string text = read_small_file(file, JsonLimits().bytes);
   return from_json<Json>(text, file.string(), [&](const Json& json) {
     TrainingRecord record{.folder = folder,
                           .dataset = json.at("dataset"),
@@ -238,6 +251,10 @@ TrainingRecord read_training(const fs::path& folder) {
     take_newer(json, record);
     return record;
   });
+}
+
+TrainingRecord read_training(const fs::path& folder) {
+  return parse_training(read_small_file(folder / kResultsFile, JsonLimits().bytes), folder);
 }
 
 std::optional<TrainingRecord> find_training(const fs::path& folder) {
@@ -344,14 +361,18 @@ std::vector<TrainingFigure> figures_of(const std::vector<TrainingRecord>& traini
   return figures;
 }
 
+TrainingDiary parse_diary(std::string_view text, const fs::path& folder) {
+  const fs::path file = folder / kDiaryFile;
+  return from_json<Json>(text, file.string(),
+                         [&](const Json& json) { return diary_from(json, folder); });
+}
+
 std::optional<TrainingDiary> read_diary(const fs::path& folder) {
   const fs::path file = folder / kDiaryFile;
   std::error_code missing;
   if (!fs::exists(file, missing)) return std::nullopt;
   try {
-    const std::string text = read_small_file(file, JsonLimits().bytes);
-    return from_json<Json>(text, file.string(),
-                           [&](const Json& json) { return diary_from(json, folder); });
+    return parse_diary(read_small_file(file, JsonLimits().bytes), folder);
   } catch (const Error&) {
     return std::nullopt;
   }

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "recipe/recipe.h"
@@ -124,6 +125,8 @@ bool is_training_now(const std::filesystem::path& folder);
 
 // Throws Error{io} if there is no results.json, Error{input} if it is not one of a training.
 TrainingRecord read_training(const std::filesystem::path& folder);
+// The text of a results.json. Throws Error{input}.
+TrainingRecord parse_training(std::string_view text, const std::filesystem::path& folder);
 
 // The same of a training that may not have ended: what its diary says if it has no results. Nothing
 // if it has neither, or if they cannot be read.
@@ -160,6 +163,8 @@ std::vector<TrainingFigure> figures_of(const std::vector<TrainingRecord>& traini
 
 // Nothing if there is no diary or it cannot be read: it is for people who look, not for resuming.
 std::optional<TrainingDiary> read_diary(const std::filesystem::path& folder);
+// The text of a diary.json. Throws Error{input}.
+TrainingDiary parse_diary(std::string_view text, const std::filesystem::path& folder);
 
 // The folder of one of several seeds.
 std::filesystem::path seed_folder(const std::filesystem::path& folder, uint64_t seed);

@@ -11,7 +11,8 @@
 #include <string>
 #include <string_view>
 
-#include "base/host.h"
+#include "base/json.h"
+#include "base/text_file.h"
 #include "io/partial_file.h"
 
 namespace plimsoll::train {
@@ -51,19 +52,21 @@ ordered_json to_json(const RankFigures& figures) {
 std::string to_text(const RankFigures& figures) { return to_json(figures).dump(); }
 
 RankFigures parse_figures(const std::string& text) {
-  const auto json = nlohmann::json::parse(text);
-  const auto real = [&](const char* key) {
-    return json.at(key).is_null() ? 0.0 : json.at(key).get<double>();
-  };
-  return {.rank = json.at("rank"),
-          .host = json.at("host"),
-          .device = json.at("device"),
-          .batches_per_second = real("batches_per_second"),
-          .adding_up_ms = real("adding_up_milliseconds"),
-          .peak_memory_bytes = json.at("peak_memory_bytes"),
-          .shared_bytes = json.at("shared_bytes"),
-          .reads = json.at("reads"),
-          .read_bytes = json.at("read_bytes")};
+  using Json = nlohmann::json;
+  return from_json<Json>(text, "the figures of a rank", [](const Json& json) {
+    const auto real = [&](const char* key) {
+      return json.at(key).is_null() ? 0.0 : json.at(key).get<double>();
+    };
+    return RankFigures{.rank = whole_in<unsigned>(json, "rank"),
+                       .host = json.at("host"),
+                       .device = json.at("device"),
+                       .batches_per_second = real("batches_per_second"),
+                       .adding_up_ms = real("adding_up_milliseconds"),
+                       .peak_memory_bytes = whole_in<uint64_t>(json, "peak_memory_bytes"),
+                       .shared_bytes = whole_in<uint64_t>(json, "shared_bytes"),
+                       .reads = whole_in<uint64_t>(json, "reads"),
+                       .read_bytes = whole_in<uint64_t>(json, "read_bytes")};
+  });
 }
 
 std::string_view name(Status status) {
@@ -197,13 +200,14 @@ void write_results(const fs::path& save_dir, const Results& results, memory::Led
 }
 
 bool has_results(const fs::path& save_dir, uint64_t epochs, uint64_t best_epoch) {
-  const auto text = read_text(save_dir / "results.json");
-  // The series may be long, and is not needed.
-  const auto keep = [](int /*depth*/, nlohmann::json::parse_event_t event,
-                       const nlohmann::json& parsed) {
-    return event != nlohmann::json::parse_event_t::key || parsed != "series";
-  };
-  const auto json = nlohmann::json::parse(text.value_or(""), keep, /*allow_exceptions=*/false);
+  const fs::path file = save_dir / "results.json";
+  nlohmann::json json;
+  try {
+    json =
+        read_json(read_small_file(file, JsonLimits().bytes), file.string(), {.without = "series"});
+  } catch (const Error&) {
+    return false;
+  }
   if (!json.is_object()) return false;
   const auto is = [&](const char* key, const nlohmann::json& value) {
     return json.value(key, nlohmann::json()) == value;

@@ -9,11 +9,11 @@
 #include <cerrno>
 #include <chrono>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/json.h"
 #include "experiment/best.h"
 #include "experiment/driver.h"
 #include "experiment/outputs.h"
@@ -70,8 +70,8 @@ double ended(const FinishedExperiment& one) {
 }  // namespace
 
 std::string experiment_line(const Experiment& experiment, const ExperimentResult& result) {
-  const auto json = nlohmann::ordered_json::parse(experiment_json(experiment, result, {}));
-  return json.dump() + "\n";
+  const std::string text = experiment_json(experiment, result, {});
+  return read_json<nlohmann::ordered_json>(text, "experiment.json").dump() + "\n";
 }
 
 BatchLogs::BatchLogs(fs::path folder, track::LogKinds kinds,

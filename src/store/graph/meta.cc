@@ -61,6 +61,16 @@ class FieldReader {
   std::string_view path_;
 };
 
+// What is no JSON is no store either, which says more.
+template <typename Read>
+json or_null(const Read& read) {
+  try {
+    return read();
+  } catch (const Error&) {
+    return nullptr;
+  }
+}
+
 }  // namespace
 
 std::string_view name(FeatureType type) { return type == FeatureType::f16 ? "f16" : "f32"; }
@@ -144,8 +154,9 @@ std::string to_text(const Meta& meta) {
 }
 
 Meta parse_meta(std::string_view text, std::string_view path) {
-  check_json(text, path, {.kind = ErrorKind::store});
-  const json root = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const JsonLimits limits = {.kind = ErrorKind::store};
+  check_json(text, path, limits);
+  const json root = or_null([&] { return read_json(text, path, limits); });
   const FieldReader fields(root, path);
   if (!root.is_object() || !root.contains("format") || root["format"] != kFormatName) {
     fail(ErrorKind::store, "{} does not describe a Plimsoll store", path);

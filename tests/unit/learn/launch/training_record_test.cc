@@ -147,6 +147,22 @@ TEST(Diary, HasWhatATrainingWroteSoFar) {
   EXPECT_EQ(record.peak_memory_bytes, 700U);
 }
 
+TEST(Diary, SamplesOfMoreTagsThanMemoryHoldsAreRefused) {
+  nlohmann::json json = nlohmann::json::parse(diary_text());
+  json["memory"]["tags"] = std::vector<std::string>(10'000, "t");
+  json["memory"]["samples"] = nlohmann::json(1000, nlohmann::json({0, 1}));
+  expect_error(ErrorKind::input, {"diary.json", "1000 samples of 10000 tags"},
+               [&] { parse_diary(json.dump(), ""); });
+}
+
+TEST(Diary, ANumberOfBytesIsWholeAndNotNegative) {
+  for (const char* bytes : {"-1", "1e300", "0.5", "null", "\"1\""}) {
+    nlohmann::json json = nlohmann::json::parse(diary_text());
+    json["memory"]["samples"][0][2] = nlohmann::json::parse(bytes);
+    expect_error(ErrorKind::input, {"diary.json"}, [&] { parse_diary(json.dump(), ""); });
+  }
+}
+
 TEST(Diary, ADamagedOneIsNone) {
   const TempFolder folder;
   EXPECT_FALSE(read_diary(folder.path()));

@@ -30,6 +30,15 @@ TEST(RankFigures, SurviveBeingSentAsText) {
   EXPECT_EQ(parse_figures(to_text(figures)).host, figures.host);
 }
 
+TEST(RankFigures, OfAnotherKindAreAnErrorAndNoCrash) {
+  const std::string brackets(400'000, '[');
+  for (const std::string& text :
+       {std::string(), std::string("{"), std::string("[]"), std::string("{\"rank\": -1}"),
+        std::string("{\"rank\": 1}"), brackets + std::string(brackets.size(), ']')}) {
+    expect_error(ErrorKind::input, {"the figures of a rank"}, [&] { parse_figures(text); });
+  }
+}
+
 Results sample() {
   return {.dataset = "tiny",
           .parameters = 1234,
@@ -145,6 +154,20 @@ TEST(WriteResults, ReplacesTheFileAndLeavesNothingElse) {
   write_results(folder.path(), sample(), ledger);
   EXPECT_EQ(names_in(folder.path()), std::vector<std::string>{"results.json"});
   EXPECT_EQ(json::parse(read_file(folder / "results.json"))["best_epoch"], 2);
+}
+
+TEST(HasResults, OfSomethingElseIsNoCrashAndFalse) {
+  const TempFolder folder;
+  EXPECT_FALSE(has_results(folder.path(), 2, 2));
+  write_results(folder.path(), sample());
+  EXPECT_TRUE(has_results(folder.path(), 2, 2));
+  EXPECT_FALSE(has_results(folder.path(), 3, 2));
+  const std::string deep = std::string(400'000, '[') + std::string(400'000, ']');
+  for (const std::string& text :
+       {std::string(), std::string("{"), std::string("7"), "{\"status\":" + deep + "}"}) {
+    write_file(folder / "results.json", text);
+    EXPECT_FALSE(has_results(folder.path(), 2, 2));
+  }
 }
 
 TEST(WriteResults, NamesTheFileThatItCannotWrite) {

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "io/sync.h"
 
 namespace plimsoll::io {
 namespace {
@@ -82,11 +83,7 @@ void PartialFile::commit(Sync sync) {
   }
   committed_ = true;
   if (sync == Sync::no) return;
-  const fs::path parent = target_.has_parent_path() ? target_.parent_path() : fs::path(".");
-  const Fd folder(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (folder && ::fsync(folder.get()) == 0) return;
-  // A folder that may not be read, or whose file system syncs no folders: all of that disk, then.
-  if (::syncfs(file_.fd.get()) != 0) fail_errno("sync", parent.string(), errno);
+  sync_folder(folder_of(target_), file_.fd);
 }
 
 namespace {
@@ -130,8 +127,7 @@ void check_writable(const char* option, const std::filesystem::path& file, bool 
     fail(ErrorKind::exists, "{} exists; give --force to replace it, or choose another {}",
          file.string(), option);
   }
-  const std::filesystem::path parent =
-      file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
+  const std::filesystem::path parent = folder_of(file);
   if (!std::filesystem::is_directory(parent)) {
     fail(ErrorKind::io, "cannot write {} {}: the folder {} does not exist", option, file.string(),
          parent.string());

@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "io/sync.h"
 
 namespace plimsoll::io {
 namespace {
@@ -25,11 +26,6 @@ bool names_same(const fs::path& path, const Fd& folder) {
   struct stat opened = {};
   return ::lstat(path.c_str(), &named) == 0 && ::fstat(folder.get(), &opened) == 0 &&
          named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
-}
-
-void sync_folder(const fs::path& path) {
-  const Fd folder = open_folder(path);
-  if (!folder || ::fsync(folder.get()) != 0) fail_errno("sync", path.string(), errno);
 }
 
 fs::path without_trailing_slash(const fs::path& path) {
@@ -52,7 +48,7 @@ StagedFolder::StagedFolder(const fs::path& target, bool replace)
          target_.string());
   }
   // A rename cannot leave its file system: the parent must be there now, not after hours of work.
-  const fs::path parent = target_.has_parent_path() ? target_.parent_path() : fs::path(".");
+  const fs::path parent = folder_of(target_);
   if (!fs::is_directory(parent)) {
     fail(ErrorKind::io, "cannot write {}: the folder {} does not exist", target_.string(),
          parent.string());
@@ -98,7 +94,7 @@ void StagedFolder::rename_to_target(bool replacing) {
 }
 
 void StagedFolder::commit() {
-  sync_folder(staging_);
+  sync_folder(staging_, lock_);
   const bool replacing = fs::exists(fs::symlink_status(target_));
   if (replacing && !replace_) {
     fail(ErrorKind::exists, "{} appeared while this run was working; give --force to replace it",
@@ -110,9 +106,10 @@ void StagedFolder::commit() {
   if (older) ::flock(older.get(), LOCK_EX);  // a run that took the wrong one lets go at once
   rename_to_target(replacing);
   committed_ = true;
-  lock_ = Fd();  // of the target now, where the next commit wants its own
+  ::flock(lock_.get(), LOCK_UN);  // of the target now, where the next commit wants its own
   if (replacing) fs::remove_all(staging_);
-  sync_folder(target_.has_parent_path() ? target_.parent_path() : fs::path("."));
+  sync_folder(folder_of(target_), lock_);
+  lock_ = Fd();
 }
 
 }  // namespace plimsoll::io

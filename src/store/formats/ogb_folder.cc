@@ -1,6 +1,5 @@
 #include "formats/ogb_folder.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +13,6 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/fd.h"
 #include "base/interrupt.h"
 #include "base/random.h"
 #include "base/units.h"
@@ -23,6 +21,7 @@
 #include "formats/spool_file.h"
 #include "io/disk.h"
 #include "io/staged_folder.h"
+#include "io/sync.h"
 
 namespace plimsoll::formats {
 namespace {
@@ -123,14 +122,7 @@ void check_split_name(const std::string& split_name) {
 
 fs::path temp_dir_of(const OgbFolderOptions& options, const io::StagedFolder& staged) {
   if (!options.temp_dir.empty()) return options.temp_dir;
-  return staged.target().has_parent_path() ? staged.target().parent_path() : fs::path(".");
-}
-
-// Also removes the file from the page cache, which a memory limit counts.
-void sync(const fs::path& path) {
-  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd || ::fsync(fd.get()) != 0) fail_errno("sync", path.string(), errno);
-  ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);
+  return io::folder_of(staged.target());
 }
 
 }  // namespace
@@ -183,7 +175,11 @@ void write_ogb_folder(ingest::InputGraph& source, const OgbFolderOptions& option
   progress.finish_step();
 
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(staged.path())) {
-    sync(entry.path());
+    if (entry.is_directory()) {
+      io::sync_folder(entry.path());
+    } else {
+      io::sync_file(entry.path());
+    }
   }
   staged.commit();
 }

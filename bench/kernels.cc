@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/half.h"
+#include "base/units.h"
 #include "ingest/key_sort.h"
 #include "ingest/synth.h"
 
@@ -60,7 +61,8 @@ ingest::SynthOptions papers() { return ingest::synth_presets().front().options; 
 
 void synth_edges(benchmark::State& state) {
   constexpr size_t kBlock = 65536;
-  ingest::SynthGraph source(papers());
+  memory::Ledger ledger(kMiB);
+  ingest::SynthGraph source(papers(), ledger);
   std::vector<uint32_t> from(kBlock);
   std::vector<uint32_t> to(kBlock);
   for (auto _ : state) benchmark::DoNotOptimize(source.next_edges(from, to));
@@ -69,7 +71,8 @@ void synth_edges(benchmark::State& state) {
 BENCHMARK(synth_edges);
 
 void synth_rows(benchmark::State& state) {
-  const ingest::SynthGraph source(papers());
+  memory::Ledger ledger(kMiB);
+  const ingest::SynthGraph source(papers(), ledger);
   std::vector<uint32_t> nodes(1024);
   std::mt19937 random(1);
   for (uint32_t& node : nodes) node = static_cast<uint32_t>(random() % papers().nodes);

@@ -87,7 +87,7 @@ api::LoaderOptions options_of(const plimsoll_loader_options* given) {
       .positions = from.positions != 0};
   if (from.hops > 0) options.fanout.assign(from.fanout, from.fanout + from.hops);
   if (from.split != nullptr) options.split = from.split;
-  if (from.nodes != nullptr) options.nodes.assign(from.nodes, from.nodes + from.node_count);
+  if (from.nodes != nullptr) options.nodes = {from.nodes, from.node_count};
   if (from.memory_bytes > 0) options.memory_bytes = from.memory_bytes;
   return options;
 }

@@ -53,7 +53,10 @@ Loader::Loader(std::shared_ptr<Residence> residence, const LoaderOptions& option
       options_(options),
       seat_(*residence_),
       seeds_(list_seeds(options, *residence_)),
+      asked_(residence_->ledger(), "sampled nodes"),
+      sorted_(residence_->ledger(), "sampled nodes"),
       pool_(std::make_shared<BatchPool>(residence_, options.fanout.size(), options.held)) {
+  options_.nodes = {};  // the caller's
   const plan::Plan plan = plan_loader(options_, *residence_, seeds_.nodes);
   arrangement_ = plan.arrangement;
   // Tables first: they are needed as a whole, and lines take what is left.
@@ -102,6 +105,10 @@ batch::PipelineOptions Loader::pipeline_options() const {
                      .bytes = arrangement_.window_bytes,
                      .threads = arrangement_.drawing,
                      .price = arrangement_.price}};
+}
+
+uint64_t Loader::sample_bytes(uint64_t nodes) {
+  return 2 * memory::Growing<uint32_t>::renewed_bytes(nodes);
 }
 
 void Loader::load_seed_labels() {
@@ -181,10 +188,12 @@ std::unique_ptr<LentBatch> Loader::sample(std::span<const int64_t> ids, uint64_t
                                           uint64_t index) {
   if (pool_->lent() == pool_->most()) return nullptr;
   const auto positions = residence_->positions();
-  std::vector<uint32_t> nodes;
-  nodes.reserve(ids.size());
-  for (const int64_t id : ids) nodes.push_back(residence_->position_of(positions, id));
-  std::vector<uint32_t> sorted = nodes;
+  asked_.renew(ids.size());
+  sorted_.renew(ids.size());
+  const auto nodes = asked_.first(ids.size());
+  const auto sorted = sorted_.first(ids.size());
+  for (size_t i = 0; i < ids.size(); ++i) nodes[i] = residence_->position_of(positions, ids[i]);
+  std::ranges::copy(nodes, sorted.begin());
   std::ranges::sort(sorted);
   const auto twice = std::ranges::adjacent_find(sorted);
   if (twice != sorted.end()) {

@@ -14,6 +14,7 @@
 #include "api/residence.h"
 #include "batch/assemble.h"
 #include "batch/pipeline.h"
+#include "memory/growing.h"
 #include "sample/sampler.h"
 
 namespace plimsoll::api {
@@ -76,6 +77,8 @@ class Loader {
                   std::unique_ptr<LentBatch>& out);
   // Like batch `index` of that epoch, but for any nodes; null if all batches are held. Has no rows.
   std::unique_ptr<LentBatch> sample(std::span<const int64_t> ids, uint64_t epoch, uint64_t index);
+  // What sample() leases beside the batch.
+  static uint64_t sample_bytes(uint64_t nodes);
   void read_rows(std::span<const int64_t> ids, float* out);
   void read_labels(std::span<const int64_t> ids, int64_t* out);
 
@@ -91,13 +94,15 @@ class Loader {
   sample::Sampler& sampler();
 
   const std::shared_ptr<Residence> residence_;
-  const LoaderOptions options_;
+  LoaderOptions options_;
   const Residence::Seat seat_;
   SeedList seeds_;
   plan::Arrangement arrangement_;
   uint64_t needed_bytes_ = 0;  // without the lines
   batch::FlatTables tables_;
   memory::Buffer<int32_t> seed_labels_;
+  memory::Growing<uint32_t> asked_;  // of sample(): positions, and the same in order
+  memory::Growing<uint32_t> sorted_;
   const std::shared_ptr<BatchPool> pool_;
   std::unique_ptr<sample::Sampler> sampler_;
   std::unique_ptr<batch::Pipeline> pipeline_;

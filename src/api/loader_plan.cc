@@ -4,6 +4,7 @@
 #include <array>
 #include <filesystem>
 
+#include "api/loader.h"
 #include "base/error.h"
 #include "base/units.h"
 #include "io/load.h"
@@ -43,7 +44,7 @@ memory::Buffer<uint32_t> load_split(Residence& residence, const std::string& nam
   return nodes;
 }
 
-memory::Buffer<uint32_t> find_nodes(Residence& residence, const std::vector<int64_t>& ids) {
+memory::Buffer<uint32_t> find_nodes(Residence& residence, std::span<const int64_t> ids) {
   const auto positions = residence.positions();
   memory::Buffer<uint32_t> nodes(residence.ledger(), "splits", ids.size());
   memory::IndexSet met(residence.ledger(), positions.size(), "splits");
@@ -150,7 +151,9 @@ plan::Plan plan_loader(const LoaderOptions& options, Residence& residence,
       .threads = options.threads,
       .workers = options.workers,
       .machine = cached_machine(store, options.threads),
-      .loading = plan::Loading{.held = options.held, .tables_bytes = tables * table_bytes}};
+      .loading = plan::Loading{
+          .held = options.held,
+          .tables_bytes = tables * table_bytes + Loader::sample_bytes(options.batch_size)}};
   return plan::make_plan(question);
 }
 

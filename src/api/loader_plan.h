@@ -19,8 +19,9 @@ enum class LabelScope { all, seeds, none };
 struct LoaderOptions {
   std::vector<uint32_t> fanout;
   uint64_t batch_size = 1;
-  std::string split;           // empty: `nodes`
-  std::vector<int64_t> nodes;  // original ids; empty without a split: all nodes by original id
+  std::string split;  // empty: `nodes`
+  std::span<const int64_t>
+      nodes;  // original ids in the caller's memory, read while a loader is made
   bool all_nodes = false;
   uint64_t seed = 0;
   std::optional<uint64_t> memory_bytes;

@@ -111,7 +111,7 @@ typedef struct plimsoll_loader_options {
   uint64_t hops;
   uint64_t batch_size;
   const char* split;    /* "train", "valid" or "test"; NULL: `nodes`, or all nodes by original id */
-  const int64_t* nodes; /* original ids, each once; copied */
+  const int64_t* nodes; /* original ids, each once; read by plimsoll_loader_open only */
   uint64_t node_count;
   uint64_t seed;
   uint64_t memory_bytes; /* limit of the whole process; 0: chosen, see docs/reference/memory.md */

@@ -88,8 +88,8 @@ void write_store(ingest::SynthGraph& source, const SynthOptions& shape, const Op
 void synth(const Options& options) {
   check_format(options);
   const SynthOptions shape = ingest::shape_of(options.request);
-  ingest::SynthGraph source(shape);
   ingest::Making making(options.making);
+  ingest::SynthGraph source(shape, making.ledger());
   making.headline(fmt::format("generating {}: {}, {}, {}, {}",
                               options.request.preset.empty() ? "a graph" : options.request.preset,
                               counted(shape.nodes, "node"), counted(shape.edges, "edge"),

@@ -34,6 +34,19 @@ run plimsoll synth --nodes 1000 --edges 5000 --classes 3 --features 7 --homophil
 expect 0 '"nodes": 1000' '"peak_memory_bytes"'
 run plimsoll synth arxiv --nodes 500 --edges 3000 --out few.plim
 expect 0 "500 nodes, 3,000 edges, 40 classes"
+# What is kept of each class counts: here it is more than all of the rest.
+classes="--nodes 400000 --edges 100 --classes 200000 --features 64"
+# shellcheck disable=SC2086  # several options
+run plimsoll synth $classes --memory 60M --out nothing.plim
+expect 4 "classes"
+# shellcheck disable=SC2086
+run plimsoll synth $classes --memory 100M --out nothing.plim
+expect 4 "400,000 nodes need at least 131 MiB" "raise --memory to 131M"
+# shellcheck disable=SC2086
+run plimsoll synth $classes --memory 131M --out many.plim --json
+expect 0
+peak=$(sed -n 's/.*"peak_memory_bytes": \([0-9]*\).*/\1/p' output)
+[ "$peak" -le $((131 << 20)) ] || fail "$peak bytes of 131 MiB"
 run plimsoll synth papers100M --scale 0.001 --stored --out nothing.plim
 expect 2 "--stored needs --format ogb"
 # --force replaces stores and nothing else; progress that nobody reads ends nothing.

@@ -135,7 +135,7 @@ ShapeEstimate::ShapeEstimate(const SynthOptions& shape, bool directed, unsigned 
   small.feature_columns = 1;  // the features are not used
   memory::Ledger ledger(kBuildingBytes);
   folder_ = make_folder();
-  ingest::SynthGraph source(small);
+  ingest::SynthGraph source(small, ledger);
   Progress silent(ProgressStyle::silent);
   ingest::build(source, {.out = folder_ / "small.plim", .direction = direction, .threads = threads},
                 ledger, silent);

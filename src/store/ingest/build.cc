@@ -187,13 +187,12 @@ BuildResult build(InputGraph& source, const BuildOptions& options, memory::Ledge
          shape.nodes, shape.feature_columns);
   }
   const bool rows_on_demand = source.has_random_rows();
-  const io::TempPlace temp =
-      check_room(build_shape(shape, options.direction, options.features, rows_on_demand), options,
-                 ledger.limit_bytes());
+  BuildShape built = build_shape(shape, options.direction, options.features, rows_on_demand);
+  built.source_bytes = source.leased_bytes();
+  const io::TempPlace temp = check_room(built, options, ledger.limit_bytes());
   const memory::Lease runtime = ledger.lease("runtime", kRuntimeBytes);
-  const BuildContext context{
-      ledger, progress, temp,
-      affordable_threads(options.threads, shape.nodes, ledger.limit_bytes())};
+  const BuildContext context{ledger, progress, temp,
+                             affordable_threads(options.threads, built, ledger.limit_bytes())};
   graph::StoreWriter writer(options.out, options.replace, ledger);
   BuildResult result;
   result.removed_remains = writer.folder().removed_remains();

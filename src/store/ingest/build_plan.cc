@@ -40,12 +40,14 @@ uint64_t least_memory_bytes(const BuildShape& shape) {
                       static_cast<double>(shape.row_bytes + sizeof(uint32_t));
   const auto permuting = static_cast<uint64_t>(std::sqrt(8 * rows * static_cast<double>(chunk)));
   const uint64_t positions = shape.nodes * sizeof(uint32_t);
-  return kRuntimeBytes + std::max(arrays + kLeastWorkingBytes,
-                                  positions + kLeastWorkingBytes + permuting + 16 * chunk);
+  return shape.source_bytes + kRuntimeBytes +
+         std::max(arrays + kLeastWorkingBytes,
+                  positions + kLeastWorkingBytes + permuting + 16 * chunk);
 }
 
-unsigned affordable_threads(unsigned threads, uint64_t nodes, uint64_t limit_bytes) {
-  const uint64_t working = limit_bytes - kRuntimeBytes - nodes * kBytesPerNode;
+unsigned affordable_threads(unsigned threads, const BuildShape& shape, uint64_t limit_bytes) {
+  const uint64_t working =
+      limit_bytes - shape.source_bytes - kRuntimeBytes - shape.nodes * kBytesPerNode;
   return static_cast<unsigned>(std::clamp<uint64_t>(working / kBytesPerThread, 1, threads));
 }
 

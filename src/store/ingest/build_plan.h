@@ -25,6 +25,7 @@ struct BuildShape {
   uint64_t most_edges = 0;  // with reverse edges, before duplicates are dropped
   uint64_t row_bytes = 0;
   bool rows_on_demand = false;  // the source makes rows in any order: no temporary copy is needed
+  uint64_t source_bytes = 0;    // of memory that the source keeps (InputGraph::leased_bytes)
 };
 BuildShape build_shape(const Shape& source, graph::Direction direction, graph::FeatureType type,
                        bool rows_on_demand);
@@ -33,7 +34,7 @@ uint64_t least_memory_bytes(const BuildShape& shape);
 
 // At most `threads`; fewer if the memory left beside the per-node arrays is too small for them.
 // `limit_bytes` must be at least least_memory_bytes().
-unsigned affordable_threads(unsigned threads, uint64_t nodes, uint64_t limit_bytes);
+unsigned affordable_threads(unsigned threads, const BuildShape& shape, uint64_t limit_bytes);
 
 struct DiskNeed {
   uint64_t store_bytes = 0;     // upper bound for the finished store

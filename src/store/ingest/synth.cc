@@ -58,20 +58,25 @@ uint64_t inverse_modulo(uint64_t a, uint64_t m) {
   return static_cast<uint64_t>(t0 < 0 ? t0 + static_cast<int64_t>(m) : t0);
 }
 
-std::vector<uint64_t> class_boundaries(uint64_t nodes, uint32_t classes) {
-  std::vector<double> weights(classes);
-  for (uint32_t c = 0; c < classes; ++c) weights[c] = 1.0 / (c + 4.0);
-  const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
-  std::vector<uint64_t> begin(classes + 1, 0);
+// Of the nodes in class c, up to a common factor.
+double class_weight(uint32_t c) { return 1.0 / (c + 4.0); }
+
+void fill_class_boundaries(uint64_t nodes, uint32_t classes, std::span<uint64_t> begin) {
+  double sum = 0;
+  for (uint32_t c = 0; c < classes; ++c) sum += class_weight(c);
   double below = 0;
   for (uint32_t c = 0; c < classes; ++c) {
-    below += weights[c];
+    below += class_weight(c);
     // Every class gets at least one node.
     const auto wanted = static_cast<uint64_t>(static_cast<double>(nodes) * below / sum);
     begin[c + 1] = std::clamp(wanted, begin[c] + 1, nodes - (classes - 1 - c));
   }
   begin[classes] = nodes;
-  return begin;
+}
+
+// classes x columns
+uint64_t center_values(const SynthOptions& options) {
+  return static_cast<uint64_t>(options.classes) * options.feature_columns;
 }
 
 }  // namespace
@@ -167,7 +172,12 @@ SynthGraph::Permutation::Permutation(uint64_t count, uint64_t bits) : modulus(co
   shift = below(bits, modulus);
 }
 
-SynthGraph::SynthGraph(const SynthOptions& options)
+uint64_t SynthGraph::bytes_needed(const SynthOptions& options) {
+  return memory::Buffer<uint64_t>::bytes_needed(uint64_t{options.classes} + 1) +
+         memory::Buffer<float>::bytes_needed(center_values(options));
+}
+
+SynthGraph::SynthGraph(const SynthOptions& options, memory::Ledger& ledger)
     : options_(options),
       shape_{.nodes = options.nodes,
              .edges = options.edges,
@@ -178,10 +188,12 @@ SynthGraph::SynthGraph(const SynthOptions& options)
       feature_stream_(options.seed, kFeatures),
       ids_(options.nodes, RandomStream(options.seed, kIds).at(0)),
       labels_(options.nodes, RandomStream(options.seed, kLabels).at(0)),
-      class_begin_(class_boundaries(options.nodes, options.classes)) {
+      class_begin_(ledger, "classes", uint64_t{options.classes} + 1),
+      centers_(ledger, "classes", center_values(options)) {
+  fill_class_boundaries(options.nodes, options.classes, class_begin_.span());
   while ((options.nodes >> hint_shift_) > kNormalTable) ++hint_shift_;
   for (uint64_t i = 0; i < options.nodes; i += uint64_t{1} << hint_shift_) {
-    const auto after = std::upper_bound(class_begin_.begin(), class_begin_.end(), i);
+    const uint64_t* const after = std::upper_bound(class_begin_.begin(), class_begin_.end(), i);
     class_hint_.push_back(static_cast<uint32_t>(after - class_begin_.begin() - 1));
   }
   for (size_t i = 0; i < kNormalTable; ++i) {
@@ -190,9 +202,8 @@ SynthGraph::SynthGraph(const SynthOptions& options)
   }
   const RandomStream center_stream(options.seed, kCenters);
   const double spread = options.signal / std::sqrt(static_cast<double>(options.feature_columns));
-  const uint64_t values = static_cast<uint64_t>(options.classes) * options.feature_columns;
-  for (uint64_t i = 0; i < values; ++i) {
-    centers_.push_back(static_cast<float>(spread) * normal_[center_stream.at(i) % kNormalTable]);
+  for (uint64_t i = 0; i < centers_.size(); ++i) {
+    centers_[i] = static_cast<float>(spread) * normal_[center_stream.at(i) % kNormalTable];
   }
 }
 

@@ -1,6 +1,6 @@
 // A synthetic citation graph of any size, as an InputGraph. Every part is a function of (seed,
-// index): nothing is stored, any thread can make any part, and the same seed gives the same graph
-// with any number of threads.
+// index): only what belongs to a class is stored, any thread can make any part, and the same seed
+// gives the same graph with any number of threads.
 //
 // Nodes: class sizes are proportional to 1 / (c + 4). Class c is a contiguous block of internal
 // indices; a node's offset in the block is its rank of popularity. An affine permutation turns
@@ -26,6 +26,7 @@
 
 #include "base/random.h"
 #include "ingest/input_graph.h"
+#include "memory/buffer.h"
 
 namespace plimsoll::ingest {
 
@@ -58,11 +59,14 @@ void check(const SynthOptions& options);
 
 class SynthGraph final : public InputGraph {
  public:
-  explicit SynthGraph(const SynthOptions& options);
+  // Leases what it keeps of each class, and throws Error{memory} if that does not fit.
+  SynthGraph(const SynthOptions& options, memory::Ledger& ledger);
+  static uint64_t bytes_needed(const SynthOptions& options);
 
   const Shape& shape() const override { return shape_; }
   size_t next_edges(std::span<uint32_t> sources, std::span<uint32_t> destinations) override;
   Rows next_rows(std::span<float> values) override;
+  uint64_t leased_bytes() const override { return bytes_needed(options_); }
   bool has_random_rows() const override { return true; }
   void rows_of(std::span<const uint32_t> nodes, std::span<float> values) const override;
   void read_labels(const LabelSink& sink) override;
@@ -94,13 +98,13 @@ class SynthGraph final : public InputGraph {
   Shape shape_;
   RandomStream edge_stream_;
   RandomStream feature_stream_;
-  Permutation ids_;                    // internal index -> public id
-  Permutation labels_;                 // index among the labelled nodes -> public id
-  std::vector<uint64_t> class_begin_;  // first internal index of each class, then N
-  std::vector<uint32_t> class_hint_;   // first class of each 2^hint_shift_ internal indices
+  Permutation ids_;                       // internal index -> public id
+  Permutation labels_;                    // index among the labelled nodes -> public id
+  memory::Buffer<uint64_t> class_begin_;  // first internal index of each class, then N
+  memory::Buffer<float> centers_;         // classes x columns
+  std::vector<uint32_t> class_hint_;      // first class of each 2^hint_shift_ internal indices
   int hint_shift_ = 0;
-  std::vector<float> centers_;  // classes x columns
-  std::vector<float> normal_;   // quantiles of the normal distribution, scaled
+  std::vector<float> normal_;  // quantiles of the normal distribution, scaled
   std::atomic<uint64_t> next_edge_ = 0;
   std::atomic<uint64_t> next_row_ = 0;
 };

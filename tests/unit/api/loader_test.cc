@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "base/random.h"
@@ -132,7 +133,8 @@ TEST_F(LoaderTest, LendsOriginalIdsRowsAndLabels) {
 TEST_F(LoaderTest, GoesThroughGivenNodesInTheirOrder) {
   LoaderOptions wanted = options();
   wanted.split.clear();
-  wanted.nodes = {599, 0, 17, 300};
+  const std::vector<int64_t> given = {599, 0, 17, 300};
+  wanted.nodes = given;
   wanted.batch_size = 3;
   Loader loader(residence(), wanted);
   loader.start(0);
@@ -141,10 +143,42 @@ TEST_F(LoaderTest, GoesThroughGivenNodesInTheirOrder) {
   const auto second = next(loader);
   EXPECT_EQ(second->memory().flat().ids()[0], 300);
   EXPECT_EQ(second->memory().flat().places()[0], 3);
-  wanted.nodes = {5, 5};
+  const std::vector<int64_t> twice = {5, 5};
+  wanted.nodes = twice;
   EXPECT_THROW(Loader(residence(), wanted), Error);
-  wanted.nodes = {600};
+  const std::vector<int64_t> unknown = {600};
+  wanted.nodes = unknown;
   EXPECT_THROW(Loader(residence(), wanted), Error);
+}
+
+TEST_F(LoaderTest, ReadsGivenNodesOnlyWhileItIsMade) {
+  LoaderOptions wanted = options();
+  wanted.split.clear();
+  std::vector<int64_t> given = {599, 0, 17};
+  wanted.nodes = given;
+  Loader loader(residence(), wanted);
+  std::ranges::fill(given, -1);
+  loader.start(0);
+  EXPECT_TRUE(
+      std::ranges::equal(next(loader)->memory().flat().ids().first(3), std::vector{599, 0, 17}));
+}
+
+TEST_F(LoaderTest, LeasesTheNodesThatItSamplesFor) {
+  Loader loader(residence(), options());
+  const auto sampled_bytes = [&] {
+    for (const auto& use : loader.residence().ledger().usage()) {
+      if (use.tag == "sampled nodes") return use.bytes;
+    }
+    return uint64_t{0};
+  };
+  EXPECT_EQ(sampled_bytes(), 0U);
+  std::vector<int64_t> nodes(600);
+  std::iota(nodes.begin(), nodes.end(), 0);
+  for (const uint64_t count : {32, 600}) {
+    ASSERT_TRUE(loader.sample(std::span(nodes).first(count), 0, 0));
+    EXPECT_EQ(sampled_bytes(), Loader::sample_bytes(count));
+    EXPECT_GE(sampled_bytes(), 2 * count * sizeof(uint32_t));
+  }
 }
 
 TEST_F(LoaderTest, GoesThroughAllNodesByOriginalId) {

@@ -21,10 +21,14 @@ TEST(BuildPlan, PapersFitsThreeGigabytes) {
 }
 
 TEST(BuildPlan, TakesNoMoreThreadsThanMemoryCanFeed) {
-  const uint64_t least = least_memory_bytes(papers(graph::Direction::undirected));
-  EXPECT_EQ(affordable_threads(2, kPapers.nodes, least), 2U);
-  EXPECT_EQ(affordable_threads(256, kPapers.nodes, least), kLeastWorkingBytes / (3 * kMiB));
-  EXPECT_EQ(affordable_threads(256, kPapers.nodes, 64 * kGiB), 256U);
+  BuildShape shape = papers(graph::Direction::undirected);
+  const uint64_t least = least_memory_bytes(shape);
+  EXPECT_EQ(affordable_threads(2, shape, least), 2U);
+  EXPECT_EQ(affordable_threads(256, shape, least), kLeastWorkingBytes / (3 * kMiB));
+  EXPECT_EQ(affordable_threads(256, shape, 64 * kGiB), 256U);
+  shape.source_bytes = kGiB;
+  EXPECT_EQ(least_memory_bytes(shape), least + kGiB);
+  EXPECT_EQ(affordable_threads(256, shape, least + kGiB), kLeastWorkingBytes / (3 * kMiB));
 }
 
 TEST(BuildPlan, ReleasingEarlyNeedsLessDisk) {

@@ -8,9 +8,16 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/units.h"
+#include "temp_folder.h"
 
 namespace plimsoll::ingest {
 namespace {
+
+memory::Ledger& plenty() {
+  static memory::Ledger ledger(uint64_t{1} << 30);
+  return ledger;
+}
 
 SynthOptions small() {
   return {.nodes = 5000,
@@ -56,8 +63,22 @@ SynthOptions all_labelled() {
   return options;
 }
 
+TEST(Synth, LeasesWhatItKeepsOfEachClassAndSaysHowMuch) {
+  SynthOptions options = small();
+  options.classes = 2000;
+  memory::Ledger ledger(kMiB);
+  {
+    const SynthGraph source(options, ledger);
+    EXPECT_EQ(ledger.used_bytes(), SynthGraph::bytes_needed(options));
+    EXPECT_EQ(source.leased_bytes(), SynthGraph::bytes_needed(options));
+    EXPECT_GE(source.leased_bytes(), 2000U * (8 + 30 * 4));
+  }
+  memory::Ledger less(SynthGraph::bytes_needed(options) - 1);
+  expect_error(ErrorKind::memory, {"classes"}, [&] { SynthGraph(options, less); });
+}
+
 TEST(Synth, MakesExactlyTheEdgesAskedForAndNoSelfLoops) {
-  SynthGraph source(small());
+  SynthGraph source(small(), plenty());
   const Edges edges = all_edges(source, 1000);
   ASSERT_EQ(edges.from.size(), small().edges);
   for (size_t i = 0; i < edges.from.size(); ++i) {
@@ -68,8 +89,8 @@ TEST(Synth, MakesExactlyTheEdgesAskedForAndNoSelfLoops) {
 }
 
 TEST(Synth, DoesNotDependOnHowItIsRead) {
-  SynthGraph one(small());
-  SynthGraph other(small());
+  SynthGraph one(small(), plenty());
+  SynthGraph other(small(), plenty());
   EXPECT_EQ(all_edges(one, 1000).to, all_edges(other, 77).to);
   std::vector<float> in_order(small().nodes * 30);
   EXPECT_EQ(one.next_rows(in_order).count, small().nodes);
@@ -82,14 +103,14 @@ TEST(Synth, DoesNotDependOnHowItIsRead) {
 
 TEST(Synth, AnotherSeedIsAnotherGraph) {
   SynthOptions options = small();
-  SynthGraph one(options);
+  SynthGraph one(options, plenty());
   options.seed = 4;
-  SynthGraph other(options);
+  SynthGraph other(options, plenty());
   EXPECT_NE(all_edges(one, 1000).to, all_edges(other, 1000).to);
 }
 
 TEST(Synth, ReachesTheHomophilyAskedFor) {
-  SynthGraph source(all_labelled());
+  SynthGraph source(all_labelled(), plenty());
   const auto labels = all_labels(source);
   const Edges edges = all_edges(source, 1000);
   std::map<int32_t, double> sizes;
@@ -104,7 +125,7 @@ TEST(Synth, ReachesTheHomophilyAskedFor) {
 }
 
 TEST(Synth, HasHeavyTailedInDegreesAndManyNodesWithoutCitations) {
-  SynthGraph source(small());
+  SynthGraph source(small(), plenty());
   std::vector<uint32_t> degrees(small().nodes);
   for (const uint32_t to : all_edges(source, 1000).to) ++degrees[to];
   std::sort(degrees.rbegin(), degrees.rend());
@@ -116,7 +137,7 @@ TEST(Synth, HasHeavyTailedInDegreesAndManyNodesWithoutCitations) {
 }
 
 TEST(Synth, CutsDisjointSplitsOfTheExactSizesFromTheLabelled) {
-  SynthGraph source(small());
+  SynthGraph source(small(), plenty());
   const auto labels = all_labels(source);
   EXPECT_EQ(std::count_if(labels.begin(), labels.end(), [](int32_t label) { return label >= 0; }),
             800);
@@ -133,7 +154,7 @@ TEST(Synth, CutsDisjointSplitsOfTheExactSizesFromTheLabelled) {
 }
 
 TEST(Synth, ClassSizesAreSkewed) {
-  SynthGraph source(all_labelled());
+  SynthGraph source(all_labelled(), plenty());
   std::map<int32_t, int> sizes;
   for (const int32_t label : all_labels(source)) ++sizes[label];
   ASSERT_EQ(sizes.size(), 12U);
@@ -141,7 +162,7 @@ TEST(Synth, ClassSizesAreSkewed) {
 }
 
 TEST(Synth, FeaturesStandOffTheNoiseByTheSignal) {
-  SynthGraph source(all_labelled());
+  SynthGraph source(all_labelled(), plenty());
   const auto labels = all_labels(source);
   std::vector<float> rows(5000 * 30);
   source.next_rows(rows);

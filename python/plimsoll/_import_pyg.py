@@ -49,6 +49,12 @@ def _check(fields: Dict[str, Any], path: str, ignore: List[str]) -> None:
     for name in fields:  # weights and features of edges: a graph without them is a different graph
         if name.startswith("edge_") and name != "edge_index" and name not in ignore:
             raise PlimsollError(f"{path} has {name}, and a store has no place for it; --ignore {name} imports the rest", "input")
+    edges = max(getattr(fields.get("edge_index"), "shape", None) or [0])
+    for name, field in fields.items():
+        known = name in _ARRAYS or name.startswith("node_") or name in ignore
+        if not known and edges in (getattr(field, "shape", None) or ())[:2]:
+            raise PlimsollError(f"{path} has {name}, with a row for each of the {edges} edges, and a store has no place for it; "
+                                f"--ignore {name} imports the rest", "input")
     for name, what in (("edge_index", "edges"), ("x", "features")):
         if name not in fields:
             raise PlimsollError(f"{path} has no {name}, so there are no {what}; it has {_names(sorted(fields)) or 'nothing'}",
@@ -73,7 +79,10 @@ def import_file(options: Dict[str, Any], say: Any) -> Dict[str, Any]:
     if left:
         say(f"  left out  {_names(left)}, by --ignore")
     if unknown:
-        say(f"  note      not read, because a store has no place for it: {_names(unknown)}")
+        note = f"not read, because a store has no place for it: {_names(unknown)}"
+        say(f"  note      {note}")
+        if options["quiet"] and not options["json"]:
+            print(f"note: {note}", file=sys.stderr)
     store = from_pyg(types.SimpleNamespace(**given), options["out"], mask_column=options["mask_column"],
                      undirected=options["undirected"], features=options["features"], name=options["name"] or None,
                      memory=options["memory"] or None, replace=options["force"], threads=options["threads"])

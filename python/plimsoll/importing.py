@@ -146,7 +146,9 @@ def from_pyg(data: Any, path: Path, *, ignore: Sequence[str] = (), mask_column: 
     them, such as ``ignore=["edge_attr"]``. ``mask_column`` chooses a split if the masks have several columns. The other
     arguments are those of :func:`from_numpy`.
     """
-    for name in ("edge_weight", "edge_attr"):
+    keys = getattr(data, "keys", None)  # of a Data; a list in older versions of PyG
+    fields = vars(data) if keys is None else keys() if callable(keys) else keys
+    for name in {"edge_weight", "edge_attr", *(name for name in fields if name.startswith("edge_"))} - {"edge_index"}:
         if getattr(data, name, None) is not None and name not in ignore:
             raise UsageError(f"data has {name}, and a store has no place for it; ignore=['{name}'] imports the rest", "usage")
     if getattr(data, "edge_index", None) is None:

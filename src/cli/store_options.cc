@@ -18,7 +18,8 @@ void add_store_options(CLI::App& command, ingest::MakingOptions& options) {
   add_memory(command, options.memory_bytes);
   add_threads(command, options.threads);
   add_json(command, options.json);
-  add_quiet(command, options.quiet)->description("print nothing but errors");
+  add_quiet(command, options.quiet)
+      ->description("print nothing but errors and what is not imported");
 }
 
 void add_making_options(CLI::App& command, ingest::MakingOptions& options) {

@@ -115,6 +115,11 @@ class ImportPyg(unittest.TestCase):
         self.assertEqual(code, 0, text)
         summary = json.loads(text)
         self.assertEqual((summary["left_out"], summary["not_read"], summary["nodes"]), (["edge_attr"], ["name"], NODES))
+        fields = dict(self.fields, weight=self.torch.zeros(self.fields["edge_index"].shape[1]), name="cora")
+        code, text = self.run_import(fields)
+        self.assertEqual((code, "--ignore weight imports the rest" in text), (3, True), text)
+        code, text = self.run_import(fields, "--ignore", "weight", "--quiet")
+        self.assertEqual((code, text), (0, "note: not read, because a store has no place for it: name\n"))
 
     def test_runs_no_code_of_the_file(self):
         mark = os.path.join(self.folder, "mark")

@@ -66,6 +66,10 @@ class Importing(unittest.TestCase):
             plimsoll.from_pyg(data, self.path)
         plimsoll.from_pyg(data, self.path, ignore=["edge_attr"])
         self.assertEqual(self.files(), self.expected())
+        data.edge_time = data.edge_attr
+        with self.assertRaisesRegex(plimsoll.UsageError, "edge_time"):
+            plimsoll.from_pyg(data, self.path, ignore=["edge_attr"], replace=True)
+        del data.edge_time
         data.train_mask = np.stack([made.test, made.train], axis=1)
         with self.assertRaisesRegex(plimsoll.UsageError, "mask_column"):
             plimsoll.from_pyg(data, self.path, ignore=["edge_attr"], replace=True)

@@ -29,6 +29,8 @@ expect 3 "member edge_weight.npy belongs to the edges" "--ignore edge_weight"
 run plimsoll import npz "$golden/pyg_weighted.npz" --out pyg_weighted/tiny.plim --undirected --ignore edge_weight
 expect 0 "left out  edge_weight, by --ignore" "not read, because a store has no place for it: stopping_mask"
 
+run plimsoll import npz "$golden/pyg_weighted.npz" --out quiet.plim --undirected --ignore edge_weight --quiet
+expect 0 "note: not read, because a store has no place for it: stopping_mask"
 for store in ogb_npz ogb_npz_stored ogb_npy ogb_csv npz csv pyg pyg_pairs pyg_transposed pyg_weighted; do
   diff -r "$golden/tiny.plim" "$store/tiny.plim" || fail "$store differs from the golden store"
 done

@@ -51,8 +51,7 @@ void say_readings(const ingest::Making& making, const FileGraph& source) {
     making.say("left out", shown_names(not_read.ignored) + ", by --ignore");
   }
   if (!not_read.unknown.empty()) {
-    making.say("note",
-               "not read, because a store has no place for it: " + shown_names(not_read.unknown));
+    making.warn("not read, because a store has no place for it: " + shown_names(not_read.unknown));
   }
 }
 

@@ -17,9 +17,26 @@ namespace fs = std::filesystem;
 
 constexpr std::array<std::string_view, 6> kEndings = {".csv.gz", ".csv", ".npy",
                                                       ".npz",    ".gz",  ".txt"};
+template <typename Range, typename Value>
+bool contains(const Range& range, const Value& value) {
+  return std::find(range.begin(), range.end(), value) != range.end();
+}
+
 // edge_weight, edge_attr, edge-feat, edge_type: values of edges, but not the list of edges itself.
 bool is_edge_data(std::string_view name) {
   return name.starts_with("edge_") && name != "edge_index";
+}
+
+// An array under any other name that has a value or a row for each edge: "weight", "adj_t".
+bool has_row_per_edge(const InputItem& item, std::optional<uint64_t> edges) {
+  if (!edges || item.ending != ".npy" || item.name.starts_with("node_")) return false;
+  try {
+    const NpyHeader header = parse_npy_header(*open_npy(item.location));
+    const size_t extents = std::min<size_t>(2, header.shape.size());
+    return contains(std::span(header.shape).first(extents), *edges);
+  } catch (const Error&) {
+    return false;  // nobody wanted to read it: it is named in a note
+  }
 }
 
 struct SplitName {
@@ -39,11 +56,6 @@ SplitName split_name(std::string_view file_name) {
 std::string with_underscores(std::string name) {
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
-}
-
-template <typename Names>
-bool contains(const Names& names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 }  // namespace
@@ -127,11 +139,12 @@ std::string InputItems::list() const {
   return shown.empty() ? "nothing" : fmt::format("{}", fmt::join(shown, ", "));
 }
 
-NotRead InputItems::rest() const {
+NotRead InputItems::rest(std::optional<uint64_t> edges) const {
   NotRead rest;
   for (const Entry& entry : entries_) {
     if (entry.taken) continue;
-    if (!command_.empty() && !entry.ignored && is_edge_data(entry.item.name)) {
+    if (!command_.empty() && !entry.ignored &&
+        (is_edge_data(entry.item.name) || has_row_per_edge(entry.item, edges))) {
       fail(ErrorKind::input,
            "{} belongs to the edges, and no model here uses weights, types or features of edges; "
            "to import the graph without it: {} --ignore {} --out NAME.plim",

@@ -72,8 +72,9 @@ class InputItems {
   std::string list() const;
 
   // The items that were not taken. Throws Error{input} for weights or features of edges that the
-  // user did not ignore: without them it would be a different graph, so the user must decide.
-  NotRead rest() const;
+  // user did not ignore: without them it would be a different graph, so the user must decide. They
+  // are known by their names, and arrays by their shape if the number of edges is given.
+  NotRead rest(std::optional<uint64_t> edges = std::nullopt) const;
 
  private:
   struct Entry {

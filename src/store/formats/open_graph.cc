@@ -187,7 +187,7 @@ std::unique_ptr<FileGraph> open_npz(const std::filesystem::path& file,
   InputItems arrays("plimsoll import npz " + shell_word(file.string()), ignored);
   arrays.add_archive(file);
   GraphParts parts = open_array_graph(arrays, file.string(), reading.mask_column);
-  parts.not_read = arrays.rest();
+  parts.not_read = arrays.rest(parts.edges->count());
   ignored.check_all_met(file.string());
   return std::make_unique<FileGraph>(std::move(parts));
 }
@@ -225,8 +225,8 @@ GraphParts open_archives(OgbInput& input) {
   if (const auto labels = take(files, "node_label", kNpz)) arrays.add_archive(*labels);
   GraphParts parts =
       open_array_graph(arrays, input.raw.string(), input.options.reading.mask_column);
-  parts.not_read = arrays.rest();
-  parts.not_read.add(files.rest());
+  parts.not_read = arrays.rest(parts.edges->count());
+  parts.not_read.add(files.rest(parts.edges->count()));
   return parts;
 }
 
@@ -236,7 +236,7 @@ GraphParts open_npy_files(OgbInput& input) {
   arrays.take_all_named("split");  // the folder of splits, if it is beside the arrays
   GraphParts parts =
       open_array_graph(arrays, input.raw.string(), input.options.reading.mask_column);
-  parts.not_read = arrays.rest();
+  parts.not_read = arrays.rest(parts.edges->count());
   return parts;
 }
 

@@ -55,6 +55,11 @@ void Making::say(const std::string& topic, const std::string& text) const {
   headline(fmt::format("  {:<9} {}", topic, text));
 }
 
+void Making::warn(const std::string& note) const {
+  say("note", note);
+  if (options_.quiet && !options_.json) print_to(stderr, "note: {}\n", note);
+}
+
 void Making::build_store(InputGraph& source, BuildOptions how,
                          const nlohmann::ordered_json& details) {
   how.out = options_.out;

@@ -41,6 +41,8 @@ class Making {
   // A line before the work starts: "  memory    8.0 GiB (--memory; RAM 23.5 GiB)".
   void say(const std::string& topic, const std::string& text) const;
   void headline(const std::string& text) const;
+  // A note that also the quiet must see; they find it on stderr. The JSON has its own field for it.
+  void warn(const std::string& note) const;
 
   // Completes `how` from the options and builds. `details` are added to the JSON summary.
   void build_store(InputGraph& source, BuildOptions how,

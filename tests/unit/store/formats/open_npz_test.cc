@@ -25,6 +25,26 @@ TEST(NpzSource, ReadsAllItsParts) {
   }
 }
 
+TEST(NpzSource, RefusesArraysOfEdgesUnderAnyName) {
+  const ZipMember edges = {"edge_index.npy", npy<int64_t>("<i8", {2, 7}, std::vector<int64_t>(14))};
+  const ZipMember features = {"x.npy", node_feat_npy()};
+  const std::vector<float> seven(7);
+  const std::vector<float> fourteen(14);
+  expect_npz_refused({edges, features, {"weight.npy", npy<float>("<f4", {7}, seven)}},
+                     {"weight.npy belongs to the edges", "--ignore weight"});
+  expect_npz_refused({edges, features, {"adj_t.npy", npy<float>("<f4", {2, 7}, fourteen)}},
+                     {"adj_t.npy belongs to the edges", "--ignore adj_t"});
+  expect_npz_refused({edges, features, {"attr.npy", npy<float>("<f4", {7, 2}, fourteen)}},
+                     {"attr.npy belongs to the edges"});
+  const TempFolder folder;
+  const auto source = npz_of(folder, {edges,
+                                      features,
+                                      {"year.npy", npy<float>("<f4", {5}, {1, 2, 3, 4, 5})},
+                                      {"node_rank.npy", npy<float>("<f4", {7}, seven)},
+                                      {"object.npy", "no array"}});
+  EXPECT_EQ(source->not_read().unknown, (std::vector<std::string>{"year", "node_rank", "object"}));
+}
+
 TEST(NpzSource, ReadsEdgesAndFeaturesAlone) {
   const TempFolder folder;
   const auto source =

@@ -7,11 +7,13 @@
 . "$TESTS/scenario/limit.sh"
 [ -e "$(dirname "$PLIMSOLL")/libplimsoll_train.so" ] || skip "this program was built without libtorch"
 make_cgroup "matrix$(echo "${PLIMSOLL_MATRIX:-}" | tr ' ' -)"
+# graphs SCALE
+graphs() {
+  plimsoll synth papers100M --scale "$1" --seed 1 --quiet --force --out f16.plim
+  plimsoll synth papers100M --scale "$1" --seed 1 --feature-type f32 --quiet --force --out f32.plim
+}
 # Wide models get a smaller graph: they would take minutes to predict every node of the larger one.
-scale=0.0004
-case ${PLIMSOLL_MATRIX:-} in *1024 | *4096) scale=0.0001 ;; esac
-plimsoll synth papers100M --scale $scale --seed 1 --quiet --out f16.plim
-plimsoll synth papers100M --scale $scale --seed 1 --feature-type f32 --quiet --out f32.plim
+case ${PLIMSOLL_MATRIX:-} in *1024 | *4096) graphs 0.0001 ;; *) graphs 0.0004 ;; esac
 
 # finishes BYTES WHAT COMMAND...
 finishes() {
@@ -60,10 +62,11 @@ if [ -n "${PLIMSOLL_MATRIX:-}" ]; then
   done
 else
   holds f16.plim gat full 64 5,3
-  holds f16.plim mlp sampled 2048 2,2,2
-  trains f32.plim sage full 1024 5,3
   trains f16.plim gcn full 16 3,2,2,2
   trains f32.plim gat sampled 256 5
+  graphs 0.0001
+  holds f16.plim mlp sampled 2048 2,2,2
+  trains f32.plim sage full 1024 5,3
   # A graph of six nodes: its batches take less than loading its splits, or than reading a checkpoint.
   cp -r "$TESTS/golden/tiny.plim" tiny.plim
   for model in gcn sage gat mlp; do

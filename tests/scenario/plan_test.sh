@@ -11,7 +11,7 @@ run plimsoll plan a.plim --memory 1G --fanout 15,10 --batch-size 1024 --hidden 2
 expect 0 "limit       1.0 GiB (--memory" "adjacency   resident 100 % of the files, 100 % of visits" "features    resident" \
   "in flight ×" "runtime" "unused = the limit, 1.0 GiB   fits" "headroom = " "the least limit it runs in" "epoch       " \
   "reads nothing from disk" \
-  "PyG's NeighborLoader would need about"
+  "PyG's NeighborLoader would need about" "measuring this machine, once: about"
 [ -s cache/plimsoll/machine.json ] || fail "nothing was kept of what was measured"
 # What was measured beside others is measured again when it is quiet: not in the middle of this test.
 sed -i 's/"other_load": .*[0-9]/"other_load": 0.0/' cache/plimsoll/machine.json
@@ -19,7 +19,8 @@ sed -i 's/"other_load": .*[0-9]/"other_load": 0.0/' cache/plimsoll/machine.json
 
 # Under a smaller limit the rest is read; what is printed as the minimum fits, and no less.
 mib=1048576
-plimsoll plan a.plim --memory 1G --json >json
+plimsoll plan a.plim --memory 1G --json >json 2>output
+[ ! -s output ] || fail "it measures again, or says so"
 minimum=$(python3 -c 'import json; print(json.load(open("json"))["minimum_bytes"])')
 run plimsoll plan a.plim --memory "$((minimum + 8 * mib))"
 expect 0 "rows and" "from disk"

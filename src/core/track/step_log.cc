@@ -12,6 +12,9 @@
 namespace plimsoll::track {
 namespace {
 
+// Replacing a file costs milliseconds on a busy disk, appending to one microseconds. Nobody reads
+// metrics more often than this.
+constexpr double kPrometheusSeconds = 1;
 constexpr double kMostWhole = 9007199254740992;  // 2^53: up to here a double has every whole number
 
 bool is_whole(double value) { return std::abs(value) < kMostWhole && value == std::floor(value); }
@@ -101,7 +104,10 @@ void StepLog::add(const LogStep& step) {
     write_events(step);
     events_->flush();
   });
-  attempt(LogKind::prometheus, [&] { write_prometheus(step, "running"); });
+  attempt(LogKind::prometheus, [&] {
+    const double since = step.time - prometheus_time_;
+    if (since >= kPrometheusSeconds || since < 0) write_prometheus(step, "running");
+  });
 }
 
 void StepLog::end(const Ending& ending) {
@@ -144,6 +150,7 @@ void StepLog::write_prometheus(const LogStep& step, std::string_view state) {
   text.gauge(named("state"), "1 for the state of the run.", labels, 1);
   text.gauge(named("updated_seconds"), "When this file was written, in seconds since 1970.",
              options_.labels, step.time);
+  prometheus_time_ = step.time;
   io::write_whole(options_.folder / kPrometheusFile, text.text(), io::Sync::no);
 }
 

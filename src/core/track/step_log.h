@@ -58,6 +58,7 @@ class StepLog {
   StepLog(const StepLog&) = delete;
   StepLog& operator=(const StepLog&) = delete;
 
+  // metrics.prom follows at most once a second; end() brings it up to date.
   void add(const LogStep& step);
 
   // How the run ended: "finished". A run that can be resumed is not `over`.
@@ -88,6 +89,7 @@ class StepLog {
   std::unique_ptr<LineLog> table_;
   std::unique_ptr<LineLog> lines_;
   LogStep last_;
+  double prometheus_time_ = 0;  // of the step that metrics.prom shows
 };
 
 }  // namespace plimsoll::track

@@ -130,6 +130,27 @@ TEST_F(Logs, PrometheusFileHasTheLastStepAndEscapedLabels) {
   EXPECT_NE(text(kPrometheusFile).find("state=\"finished\""), std::string::npos);
 }
 
+TEST_F(Logs, PrometheusFileIsReplacedAtMostOnceASecond) {
+  StepLog log(options({LogKind::prometheus}), {}, 1000);
+  const auto shown = [&] { return text(kPrometheusFile); };
+  const auto add = [&](uint64_t number, double time) {
+    LogStep quick = step(number);
+    quick.time = time;
+    log.add(quick);
+  };
+  const std::string opened = shown();
+  add(1, 1000.4);
+  add(2, 1000.9);
+  EXPECT_EQ(shown(), opened);
+  add(3, 1001.0);
+  EXPECT_NE(shown().find("\\n\"} 3\n"), std::string::npos) << shown();
+  add(4, 900);  // the clock was set back
+  EXPECT_NE(shown().find("\\n\"} 4\n"), std::string::npos) << shown();
+  add(5, 900.5);
+  log.end({.state = "finished", .over = true, .success = true, .results = {}, .time = 900.6});
+  EXPECT_NE(shown().find("\\n\"} 5\n"), std::string::npos) << shown();
+}
+
 TEST_F(Logs, ALogThatCannotBeWrittenEndsAndTheOthersGoOn) {
   StepLog log(options({LogKind::prometheus, LogKind::csv}), {}, 1000);
   // A folder has its name now, so the file cannot be replaced.

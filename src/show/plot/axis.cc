@@ -215,6 +215,18 @@ std::string heading_of(const Axis& axis, const Scale& scale) {
   return fmt::format("{} ({})", axis.label, scale.unit_name);
 }
 
+namespace {
+
+// "0.0125", "3,600": as many digits as asked, and never an exponent where all digits are readable.
+std::string few_digits(double value, int digits) {
+  const double size = std::abs(value);
+  const bool all_fit = size < std::pow(10, digits) - 0.5;
+  if (all_fit || size >= 1e12) return fmt::format("{:.{}g}", value, digits);
+  return (value < 0 ? "−" : "") + format_count(static_cast<uint64_t>(std::llround(size)));
+}
+
+}  // namespace
+
 std::string value_text(Quantity quantity, double value) {
   if (!std::isfinite(value)) return "-";
   const double size = std::abs(value);
@@ -222,14 +234,14 @@ std::string value_text(Quantity quantity, double value) {
     case Quantity::seconds:
       if (size > 0 && size < 1) {
         const Unit unit = largest(kTimeUnits, size, 1);
-        return fmt::format("{:.3g} {}", value / unit.size, unit.name);
+        return fmt::format("{} {}", few_digits(value / unit.size, 3), unit.name);
       }
       return format_seconds(value);
     case Quantity::bytes:
       return format_bytes(static_cast<uint64_t>(std::max(0.0, value)));
     case Quantity::joules: {
       const Unit unit = largest(kEnergyUnits, size, 1);
-      return fmt::format("{:.3g} {}", value / unit.size, unit.name);
+      return fmt::format("{} {}", few_digits(value / unit.size, 3), unit.name);
     }
     case Quantity::share:
       return fmt::format("{:.1f} %", 100 * value);
@@ -238,7 +250,7 @@ std::string value_text(Quantity quantity, double value) {
     case Quantity::number:
       break;
   }
-  return fmt::format("{:.4g}", value);
+  return few_digits(value, 4);
 }
 
 double text_width(std::string_view text, double font_size) {

@@ -22,6 +22,16 @@ TEST(Axis, TicksStandAtRoundNumbers) {
   EXPECT_GE(scale.high, 0.97);
 }
 
+TEST(ValueText, HasNoExponentWhereDigitsCanBeRead) {
+  EXPECT_EQ(value_text(Quantity::joules, 1000), "1,000 J");
+  EXPECT_EQ(value_text(Quantity::joules, 999.7), "1,000 J");
+  EXPECT_EQ(value_text(Quantity::joules, 12.345), "12.3 J");
+  EXPECT_EQ(value_text(Quantity::number, 123456.7), "123,457");
+  EXPECT_EQ(value_text(Quantity::number, -12345), "−12,345");
+  EXPECT_EQ(value_text(Quantity::number, 0.012345), "0.01235");
+  EXPECT_EQ(value_text(Quantity::number, 1e15), "1e+15");
+}
+
 TEST(Axis, BytesHaveBinaryUnitsAndSteps) {
   const Scale scale = scale_for({.label = "memory", .quantity = Quantity::bytes, .from_zero = true},
                                 1e9, 15.5 * 1024 * 1024 * 1024, 4);

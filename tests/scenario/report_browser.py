@@ -1,6 +1,6 @@
 """report_browser.py PAGE...: opens reports in a browser and measures what a person sees. Light and dark, from a phone to 4K: no
-label overlaps another or leaves its figure, no text is too faint, no page is wider than its window, the console is empty, and the
-page prints. Writes screenshots to $PLIMSOLL_SCREENSHOTS if it is set."""
+label overlaps another or leaves its figure, no word in a table is broken, no text is too faint, no page is wider than its window,
+the console is empty, and the page prints. Writes screenshots to $PLIMSOLL_SCREENSHOTS if it is set."""
 import base64
 import json
 import os
@@ -35,6 +35,12 @@ MEASURE = """(() => {
   for (const e of document.querySelectorAll("[tabindex]")) {
     e.focus();
     if (document.activeElement !== e) problems.push("cannot be focused: " + e.tagName);
+  }
+  for (const cell of document.querySelectorAll("th, td")) {
+    if (/\\s/.test(cell.textContent) || cell.textContent.length > 24 || cell.getClientRects().length === 0) continue;
+    const range = document.createRange();
+    range.selectNodeContents(cell);
+    if (new Set([...range.getClientRects()].map(r => Math.round(r.top))).size > 1) problems.push("breaks a word: " + cell.textContent);
   }
   const channels = color => (color.match(/[\\d.]+/g) || []).map(Number);
   const light = color => {

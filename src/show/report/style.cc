@@ -45,7 +45,7 @@ figcaption{font-weight:600;margin:0 0 .3rem}
 .note{background:var(--note);border-left:.25rem solid var(--note-edge);padding:.5rem .8rem;margin:.6rem 0}
 .scroll{overflow-x:auto;background:var(--card);border:1px solid var(--edge);border-radius:.5rem;margin:.6rem 0}
 .card .scroll{border:0;margin:0}
-table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums;font-size:.92rem}
+table{border-collapse:collapse;width:100%;overflow-wrap:break-word;font-variant-numeric:tabular-nums;font-size:.92rem}
 caption{text-align:left;font-weight:600;padding:.5rem .7rem}
 th,td{padding:.3rem .7rem;text-align:right;white-space:nowrap;vertical-align:top;border-top:1px solid var(--edge)}
 thead th{color:var(--muted);border-top:0;font-weight:600}tbody th{font-weight:500}

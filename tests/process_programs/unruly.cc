@@ -1,6 +1,7 @@
 // A program that does one thing a supervised command may do to outlive its supervisor, or to fill
 // its memory: `unruly DEED [NUMBER]`. Whatever it starts ends by itself after a minute at most,
 // should nobody end it.
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -158,6 +159,15 @@ const std::map<std::string, std::function<void(size_t)>> kDeeds = {
        alarm(static_cast<unsigned>(seconds));
        for (;;) {
        }
+     }},
+    {"hold",  // another process, as a debugger does
+     [](size_t pid) {
+       const auto other = static_cast<pid_t>(pid);
+       if (ptrace(PTRACE_SEIZE, other, nullptr, nullptr) != 0) std::exit(3);
+       if (ptrace(PTRACE_INTERRUPT, other, nullptr, nullptr) != 0) std::exit(3);
+       std::puts("held");
+       std::fflush(stdout);
+       stay();
      }},
     {"stay",
      [](size_t) {

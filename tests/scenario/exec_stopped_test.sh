@@ -19,6 +19,52 @@ wait_until_alive() {
   [ "$(alive | wc -w)" -ge "$1" ] || fail "the command did not start"
 }
 
+# A keeper that a debugger holds: no signal continues it. It is given up when it is needed, and the tree is ended. A
+# command that ends by itself keeps its exit code.
+held_exec() { # held_exec NAME OPTION... -- COMMAND: a held keeper; the exit code goes to NAME.code
+  name=$1
+  shift
+  (
+    code=0
+    "$PLIMSOLL" exec --grace 0.2s "$@" >"$name.output" 2>&1 || code=$?
+    echo "$code" >"$name.code"
+  ) &
+}
+if sleep 30 & unruly hold $! >held & sleep 0.3 && grep -q held held; then
+  nobody=$(alive)
+  for process in $nobody; do kill -KILL "$process" 2>/dev/null || true; done
+  for level in $(levels); do
+    held_exec "timeout-$level" --level "$level" --timeout 2s -- unruly family
+    held_exec "alone-$level" --level "$level" -- sh -c 'sleep 2; exit 6'
+  done
+  sleep 1
+  holders=
+  for keeper in $(pgrep -x run-keeper); do
+    case $(tr '\0' '\n' 2>/dev/null </proc/"$keeper"/environ) in
+    *"XDG_STATE_HOME=$WORK/state"*)
+      unruly hold "$keeper" >/dev/null &
+      holders="$holders $!"
+      ;;
+    esac
+  done
+  keeper=
+  for name in timeout:124 alone:6; do
+    for level in $(levels); do
+      file=${name%:*}-$level
+      tries=0
+      until [ -f "$file.code" ] || [ $tries -ge 600 ]; do sleep 0.1; tries=$((tries + 1)); done
+      [ "$(cat "$file.code")" = "${name#*:}" ] || fail "$file: $(cat "$file.code" "$file.output")"
+      grep -q "its keeper process was not answering" "$file.output" || fail "$file: $(cat "$file.output")"
+    done
+  done
+  for process in $holders; do kill -KILL "$process"; done
+  wait
+  nothing_alive "held keepers"
+  echo "a keeper that does not answer: given up, nothing left"
+else
+  echo "processes may not be traced here: held keepers are not tested"
+fi
+
 for level in $(levels | grep -v pidns); do # from inside a namespace a command cannot see its keeper
   run timeout 60 "$PLIMSOLL" exec --level "$level" --timeout 0.5s --grace 0.2s --result result.json -- \
     sh -c 'kill -STOP $PPID; sleep 50'

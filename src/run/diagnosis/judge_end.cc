@@ -118,6 +118,8 @@ Verdict missing(const Case& end) {
 
 std::optional<Verdict> judge_cut(const Case& end) {
   const process::Ending& ending = end.ending();
+  // A keeper is needed only after a cut, or after the command has ended by itself.
+  if (ending.keeper_silent && ending.cut == process::Cut::none) return {};
   if (ending.keeper_given_up && ending.cut == process::Cut::none) {
     return Verdict{
         .cause = Cause::killed,

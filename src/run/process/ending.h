@@ -51,7 +51,8 @@ struct Ending {
   std::string run;               // its name in the registry
   double cpu_seconds = 0;        // of all its processes that were waited for
   bool keeper_lost = false;      // the keeper was killed, so we ended the tree
-  bool keeper_given_up = false;  // we killed the keeper because it was stopped repeatedly
+  bool keeper_given_up = false;  // we killed the keeper because it was stopped repeatedly ...
+  bool keeper_silent = false;    // ... or because it did not answer when it was needed
   int handed_on_signal = 0;      // the last signal forwarded to the command, or SIGQUIT if typed
   bool typed_interrupt = false;  // Ctrl-C at the terminal: the command and plimsoll both got it
   std::string hang_report;       // with Cut::idle: where each of its threads was waiting

@@ -24,6 +24,7 @@ struct KeeperOrder {
     signal_leader,  // send signal `number` to the command itself
     end,   // send `number`, then SIGTERM, to the tree; kill the rest after the grace period
     kill,  // kill the whole tree now
+    beat,  // answer with a beat
   };
   Kind kind = Kind::end;
   int number = 0;
@@ -36,6 +37,7 @@ struct KeeperReport {
     not_started,   // exec failed with errno `number`
     leader_ended,  // with wait status `number`; the keeper now ends the rest of the tree
     empty,         // no process of the tree is alive
+    beat,          // the keeper works
   };
   Kind kind = Kind::empty;
   pid_t pid = 0;

@@ -106,12 +106,14 @@ void run_namespace_init(const Launch& launch, const InitPipes& pipes) {
   close(pipes.go_fd);
   const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nothing, stream);
+  int code = 0;  // for plimsoll, if the keeper is gone before it has read the report
   for (;;) {
     int status = 0;
     const pid_t pid = waitpid(-1, &status, 0);
     if (pid < 0 && errno == EINTR) continue;
-    if (pid < 0) _exit(0);
+    if (pid < 0) _exit(code);
     if (pid == leader) {
+      code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
       [[maybe_unused]] const ssize_t count = write(pipes.report_fd, &status, sizeof status);
     }
   }

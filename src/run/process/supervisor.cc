@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -40,6 +41,10 @@ constexpr double kSayStuckAfter = 5;  // after the grace period
 // A stopped keeper is continued with SIGCONT. One that is stopped more often than this is killed.
 constexpr int kMostStops = 10;
 constexpr double kStopsWithinSeconds = 60;
+// The keeper must answer while it is needed. One that a debugger or a freezer holds is killed.
+constexpr int kMostSilentLooks = 10;
+constexpr double kSecondsOfALook = 0.9;
+constexpr milliseconds kKeeperEnds{100};
 constexpr size_t kTailBytes = size_t{64} << 10;
 
 double seconds_between(Clock::time_point from, Clock::time_point to) {
@@ -108,6 +113,9 @@ class Supervisor {
   void send_order();
   void check_children(Clock::time_point now);
   void check_keeper(Clock::time_point now);
+  void check_beat(Clock::time_point now);
+  bool keeper_is_needed() const;
+  void give_keeper_up(const char* why);
   bool keeper_has_ended() const;
   void wait_for_keeper();
   void take_over();
@@ -139,6 +147,9 @@ class Supervisor {
   Clock::time_point children_checked_at_;
   Clock::time_point keeper_first_stopped_at_;
   int keeper_stops_ = 0;
+  std::optional<Clock::time_point> beat_asked_at_;  // and not answered yet
+  int silent_looks_ = 0;
+  const char* keeper_fault_ = "killed";
   bool keeps_record_ = false;
   Ending ending_;
 };
@@ -324,6 +335,10 @@ void Supervisor::handle(const KeeperReport& report) {
       if (!ending_ordered_) end_ordered_at_ = Clock::now();
       ending_ordered_ = true;
       break;
+    case KeeperReport::Kind::beat:
+      beat_asked_at_.reset();
+      silent_looks_ = 0;
+      break;
     case KeeperReport::Kind::empty:
       ending_.leftovers_ended = report.leftovers;
       ending_.cpu_seconds = report.cpu_seconds;
@@ -403,7 +418,9 @@ void Supervisor::check_children(Clock::time_point now) {
   children_checked_at_ = now;
   read_child_signals(child_signals_);
   others_.look_beside(keeper_.pid, [this] { return !keeper_has_ended(); });
-  if (!keeper_has_ended()) check_keeper(now);
+  if (keeper_has_ended()) return;
+  check_keeper(now);
+  check_beat(now);
 }
 
 // The command could stop its keeper, and then neither the time limit nor the end of the tree would
@@ -416,18 +433,57 @@ void Supervisor::check_keeper(Clock::time_point now) {
     keeper_stops_ = 0;
     options_.say("its keeper process was stopped; continuing it");
   }
-  const auto keeper = ProcessRef::open(*stat);
-  ending_.keeper_given_up = ++keeper_stops_ > kMostStops;
-  if (keeper) keeper->signal(ending_.keeper_given_up ? SIGKILL : SIGCONT);
+  if (++keeper_stops_ > kMostStops) {
+    give_keeper_up("stopped repeatedly");
+  } else if (const auto keeper = ProcessRef::open(*stat)) {
+    keeper->signal(SIGCONT);
+  }
 }
 
+// To end the tree, or to report a command that has ended. A command that runs needs no keeper.
+bool Supervisor::keeper_is_needed() const {
+  if (ending_ordered_) return true;
+  if (leader_ == 0 || leader_ended_) return false;
+  const auto leader = read_stat(leader_);
+  return !leader || !leader->alive();
+}
+
+// Counts looks, not seconds: if we were stopped ourselves, the time that passed says nothing.
+void Supervisor::check_beat(Clock::time_point now) {
+  if (!keeper_is_needed()) {
+    beat_asked_at_.reset();
+    silent_looks_ = 0;
+    return;
+  }
+  if (beat_asked_at_ && seconds_between(*beat_asked_at_, now) < kSecondsOfALook) return;
+  if (beat_asked_at_ && ++silent_looks_ >= kMostSilentLooks) {
+    ending_.keeper_silent = true;
+    give_keeper_up("not answering");
+  }
+  beat_asked_at_ = now;
+  const KeeperOrder beat{.kind = KeeperOrder::Kind::beat};
+  send(keeper_.socket.get(), &beat, sizeof beat, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+// When it has ended, its socket closes, and take_over() follows.
+void Supervisor::give_keeper_up(const char* why) {
+  ending_.keeper_given_up = true;
+  keeper_fault_ = why;
+  kill(keeper_.pid, SIGKILL);  // safe: it is our child and not yet reaped, so the pid is its own
+}
+
+// It may be held by a debugger until now. Then it is killed, and stays a zombie of the debugger.
 void Supervisor::wait_for_keeper() {
-  int status = 0;
-  while (keeper_.pid > 0) {
-    const pid_t pid = waitpid(keeper_.pid, &status, WUNTRACED);
+  for (int looks = 0; keeper_.pid > 0; ++looks) {
+    const Fd keeper(static_cast<int>(syscall(SYS_pidfd_open, keeper_.pid, 0)));
+    pollfd end = {.fd = keeper.get(), .events = POLLIN, .revents = 0};
+    const bool ended = poll(&end, 1, static_cast<int>(kKeeperEnds.count())) > 0;
+    int status = 0;
+    const pid_t pid = waitpid(keeper_.pid, &status, WUNTRACED | WNOHANG);
     if (pid < 0 && errno == EINTR) continue;
-    if (pid < 0 || !WIFSTOPPED(status)) break;
-    kill(keeper_.pid, SIGCONT);  // safe: it is our child and not yet reaped, so the pid is its own
+    if (pid < 0 || (pid > 0 && !WIFSTOPPED(status)) || (pid == 0 && ended)) break;
+    if (pid > 0) kill(keeper_.pid, SIGCONT);
+    if (looks >= kMostSilentLooks * kLongestWait / kKeeperEnds) kill(keeper_.pid, SIGKILL);
   }
   keeper_.pid = 0;
 }
@@ -435,18 +491,18 @@ void Supervisor::wait_for_keeper() {
 // The keeper was killed. We are a subreaper, so its children are now ours.
 void Supervisor::take_over() {
   ending_.keeper_lost = true;
-  options_.say(ending_.keeper_given_up
-                   ? "its keeper process was stopped repeatedly; ending the command"
-                   : "its keeper process was killed; ending the command");
+  options_.say(fmt::format("its keeper process was {}; ending the command", keeper_fault_));
   tree_.root = getpid();
   tree_.others = others_.all();
-  TreeWatch watch({.tree = tree_,
-                   .leader = leader_ended_ ? 0 : leader_,
-                   .grace_seconds = options_.grace_seconds,
-                   .report = [this](const KeeperReport& report) { handle(report); },
-                   .drain = [this] { output_.drain(); },
-                   .drain_fd = output_.drain_fd(),
-                   .others = others_.possible() ? &others_ : nullptr});
+  TreeWatch watch(
+      {.tree = tree_,
+       .leader = leader_ended_ ? 0 : leader_,
+       .grace_seconds = options_.grace_seconds,
+       .report = [this](const KeeperReport& report) { handle(report); },
+       .drain = [this] { output_.drain(); },
+       .drain_fd = output_.drain_fd(),
+       // A debugger may keep the keeper as a zombie: then we never are without children.
+       .others = others_.possible() || ending_.keeper_given_up ? &others_ : nullptr});
   watch.run();
   keeper_.pid = 0;
 }

@@ -101,6 +101,9 @@ void TreeWatch::take_orders() {
     case KeeperOrder::Kind::kill:
       phase_ = Phase::killing;
       break;
+    case KeeperOrder::Kind::beat:
+      options_.report({.kind = KeeperReport::Kind::beat});
+      break;
   }
 }
 

@@ -19,11 +19,15 @@ constexpr std::array kStates = {
     SlurmState{"CONFIGURING", "CF", "has its nodes and waits until they are ready"},
     SlurmState{"COMPLETING", "CG", "is ending; some of its processes may still run"},
     SlurmState{"DEADLINE", "DL", "was ended at its --deadline"},
+    SlurmState{"EXPEDITING", "", "was requeued and starts before other jobs"},
     SlurmState{"FAILED", "F", "ended with an exit code other than 0, or failed otherwise"},
+    SlurmState{"LAUNCH_FAILED", "", "could not be launched on its nodes"},
     SlurmState{"NODE_FAIL", "NF", "was ended because one of its nodes failed"},
     SlurmState{"OUT_OF_MEMORY", "OOM", "ran out of memory: the kernel killed a process of it"},
     SlurmState{"PENDING", "PD", "waits for resources and has not started"},
+    SlurmState{"POWER_UP_NODE", "", "has nodes that are switched on for it"},
     SlurmState{"PREEMPTED", "PR", "was ended to make room for a job of higher priority"},
+    SlurmState{"RECONFIG_FAIL", "", "failed because its nodes could not be configured"},
     SlurmState{"RUNNING", "R", "has its nodes and runs"},
     SlurmState{"RESV_DEL_HOLD", "RD", "is held because its reservation was deleted"},
     SlurmState{"REQUEUE_FED", "RF", "is being requeued by a federation of clusters"},
@@ -36,7 +40,8 @@ constexpr std::array kStates = {
     SlurmState{"STAGE_OUT", "SO", "is copying its files out of the burst buffer"},
     SlurmState{"STOPPED", "ST", "was stopped with SIGSTOP and keeps its CPUs"},
     SlurmState{"SUSPENDED", "S", "was suspended, and other jobs have its CPUs"},
-    SlurmState{"TIMEOUT", "TO", "reached its time limit and was ended"}};
+    SlurmState{"TIMEOUT", "TO", "reached its time limit and was ended"},
+    SlurmState{"UPDATE_DB", "", "is being recorded in the accounting database"}};
 
 std::string in_capitals(std::string_view text) {
   std::string capitals(text);
@@ -112,6 +117,13 @@ Causes causes_of_ended_job(std::string_view name, const Circumstances& now) {
             cause(kSecond, "a node ran out of memory as a whole and stopped answering",
                   "--mem, so that Slurm limits the job before the node fails")};
   }
+  if (name == "LAUNCH_FAILED" || name == "RECONFIG_FAIL") {
+    return {cause(kFirst, "the prolog of a node failed, or the node could not be configured",
+                  std::string(kWhichNode) + "; submit again with --exclude=NODE; tell the "
+                                            "administrators"),
+            cause(kSecond, "the script's folder or the user is unknown on the node",
+                  "srun --nodelist=NODE ls -d FOLDER; id")};
+  }
   if (name == "BOOT_FAIL") {
     return {cause(kFirst, "a node did not start, or its prolog failed",
                   std::string(kWhichNode) + "; submit again with --exclude=NODE; tell the "
@@ -141,11 +153,11 @@ Causes causes_of_waiting_job(std::string_view name) {
             cause(kThird, "it asks for more than any node has, and will never start",
                   "sinfo -o '%P %c %m %G %l', against the job's own request")};
   }
-  if (name == "CONFIGURING") {
+  if (name == "CONFIGURING" || name == "POWER_UP_NODE") {
     return {cause(kFirst, "its nodes are starting or running their prolog",
                   "wait some minutes; then scontrol show node NODE")};
   }
-  if (name == "REQUEUED" || name == "REQUEUE_FED") {
+  if (name == "REQUEUED" || name == "REQUEUE_FED" || name == "EXPEDITING") {
     return {cause(kFirst, "a node failed, it was preempted, or scontrol requeue was used",
                   "nothing: it starts again with the same job id; SLURM_RESTART_COUNT tells the "
                   "script, and --open-mode=append keeps its output")};
@@ -188,6 +200,11 @@ Causes causes_of_live_job(std::string_view name) {
   if (name == "STOPPED") {
     return {cause(kFirst, "somebody sent it SIGSTOP", "scancel -s CONT JOB")};
   }
+  if (name == "UPDATE_DB") {
+    return {cause(kFirst, "slurmctld reports the job's end to slurmdbd",
+                  "nothing; sacct knows it "
+                  "in a moment")};
+  }
   if (name == "SIGNALING") {
     return {cause(kFirst, "scancel --signal or its own --signal is being delivered", "nothing")};
   }
@@ -205,6 +222,7 @@ Causes causes_of_live_job(std::string_view name) {
 
 std::optional<SlurmState> slurm_state(std::string_view text) {
   const std::string word = in_capitals(text);
+  if (word.empty()) return {};  // some states have no brief name
   if (word.ends_with('+')) return state_cut_to(std::string_view(word).substr(0, word.size() - 1));
   const std::string_view name =
       word.starts_with(kCancelledBy) ? std::string_view("CANCELLED") : std::string_view(word);

@@ -107,7 +107,10 @@ class Children {
   Children& operator=(const Children&) = delete;
   ~Children() {
     signal_all(SIGKILL);
-    for (const Child& child : living_) ::waitpid(child.pid, nullptr, 0);
+    for (const Child& child : living_) {
+      while (::waitpid(child.pid, nullptr, 0) < 0 && errno == EINTR) {
+      }
+    }
   }
 
   void add(Child child) { living_.push_back(std::move(child)); }

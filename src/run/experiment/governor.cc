@@ -81,7 +81,8 @@ Governor::Governor(const std::string& name, const fs::path& cpus) {
 
 Governor::~Governor() {
   alive_ = Fd();
-  if (guard_ > 0) waitpid(guard_, nullptr, 0);
+  while (guard_ > 0 && waitpid(guard_, nullptr, 0) < 0 && errno == EINTR) {
+  }
 }
 
 }  // namespace plimsoll::experiment

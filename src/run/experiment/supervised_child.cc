@@ -267,13 +267,14 @@ SupervisedChild::SupervisedChild(const ChildOptions& options)
   pid_ = fork();
   if (pid_ < 0) fail_errno("start", "plimsoll exec", errno);
   if (pid_ == 0) become_exec(launch, driver);
-  pidfd_ = Fd(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
+  pidfd_ = Fd(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));  // for poll(); may fail
 }
 
 SupervisedChild::~SupervisedChild() {
   if (wait_status_) return;
   ask_to_end();
-  waitpid(pid_, nullptr, 0);
+  while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
 }
 
 bool SupervisedChild::ended() {
@@ -282,9 +283,10 @@ bool SupervisedChild::ended() {
   return wait_status_.has_value();
 }
 
-// Signals through the pidfd. The child is ours and not yet reaped, so its pid is still its own.
+// The child is ours and not yet reaped, so its pid is still its own. A pidfd may be missing: there
+// can be too many open files.
 void SupervisedChild::ask_to_end() const {
-  if (!wait_status_) syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGTERM, nullptr, 0);
+  if (!wait_status_) kill(pid_, SIGTERM);
 }
 
 ChildEnd SupervisedChild::end() const {

@@ -182,6 +182,23 @@ fi
 left=$(find . -name '*.partial')
 [ -z "$left" ] || fail "left behind: $left"
 
+# A pickle of 60 MB that makes an object of every byte is refused within the limit.
+if [ -x /usr/bin/python3 ]; then
+  cat >hostile.py <<'PYTHON'
+import resource, subprocess, sys, zipfile
+with zipfile.ZipFile("full/best.pth") as source, zipfile.ZipFile("hostile.pth", "w") as made:
+    for name in source.namelist():
+        made.writestr(name, b"\x80\x02" + b"N" * (60 << 20) + b"." if name.endswith("data.pkl") else source.read(name))
+code = subprocess.call(sys.argv[1:])
+peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss << 10
+assert peak <= 300 << 20, f"{peak} bytes were resident"
+sys.exit(code)
+PYTHON
+  run /usr/bin/python3 hostile.py "$PLIMSOLL" predict a.plim --checkpoint hostile.pth --out hostile.npy --memory 300M
+  expect 4 "pickle"
+  [ ! -e hostile.npy ] || fail "a refused prediction left a file"
+fi
+
 # What is there stays, unless told otherwise.
 cp test.npy before.npy
 run plimsoll predict a.plim --checkpoint full/best.pth --out test.npy

@@ -73,7 +73,8 @@ uint64_t count_nodes(const PredictRequest& request, const graph::Store& store) {
 }
 
 recipe::Recipe read_recipe(const PredictRequest& request, const graph::Store& store) {
-  recipe::Recipe recipe = load_train_module().read_recipe(request.checkpoint);
+  recipe::Recipe recipe = load_train_module().read_recipe(
+      request.checkpoint, training_limit(request.running.memory_bytes).bytes);
   recipe.evaluation = request.evaluation.value_or(recipe.evaluation);
   batch::check_first_layer(store, recipe);
   return recipe;

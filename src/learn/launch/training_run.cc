@@ -82,7 +82,8 @@ graph::Store open_on_other_rank(TrainRequest& request) {
 
 void settle_recipe(const graph::Store& store, TrainRequest& request) {
   if (!request.resume.empty()) {
-    const auto stored = load_train_module().read_recipe(request.save_dir / "last.pth");
+    const auto stored = load_train_module().read_recipe(
+        request.save_dir / "last.pth", training_limit(request.running.memory_bytes).bytes);
     request.recipe = recipe::resume(stored, request.recipe, request.given);
     check_for_model(request.recipe, request.given);
   }

@@ -107,8 +107,8 @@ struct Module {
   // before it counts as stuck.
   std::unique_ptr<ranks::Group> (*join)(const ranks::RankPlace& place,
                                         std::chrono::milliseconds no_progress);
-  // The recipe that a checkpoint was trained with.
-  recipe::Recipe (*read_recipe)(const std::filesystem::path& checkpoint);
+  // The recipe that a checkpoint was trained with. `limit_bytes` is for the whole process.
+  recipe::Recipe (*read_recipe)(const std::filesystem::path& checkpoint, uint64_t limit_bytes);
   // Whether torch can compute on a GPU here.
   bool (*has_gpu)();
   // Measures the cost of training steps, on the GPU or on `threads` threads of the CPU. Also

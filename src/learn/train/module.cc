@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/units.h"
 #include "memory/timeline.h"
 #include "memory/usage.h"
 #include "train/checkpoint.h"
@@ -25,6 +26,8 @@
 
 namespace plimsoll::train {
 namespace {
+
+constexpr uint64_t kLeastReadingBytes = 16 * kMiB;
 
 // Turns torch's errors into ours. An error of torch that reaches this function is a full GPU or a
 // bug.
@@ -80,10 +83,13 @@ int run_training(const TrainJob& job) {
   return trainer.run();
 }
 
-// Called before there is a ledger, because the plan is made for this recipe. What it takes is given
-// back, and is less than the plan has for reading the checkpoint again.
-recipe::Recipe read_recipe(const std::filesystem::path& checkpoint) {
-  memory::Ledger ledger(pickle::kMostPickleBytes + pickle::kMostObjectBytes + kMostValueBytes);
+// Called before there is a ledger. A checkpoint without its tensors is small, so it is read even if
+// the limit is too low for a training: the plan says more about that.
+recipe::Recipe read_recipe(const std::filesystem::path& checkpoint, uint64_t limit_bytes) {
+  constexpr uint64_t kMost = pickle::kMostPickleBytes + pickle::kMostObjectBytes + kMostValueBytes;
+  const uint64_t resident = memory::process_usage().resident_bytes;
+  const uint64_t room = limit_bytes - std::min(limit_bytes, resident);
+  memory::Ledger ledger(std::clamp(room, kLeastReadingBytes, kMost));
   return read_checkpoint(checkpoint, ledger).recipe;
 }
 
@@ -102,8 +108,8 @@ extern "C" const plimsoll::train::Module* plimsoll_train_module() {
         return train::guarded(
             [&] { return std::make_unique<train::RankGroup>(place, no_progress); });
       },
-      [](const std::filesystem::path& checkpoint) {
-        return train::guarded([&] { return train::read_recipe(checkpoint); });
+      [](const std::filesystem::path& checkpoint, uint64_t limit_bytes) {
+        return train::guarded([&] { return train::read_recipe(checkpoint, limit_bytes); });
       },
       [] { return at::hasCUDA(); },
       [](bool gpu, unsigned threads, uint64_t resident_before, memory::Ledger& ledger) {

@@ -23,11 +23,12 @@ with open(folder + "/results.json") as file:
 print(digest.hexdigest(), [epoch["loss"] for epoch in results["series"]], results["valid_acc"], results["test_acc"])
 PYTHON
 
+epochs=1
 # learned THREADS WORKERS OPTIONS...: what a run with these learned, in one line.
 learned() {
   threads=$1 workers=$2
   shift 2
-  run timeout 600 "$PLIMSOLL" train a.plim --save-dir run --force --quiet --epochs 1 --batch-size 1500 \
+  run timeout 600 "$PLIMSOLL" train a.plim --save-dir run --force --quiet --epochs "$epochs" --batch-size 1500 \
     --threads "$threads" --workers "$workers" "$@"
   expect 0 "Epoch 001"
   /usr/bin/python3 digest.py run || fail "no digest of the run"
@@ -68,6 +69,14 @@ core() {
   shift
   if has "$@"; then
     same "2:2 3:1 16:1 16:16" --model sage --hidden 128 --batch-norm
+    # A resume for a second epoch ends like two epochs at once.
+    run timeout 600 "$PLIMSOLL" train a.plim --resume run --epochs 2 --quiet --threads 2
+    expect 0 "Epoch 002"
+    /usr/bin/python3 digest.py run >found
+    epochs=2
+    learned 1 1 --model sage --hidden 128 --batch-norm >expected
+    epochs=1
+    cmp -s expected found || fail "a resume learns something else ($OPENBLAS_CORETYPE)"
   else
     echo "not tried: the kernels for $OPENBLAS_CORETYPE (this CPU lacks one of: $*)"
   fi

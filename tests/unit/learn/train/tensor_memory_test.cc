@@ -11,6 +11,7 @@
 
 #include "base/units.h"
 #include "memory/ledger.h"
+#include "nn/adam.h"
 #include "temp_folder.h"
 
 namespace plimsoll::train {
@@ -40,6 +41,22 @@ TEST_F(InLeasedMemory, LargeTensorsTakeALease) {
   const at::Tensor larger = bytes(5 * kMiB);
   EXPECT_GE(tensor_bytes(ledger_), 5 * kMiB + 64 * 1024);
   EXPECT_LE(tensor_bytes(ledger_), (5 * kMiB + 64 * 1024) * 9 / 8 + 16 * 1024);
+}
+
+// A lack of memory cannot interrupt a step: parameters and moments would not belong together.
+TEST_F(InLeasedMemory, AdamStepsWithoutAnyMore) {
+  at::Tensor parameters = at::full({100'000}, 1.0F);
+  at::Tensor gradient = at::full({100'000}, 0.5F);
+  nn::Adam adam(parameters);
+  const uint64_t used = ledger_.used_bytes();
+  ledger_.set_limit(used);
+  ASSERT_ANY_THROW(parameters + 1);
+  for (int step = 0; step < 3; ++step) {
+    adam.step(parameters, gradient, 0.01, 0.001);
+    gradient.fill_(0.5F);
+  }
+  EXPECT_EQ(ledger_.peak_bytes(), used);
+  EXPECT_NEAR(parameters[0].item<float>(), 0.97F, 1e-4F);
 }
 
 TEST_F(InLeasedMemory, TensorsAreAlignedAndApart) {

@@ -195,7 +195,7 @@ assert peak <= 300 << 20, f"{peak} bytes were resident"
 sys.exit(code)
 PYTHON
   run /usr/bin/python3 hostile.py "$PLIMSOLL" predict a.plim --checkpoint hostile.pth --out hostile.npy --memory 300M
-  expect 4 "pickle"
+  expect 4 "checkpoint values" "--memory"
   [ ! -e hostile.npy ] || fail "a refused prediction left a file"
 fi
 

@@ -144,6 +144,14 @@ CLI::Option* add_plot(CLI::App& command, bool& plot) {
       ->group(kOutput);
 }
 
+CLI::Option* add_python(CLI::App& command, std::string& python) {
+  return command
+      .add_option("--python", python,
+                  "the Python interpreter, by its name on the PATH or by its path")
+      ->type_name("PYTHON")
+      ->default_str("python3");
+}
+
 std::string spellings(const std::string& name, const std::vector<std::string>& others) {
   std::string names = name;
   const auto add_underscored = [&](const std::string& hyphened) {

@@ -43,6 +43,9 @@ CLI::Option* add_json(CLI::App& command, bool& json);
 // --plot: figures below the text. Not with --json, which must have been added before.
 CLI::Option* add_plot(CLI::App& command, bool& plot);
 
+// --python, for find_python().
+CLI::Option* add_python(CLI::App& command, std::string& python);
+
 // An option whose value is one of a few words, kept as an enum whose words name() gives.
 template <typename Enum>
 CLI::Option* add_choice(CLI::App& command, const std::string& names, Enum& value,

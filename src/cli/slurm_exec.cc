@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/child.h"
 #include "base/error.h"
 #include "base/host.h"
 #include "base/units.h"
@@ -95,7 +96,7 @@ void slurm_exec(const Options& options) {
          "this is no Slurm job: SLURM_JOB_ID is not set; plimsoll exec runs a command elsewhere");
   }
   slurm::RequeuePolicy policy = options.policy;
-  policy.has_scontrol = slurm::has_program(Host::real(), "scontrol");
+  policy.has_scontrol = !find_program("scontrol").empty();
   const sigset_t before = block_signals();
   say(slurm::describe(*job));
   diagnosis::Evidence evidence;

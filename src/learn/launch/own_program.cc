@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstdio>
 
+#include "base/child.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/host.h"
@@ -49,11 +50,8 @@ std::vector<std::string> own_command_line() {
   return words;
 }
 
-int run_own_program(std::vector<std::string> words) {
-  std::vector<char*> pointers;
-  pointers.reserve(words.size() + 1);
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
+int run_own_program(const std::vector<std::string>& words) {
+  const std::vector<char*> pointers = null_ended(words);
   std::fflush(stdout);
   const pid_t parent = getpid();
   const pid_t child = fork();

@@ -13,18 +13,16 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <map>
 #include <optional>
 #include <thread>
 #include <utility>
 
+#include "base/child.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/host.h"
 #include "base/interrupt.h"
 #include "ranks/rank_place.h"
-
-extern char** environ;  // NOLINT(readability-redundant-declaration)
 
 namespace plimsoll::ranks {
 namespace {
@@ -51,28 +49,12 @@ uint16_t free_port() {
 }
 
 // The environment of a rank, like torchrun's.
-std::vector<std::string> environment_of(unsigned rank, unsigned ranks, uint16_t port) {
-  const std::map<std::string, std::string> own = {{"RANK", fmt::to_string(rank)},
-                                                  {"WORLD_SIZE", fmt::to_string(ranks)},
-                                                  {"LOCAL_RANK", fmt::to_string(rank)},
-                                                  {"LOCAL_WORLD_SIZE", fmt::to_string(ranks)},
-                                                  {"MASTER_ADDR", "127.0.0.1"},
-                                                  {"MASTER_PORT", fmt::to_string(port)},
-                                                  {kLauncherVariable, fmt::to_string(::getpid())}};
-  std::vector<std::string> all;
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    const std::string text = *variable;
-    if (!own.contains(text.substr(0, text.find('=')))) all.push_back(text);
-  }
-  for (const auto& [name, value] : own) all.push_back(name + "=" + value);
-  return all;
-}
-
-std::vector<char*> pointers(std::vector<std::string>& words) {
-  std::vector<char*> all;
-  for (std::string& word : words) all.push_back(word.data());
-  all.push_back(nullptr);
-  return all;
+Environment environment_of(unsigned rank, unsigned ranks, uint16_t port) {
+  return environment_with({fmt::format("RANK={}", rank), fmt::format("WORLD_SIZE={}", ranks),
+                           fmt::format("LOCAL_RANK={}", rank),
+                           fmt::format("LOCAL_WORLD_SIZE={}", ranks), "MASTER_ADDR=127.0.0.1",
+                           fmt::format("MASTER_PORT={}", port),
+                           fmt::format("{}={}", kLauncherVariable, ::getpid())});
 }
 
 struct Child {
@@ -83,10 +65,9 @@ struct Child {
 
 // Everything that allocates happens before the fork, because other threads may hold locks.
 Child start(const LaunchRequest& request, unsigned rank, uint16_t port) {
-  std::vector<std::string> words = request.command;
-  std::vector<std::string> variables = environment_of(rank, request.ranks, port);
-  const std::vector<char*> arguments = pointers(words);
-  const std::vector<char*> environment = pointers(variables);
+  const Environment variables = environment_of(rank, request.ranks, port);
+  const std::vector<char*> arguments = null_ended(request.command);
+  const std::vector<char*> environment = null_ended(variables);
   const pid_t pid = ::fork();
   if (pid == 0) {
     // A group of its own: a terminal's Ctrl-C goes to the launcher alone, which passes it on once.

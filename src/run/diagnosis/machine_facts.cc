@@ -9,6 +9,7 @@
 #include <chrono>
 #include <sstream>
 
+#include "base/child.h"
 #include "base/error.h"
 #include "base/units.h"
 #include "io/file.h"
@@ -131,8 +132,8 @@ MachineFacts examine(const fs::path& folder, const Host& host) {
     facts.hard_open_files = limit.rlim_max;
   }
   facts.slurm_job = slurm::own_job(host);
-  facts.has_slurm = slurm::has_program(host, "srun");
-  facts.has_scontrol = slurm::has_program(host, "scontrol");
+  facts.has_slurm = !find_program("srun", host).empty();
+  facts.has_scontrol = !find_program("scontrol", host).empty();
   return facts;
 }
 

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <thread>
 
+#include "base/child.h"
 #include "base/error.h"
 #include "base/host.h"
 #include "base/json.h"
@@ -54,11 +55,11 @@ struct Launch {
   explicit Launch(const ChildOptions& options)
       : program(options.launcher.empty() ? kSelf : options.launcher.front()),
         words(launched(options)),
-        environment(process::environment_with(changes(options))),
+        environment(environment_with(changes(options))),
         words_file((options.output_folder / "exec.log").string()),
         working_folder(options.working_folder.string()),
-        word_pointers(pointers(words)),
-        variable_pointers(pointers(environment)) {}
+        word_pointers(null_ended(words)),
+        variable_pointers(null_ended(environment)) {}
 
  private:
   static std::vector<std::string> launched(const ChildOptions& options) {
@@ -73,13 +74,6 @@ struct Launch {
     for (const auto& [name, value] : options.terms.environment)
       all.push_back(fmt::format("{}{}={}", kCommandVariable, name, value));
     all.push_back(fmt::format("{}={}", kBatchVariable, options.run_folder.string()));
-    return all;
-  }
-  static std::vector<char*> pointers(const std::vector<std::string>& texts) {
-    std::vector<char*> all;
-    all.reserve(texts.size() + 1);
-    for (const std::string& text : texts) all.push_back(const_cast<char*>(text.c_str()));
-    all.push_back(nullptr);
     return all;
   }
 };

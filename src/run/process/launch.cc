@@ -14,21 +14,11 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/child.h"
 #include "base/error.h"
 #include "process/tree_group.h"
 
 namespace plimsoll::process {
-namespace {
-
-std::vector<char*> pointers(const std::vector<std::string>& words) {
-  std::vector<char*> found;
-  found.reserve(words.size() + 1);
-  for (const std::string& word : words) found.push_back(const_cast<char*>(word.c_str()));
-  found.push_back(nullptr);
-  return found;
-}
-
-}  // namespace
 
 void become_command(const Launch& launch, int go_fd, int failure_fd) {
   // If the keeper and plimsoll are killed at the same time, at least the leader gets a signal.
@@ -42,27 +32,14 @@ void become_command(const Launch& launch, int go_fd, int failure_fd) {
   if (launch.output_fd >= 0) dup2(launch.output_fd, STDOUT_FILENO);
   if (launch.error_fd >= 0) dup2(launch.error_fd, STDERR_FILENO);
   std::signal(SIGCHLD, launch.child_signal_ignored ? SIG_IGN : SIG_DFL);
-  const auto words = pointers(launch.command);
-  const auto variables = pointers(launch.environment);
+  const auto words = null_ended(launch.command);
+  const auto variables = null_ended(launch.environment);
   sigprocmask(SIG_SETMASK, &launch.signal_mask, nullptr);
   environ = const_cast<char**>(variables.data());  // execvp searches the command's own PATH
   execvp(words.front(), words.data());
   const int error = errno;
   [[maybe_unused]] const ssize_t ignored = write(failure_fd, &error, sizeof error);
   _exit(127);
-}
-
-std::vector<std::string> environment_with(const std::vector<std::string>& changes) {
-  const auto name_of = [](std::string_view entry) { return entry.substr(0, entry.find('=')); };
-  std::vector<std::string> result;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const bool changed =
-        std::any_of(changes.begin(), changes.end(),
-                    [&](const std::string& change) { return name_of(change) == name_of(*entry); });
-    if (!changed) result.emplace_back(*entry);
-  }
-  result.insert(result.end(), changes.begin(), changes.end());
-  return result;
 }
 
 namespace {

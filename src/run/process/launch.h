@@ -23,9 +23,6 @@ struct Launch {
 // a byte. If exec fails, writes its errno to `failure_fd` and exits with 127.
 [[noreturn]] void become_command(const Launch& launch, int go_fd, int failure_fd);
 
-// The environment of this process with `changes` ("NAME=value") applied.
-std::vector<std::string> environment_with(const std::vector<std::string>& changes);
-
 // The first process of a pid namespace, its init. When it ends, the kernel kills everything in the
 // namespace. It dies with the keeper, so nothing is left even if plimsoll and the keeper are killed
 // at the same time.

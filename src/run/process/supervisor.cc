@@ -16,6 +16,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/child.h"
 #include "base/error.h"
 #include "base/units.h"
 #include "process/command_output.h"

@@ -1,12 +1,10 @@
 // Runs Slurm's own commands: scontrol, sbatch and sacct.
 #pragma once
 
-#include <csignal>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "base/host.h"
 #include "slurm/accounting.h"
 #include "slurm/job.h"
 
@@ -19,9 +17,6 @@ struct CommandAnswer {
 
 // Waits for at most 30 s: a command whose controller does not answer is ended then.
 CommandAnswer ask_slurm(const std::vector<std::string>& words, const std::string& input = "");
-
-// Whether PATH has this program.
-bool has_program(const Host& host, const std::string& name);
 
 // The controller's record of a job; nothing if there is no scontrol, or it does not know the job.
 std::optional<JobRecord> read_record(const std::string& job_id);

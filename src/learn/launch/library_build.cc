@@ -1,0 +1,177 @@
+#include "launch/library_build.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/child.h"
+#include "base/error.h"
+#include "base/host.h"
+#include "base/interrupt.h"
+#include "base/json.h"
+#include "base/parallel.h"
+#include "base/print.h"
+#include "base/text_file.h"
+#include "base/units.h"
+#include "io/staged_folder.h"
+#include "io/sync.h"
+#include "launch/train_module.h"
+#include "memory/limit.h"
+
+namespace plimsoll::launch {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kBytesOfACompiler = 2 * kGiB;  // on torch's headers
+constexpr uint64_t kMostLogBytes = 64 * kMiB;
+constexpr size_t kShownLogBytes = 2000;
+
+constexpr const char* kTorchQuestion = R"(import json, os, sys
+sys.path[:] = [folder for folder in sys.path if folder]
+import torch
+print(json.dumps({"version": torch.__version__, "folder": os.path.dirname(os.path.realpath(torch.__file__)),
+                  "cuda": torch.version.cuda or "", "abi": bool(torch._C._GLIBCXX_USE_CXX11_ABI)}))
+)";
+
+// What the library is compiled from: beside an installed program, or the source tree around it.
+struct LibrarySources {
+  fs::path source;
+  fs::path headers;  // empty: the compiler finds them
+};
+
+std::optional<LibrarySources> find_sources() {
+  const fs::path folder = this_program().parent_path();
+  const fs::path shared = folder.parent_path() / "share" / "plimsoll";
+  if (fs::exists(shared / "source" / "CMakeLists.txt")) {
+    return LibrarySources{shared / "source", shared / "include"};
+  }
+  const fs::path tree = folder.parent_path().parent_path();
+  if (fs::exists(tree / "cmake" / "library_alone.cmake")) return LibrarySources{tree, {}};
+  return std::nullopt;
+}
+
+std::string end_of_log(const fs::path& log) {
+  std::string text = read_small_file(log, kMostLogBytes);
+  if (text.size() > kShownLogBytes)
+    text.erase(0, text.find('\n', text.size() - kShownLogBytes) + 1);
+  return text;
+}
+
+// Runs one step of the build with its output in `log`; shows the end of it if it fails.
+void build_step(const char* what, std::vector<std::string> words, const fs::path& log) {
+  const int code = run_child({.words = std::move(words), .output = log});
+  throw_if_interrupted();
+  if (code == 0) return;
+  print_to(stderr, "{}", end_of_log(log));
+  fail(ErrorKind::io, "{} failed with exit code {}; the lines above say why", what, code);
+}
+
+void compile_library(const LibrarySources& sources, const BuiltLibrary& torch, unsigned jobs,
+                     const fs::path& out) {
+  const fs::path build = out / "build";
+  const fs::path log = out / "log";
+  std::vector<std::string> configure = {"cmake",
+                                        "-S",
+                                        sources.source.string(),
+                                        "-B",
+                                        build.string(),
+                                        "-DCMAKE_BUILD_TYPE=Release",
+                                        "-DCMAKE_UNITY_BUILD=ON",
+                                        "-DPLIMSOLL_PROGRAM=OFF",
+                                        "-DPLIMSOLL_TORCH_FOLDER=" + torch.torch_folder.string(),
+                                        "-DPLIMSOLL_HEADERS=" + sources.headers.string()};
+  if (!find_program("ninja").empty()) configure.insert(configure.end(), {"-G", "Ninja"});
+  build_step("cmake", std::move(configure), log);
+  build_step("compiling",
+             {"cmake", "--build", build.string(), "--target", "plimsoll_train_module", "-j",
+              fmt::format("{}", jobs)},
+             log);
+  io::sync_file(build / kTrainLibrary);
+  fs::rename(build / kTrainLibrary, out / kTrainLibrary);
+  fs::remove_all(build);
+  fs::remove(log);
+}
+
+}  // namespace
+
+std::optional<PythonTorch> torch_of(const std::string& python) {
+  const ProgramAnswer answer = ask_child({.words = {python, "-c", kTorchQuestion}});
+  if (!answer.good()) return std::nullopt;
+  using Json = nlohmann::json;
+  try {
+    return from_json<Json>(answer.output, python, [](const Json& json) {
+      PythonTorch found;
+      found.torch.torch = json.at("version").get<std::string>();
+      found.torch.torch_folder = json.at("folder").get<std::string>();
+      found.torch.cuda = json.at("cuda").get<std::string>();
+      found.new_abi = json.at("abi").get<bool>();
+      return found;
+    });
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+PythonTorch usable_torch(const std::string& python) {
+  const auto torch = torch_of(python);
+  if (!torch) {
+    fail(ErrorKind::io,
+         "{} has no torch; install torch there (pip install torch, Debian: python3-torch), or name "
+         "another interpreter with --python",
+         python);
+  }
+  if (!torch->new_abi) {
+    fail(ErrorKind::input,
+         "torch {} in {} was built with the old C++ interface of std::string, which this program "
+         "cannot share; use torch 2.7 or later, or one of conda-forge",
+         torch->torch.torch, torch->torch.torch_folder.string());
+  }
+  return *torch;
+}
+
+std::vector<std::string> missing_for_building(const std::optional<PythonTorch>& torch) {
+  std::vector<std::string> missing;
+  if (find_program("c++").empty() && !Host::real().variable("CXX")) {
+    missing.emplace_back("a C++ compiler (Debian: apt install g++; conda: cxx-compiler)");
+  }
+  if (find_program("cmake").empty()) {
+    missing.emplace_back("cmake (Debian: apt install cmake; pip install cmake)");
+  }
+  if (find_program("ninja").empty() && find_program("make").empty()) {
+    missing.emplace_back("make or ninja (Debian: apt install make; pip install ninja)");
+  }
+  if (!find_sources()) {
+    missing.emplace_back(
+        "the sources of the library, which make install, the .deb and the wheel bring");
+  }
+  if (torch) {
+    const fs::path header = torch->torch.torch_folder / "include" / "torch" / "csrc" / "api" /
+                            "include" / "torch" / "torch.h";
+    if (!fs::exists(header)) {
+      missing.push_back(
+          fmt::format("torch's headers, {} (Debian: apt install libtorch-dev)", header.string()));
+    }
+  }
+  return missing;
+}
+
+unsigned usual_build_jobs() {
+  const uint64_t bytes = memory::detect_limit().bytes;
+  return static_cast<unsigned>(
+      std::clamp<uint64_t>(bytes / kBytesOfACompiler, 1, available_threads()));
+}
+
+void build_library(const BuiltLibrary& torch, unsigned jobs) {
+  const fs::path folder = library_folder(this_program(), torch);
+  const auto sources = find_sources();
+  if (!sources) fail(ErrorKind::io, "the sources of the training library are missing");
+  fs::create_directories(folder.parent_path());
+  io::StagedFolder staged(folder, /*replace=*/true);
+  compile_library(*sources, torch, jobs, staged.path());
+  describe_library(staged.path(), torch);
+  staged.commit();
+}
+
+}  // namespace plimsoll::launch

@@ -2,25 +2,20 @@
 # bench/accuracy.sh [--data DIR] [--folder DIR] [--quick] [full|sampled|norm|draws|synth ...]: test accuracy at the best
 # validation epoch, mean and standard deviation over seeds, as Markdown tables; docs/reference/accuracy.md has them beside PyTorch
 # Geometric's. DIR (default: $PLIMSOLL_DATA) holds cora, citeseer, computers, physics and arxiv-structure. --quick: 3 seeds.
-set -eu
+. "$(dirname "$0")/lib.sh"
 data=${PLIMSOLL_DATA:-$(dirname "$0")/../../shared/data}
 folder=.
 seeds=10
-parts=""
-while [ $# -gt 0 ]; do
-  case $1 in
-    --data) data=$2; shift 2 ;;
-    --folder) folder=$2; shift 2 ;;
-    --quick) seeds=3; shift ;;
-    full | sampled | norm | draws | synth) parts="$parts $1"; shift ;;
-    *) sed -n '2,4s/^# //p' "$0"; [ "$1" = --help ] && exit 0 || exit 2 ;;
+take_options "data folder quick:seeds=3" "$@"
+for part in $words; do
+  case $part in
+    full | sampled | norm | draws | synth) ;;
+    *) usage 2 ;;
   esac
 done
-parts=${parts:-full sampled norm draws synth}
-plimsoll=$(dirname "$0")/../build/release/plimsoll
-[ -x "$plimsoll" ] || { echo "build first: make build" >&2; exit 2; }
-work=$(mktemp -d "$folder/plimsoll-accuracy-XXXXXX")
-trap 'rm -rf "$work"' EXIT
+parts=${words:-full sampled norm draws synth}
+needs_built "$plimsoll" build
+work_in "$folder" accuracy
 
 store() {
   [ -d "$work/$1.plim" ] ||

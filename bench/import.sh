@@ -2,25 +2,17 @@
 # bench/import.sh [--scale S] [--ogb-scale S] [--folder DIR]: synth and import at a share of papers100M, as a table of
 # throughput against the disk's own speed measured in the same run. Needs free disk: 40 GB x S for synth,
 # 130 GB x S for import (whose input it generates first).
-set -eu
+. "$(dirname "$0")/lib.sh"
 scale=0.1
 ogb_scale=0.1
 folder=.
 memory_synth=4G
 memory_import=8G
 threads=$(nproc)
-while [ $# -gt 0 ]; do
-  case $1 in
-    --scale) scale=$2; shift 2 ;;
-    --ogb-scale) ogb_scale=$2; shift 2 ;;
-    --folder) folder=$2; shift 2 ;;
-    *) sed -n '2,5s/^# //p' "$0"; [ "$1" = --help ] && exit 0 || exit 2 ;;
-  esac
-done
-plimsoll=$(dirname "$0")/../build/release/plimsoll
-[ -x "$plimsoll" ] || { echo "build first: make build" >&2; exit 2; }
-work=$(mktemp -d "$folder/plimsoll-bench-XXXXXX")
-trap 'rm -rf "$work"' EXIT
+take_options "scale ogb-scale folder" "$@"
+no_words
+needs_built "$plimsoll" build
+work_in "$folder" bench
 
 # Sequential O_DIRECT, 1 MiB at a time, 4 GiB: what one stream gets from this disk.
 rate() {

@@ -2,25 +2,15 @@
 # bench/orders.sh [--folder DIR] [--scale X] [--memory SIZE] [--epochs N]: what an epoch reads from disk by the order of the nodes (visits, degree,
 # original) and by policy (the line alone; the line and windows of batches), as a Markdown table, beside the random reads a second that
 # the disk under the store gives. Training options are those of the second row of bench/papers100m.sh unless BENCH_TRAIN holds others.
-set -eu
+. "$(dirname "$0")/lib.sh"
 folder=.
 scale=0.0625
 memory=1G
 epochs=1
-while [ $# -gt 0 ]; do
-  case $1 in
-    --folder) folder=$2; shift 2 ;;
-    --scale) scale=$2; shift 2 ;;
-    --memory) memory=$2; shift 2 ;;
-    --epochs) epochs=$2; shift 2 ;;
-    *) sed -n '2,4s/^# //p' "$0"; [ "$1" = --help ] && exit 0 || exit 2 ;;
-  esac
-done
-here=$(cd "$(dirname "$0")" && pwd)
-plimsoll=$here/../build/release/plimsoll
-[ -x "$plimsoll" ] || { echo "build first: make build" >&2; exit 2; }
-work=$(mktemp -d "$folder/plimsoll-orders-XXXXXX")
-trap 'rm -rf "$work"' EXIT
+take_options "folder scale memory epochs" "$@"
+no_words
+needs_built "$plimsoll" build
+work_in "$folder" orders
 options=${BENCH_TRAIN:---batch-size 128 --fanout 3,2 --hidden 16 --model gcn}
 
 # Figures of results.json; the disk's are two deep.

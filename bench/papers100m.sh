@@ -2,26 +2,17 @@
 # bench/papers100m.sh [--folder DIR] [--scale X] [--threads N] [--directed-only] [--print]: epochs on synth papers100M under memory limits, as a
 # Markdown table with this machine's own limits beside it. It goes to docs/reference/benchmarks.md as well, and the memory over time of the third run to
 # docs/images/papers100m-memory.svg, unless --print. Limits shrink with the scale. A cgroup holds each run to its limit where one can be made.
-set -eu
+. "$(dirname "$0")/lib.sh"
 folder=.
 scale=1
 threads=2
 undirected=yes
 print=no
-while [ $# -gt 0 ]; do
-  case $1 in
-    --folder) folder=$2; shift 2 ;;
-    --scale) scale=$2; shift 2 ;;
-    --threads) threads=$2; shift 2 ;;
-    --directed-only) undirected=no; shift ;;
-    --print) print=yes; shift ;;
-    *) sed -n '2,4s/^# //p' "$0"; [ "$1" = --help ] && exit 0 || exit 2 ;;
-  esac
-done
+take_options "folder scale threads directed-only:undirected=no print:print=yes" "$@"
+no_words
 here=$(cd "$(dirname "$0")" && pwd)
-plimsoll=$here/../build/release/plimsoll
 docs=$here/../docs
-[ -x "$plimsoll" ] || { echo "build first: make build" >&2; exit 2; }
+needs_built "$plimsoll" build
 work=$(mktemp -d "$folder/plimsoll-papers-XXXXXX")
 cgroup=""
 trap '[ -z "$cgroup" ] || rmdir "$cgroup" 2>/dev/null || true; rm -rf "$work"' EXIT

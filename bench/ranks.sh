@@ -3,24 +3,15 @@
 # machine. Trains a gcn ([15,10], batch 1024, hidden 256) on synthetic papers100M, everything resident, and prints for
 # each number of ranks: batches/s, the efficiency against one rank, and what binds. Needs 40 GB x S of disk, and
 # ranks x T cores.
-set -eu
+. "$(dirname "$0")/lib.sh"
 scale=0.0625
 folder=.
 threads=2
 all_ranks="1 2 4 8"
-while [ $# -gt 0 ]; do
-  case $1 in
-    --scale) scale=$2; shift 2 ;;
-    --folder) folder=$2; shift 2 ;;
-    --threads) threads=$2; shift 2 ;;
-    --ranks) all_ranks=$2; shift 2 ;;
-    *) sed -n '2,5s/^# //p' "$0"; [ "$1" = --help ] && exit 0 || exit 2 ;;
-  esac
-done
-plimsoll=$(dirname "$0")/../build/release/plimsoll
-[ -x "$plimsoll" ] || { echo "build first: make program" >&2; exit 2; }
-work=$(mktemp -d "$folder/plimsoll-bench-XXXXXX")
-trap 'rm -rf "$work"' EXIT
+take_options "scale folder threads ranks:all_ranks" "$@"
+no_words
+needs_built "$plimsoll" program
+work_in "$folder" bench
 "$plimsoll" synth papers100M --scale "$scale" --out "$work/papers.plim" --quiet >/dev/null
 echo "papers100M x $scale, [15,10], batch 1024, hidden 256; $threads threads a rank, $(nproc) cores"
 for ranks in $all_ranks; do

@@ -1,7 +1,7 @@
 # Shared by the scripts about faults, after ../scenario/lib.sh: a training in the background, and what must be true of its
 # last checkpoint when it has ended.
 # shellcheck shell=sh
-[ -e "$(dirname "$PLIMSOLL")/libplimsoll_train.so" ] || skip "this program was built without libtorch"
+needs_training
 
 # start STORE OPTIONS...: a training without an end, whose output goes to `output`. It writes last.pth again and again.
 start() {

@@ -24,6 +24,14 @@ skip() {
   exit 77
 }
 
+has_training() {
+  [ -e "$(dirname "$PLIMSOLL")/libplimsoll_train.so" ]
+}
+
+needs_training() {
+  has_training || skip "this program was built without libtorch"
+}
+
 # run COMMAND...: output (both streams) goes to the file `output`, the exit code to $code.
 run() {
   code=0

@@ -15,7 +15,7 @@ expect 0 "limit       1.0 GiB (--memory" "adjacency   resident 100 % of the file
 [ -s cache/plimsoll/machine.json ] || fail "nothing was kept of what was measured"
 # What was measured beside others is measured again when it is quiet: not in the middle of this test.
 sed -i 's/"other_load": .*[0-9]/"other_load": 0.0/' cache/plimsoll/machine.json
-[ -e "$(dirname "$PLIMSOLL")/libplimsoll_train.so" ] && library=yes || library=no
+has_training && library=yes || library=no
 
 # Under a smaller limit the rest is read; what is printed as the minimum fits, and no less.
 mib=1048576

@@ -2,7 +2,7 @@
 # precompute: a store of the first layer's sums learns what the store it was made from learns with all neighbours in that
 # layer, under a tight limit bit for bit the same; it is made under a limit, and what does not fit together is refused.
 . "$(dirname "$0")/lib.sh"
-[ -e "$(dirname "$PLIMSOLL")/libplimsoll_train.so" ] || skip "this program was built without libtorch"
+needs_training
 
 plimsoll synth --nodes 40000 --edges 400000 --classes 8 --features 64 --seed 3 --feature-type f32 --out a.plim --quiet
 

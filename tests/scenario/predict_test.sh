@@ -2,7 +2,7 @@
 # predict writes one row a node by ascending original id; what it says of a split is what the training
 # measured there. Checkpoints that are damaged or of another data set are refused.
 . "$(dirname "$0")/lib.sh"
-[ -e "$(dirname "$PLIMSOLL")/libplimsoll_train.so" ] || skip "this program was built without libtorch"
+needs_training
 
 # Made as OGB ships it, so that ids and labels are known from the source alone.
 plimsoll synth --nodes 6000 --edges 60000 --classes 8 --features 32 --seed 3 --format ogb --out raw --quiet

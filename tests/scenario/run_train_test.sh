@@ -1,7 +1,7 @@
 #!/bin/sh
 # `plimsoll train` itself as an experiment: drawn learning rates, its own metrics, and the same result for the same values.
 . "$(dirname "$0")/lib.sh"
-[ -e "$(dirname "$PLIMSOLL")/libplimsoll_train.so" ] || skip "this program was built without libtorch"
+needs_training
 plimsoll synth --nodes 2000 --edges 16000 --classes 4 --features 16 --out graph.plim --quiet
 mkdir gnn
 # Every run has a folder of its own: train goes on with none that it was not asked to.

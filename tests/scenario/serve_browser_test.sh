@@ -1,7 +1,7 @@
 #!/bin/sh
 # The live pages in a real browser: they change while a training runs, and survive its end and the server's.
 . "$(dirname "$0")/lib.sh"
-[ -e "$(dirname "$PLIMSOLL")/libplimsoll_train.so" ] || skip "this program was built without libtorch"
+needs_training
 command -v python3 >/dev/null || skip "there is no python3 to drive a browser"
 command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null ||
   skip "there is no Chromium (Debian: chromium)"

@@ -3,7 +3,7 @@
 # same files with the same settings (the table is in the data's README); on a synthetic one, edges help. A seed
 # or two, so the bounds are wide; a wrong gradient or normalisation costs far more than that.
 . "$(dirname "$0")/lib.sh"
-[ -e "$(dirname "$PLIMSOLL")/libplimsoll_train.so" ] || skip "this program was built without libtorch"
+needs_training
 
 # test_acc OPTIONS...: the test accuracy at the best validation epoch.
 test_acc() {

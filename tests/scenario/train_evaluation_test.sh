@@ -2,7 +2,7 @@
 # The batches of an epoch are saved before its evaluation begins: a training that is killed while it evaluates resumes
 # with the evaluation, and learns what an undisturbed one learns.
 . "$(dirname "$0")/lib.sh"
-[ -e "$(dirname "$PLIMSOLL")/libplimsoll_train.so" ] || skip "this program was built without libtorch"
+needs_training
 plimsoll synth papers100M --scale 0.001 --seed 1 --quiet --out a.plim
 options="--model sage --hidden 64 --batch-size 128 --fanout 5,5 --eval full"
 # At the least limit it evaluates a node at a time, which takes seconds.

@@ -5,7 +5,7 @@
 # what a run with plenty of memory learns, bit for bit. Below the minimum each is refused before it does anything.
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/scenario/limit.sh"
-[ -e "$(dirname "$PLIMSOLL")/libplimsoll_train.so" ] || skip "this program was built without libtorch"
+needs_training
 make_cgroup extremes
 
 # holds WHAT STORE OPTIONS...

@@ -4,7 +4,7 @@
 # below the limit, and need what the plan said within 10 %. Below the plan's minimum they are refused.
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/scenario/limit.sh"
-[ -e "$(dirname "$PLIMSOLL")/libplimsoll_train.so" ] || skip "this program was built without libtorch"
+needs_training
 
 make_cgroup limit
 

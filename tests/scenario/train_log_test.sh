@@ -2,7 +2,7 @@
 # --log: TensorBoard's events, history.csv, history.jsonl and metrics.prom have every epoch once, also after stops, kills
 # and resumes from an earlier epoch; the tools' own readers read them.
 . "$(dirname "$0")/lib.sh"
-[ -e "$(dirname "$PLIMSOLL")/libplimsoll_train.so" ] || skip "this program was built without libtorch"
+needs_training
 PYTHON=/usr/bin/python3
 [ -x $PYTHON ] || skip "no /usr/bin/python3 to read the logs with"
 

@@ -5,7 +5,7 @@
 # A choice of them here; with PLIMSOLL_MATRIX="TYPE MODEL EVALUATION HIDDEN" all of these (make check-limits).
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/scenario/limit.sh"
-[ -e "$(dirname "$PLIMSOLL")/libplimsoll_train.so" ] || skip "this program was built without libtorch"
+needs_training
 make_cgroup "matrix$(echo "${PLIMSOLL_MATRIX:-}" | tr ' ' -)"
 # graphs SCALE
 graphs() {

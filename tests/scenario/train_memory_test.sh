@@ -2,7 +2,7 @@
 # Training takes the store, a few batches and the runtime, and no more after 50 epochs than after 10. Within a
 # memory limit that the kernel enforces, a little above the store, it runs to the end.
 . "$(dirname "$0")/lib.sh"
-[ -e "$(dirname "$PLIMSOLL")/libplimsoll_train.so" ] || skip "this program was built without libtorch"
+needs_training
 [ -r /proc/self/status ] || skip "no /proc to read the memory from"
 
 mib=1048576

@@ -4,7 +4,7 @@
 # while, and learns what an undisturbed one learns.
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/scenario/limit.sh"
-[ -e "$(dirname "$PLIMSOLL")/libplimsoll_train.so" ] || skip "this program was built without libtorch"
+needs_training
 [ -x /usr/bin/python3 ] || skip "no /usr/bin/python3 to be the neighbour"
 make_cgroup neighbour
 mkdir "$cgroup/training" "$cgroup/neighbour"

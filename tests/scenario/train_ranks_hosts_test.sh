@@ -2,7 +2,7 @@
 # Ranks on two hosts, each a network and process namespace of this machine: they learn what one process learns, each
 # host loads its own lines, and when the network between them is lost, both end soon and say which rank is lost.
 . "$(dirname "$0")/lib.sh"
-[ -e "$(dirname "$PLIMSOLL")/libplimsoll_train.so" ] || skip "this program was built without libtorch"
+needs_training
 unset RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE MASTER_ADDR MASTER_PORT SLURM_PROCID SLURM_STEP_ID
 command -v ip >/dev/null && command -v unshare >/dev/null || skip "no ip or unshare here"
 hosts=plimsoll-$$

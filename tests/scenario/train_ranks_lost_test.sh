@@ -2,7 +2,7 @@
 # A rank's end is everybody's end: killed, stopped or asked to end, the others end soon, the message says which
 # and why, and a resumed run ends like one that was never disturbed, bit for bit.
 . "$(dirname "$0")/lib.sh"
-[ -e "$(dirname "$PLIMSOLL")/libplimsoll_train.so" ] || skip "this program was built without libtorch"
+needs_training
 [ -x /usr/bin/python3 ] || skip "no /usr/bin/python3 to compare checkpoints with"
 unset RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE MASTER_ADDR MASTER_PORT SLURM_PROCID SLURM_STEP_ID
 

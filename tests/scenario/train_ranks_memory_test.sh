@@ -3,7 +3,7 @@
 # below it together, need no more than the plan said, and learn what one process with everything in memory learns.
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/scenario/limit.sh"
-[ -e "$(dirname "$PLIMSOLL")/libplimsoll_train.so" ] || skip "this program was built without libtorch"
+needs_training
 [ -x /usr/bin/python3 ] || skip "no /usr/bin/python3 to compare results with"
 unset RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE MASTER_ADDR MASTER_PORT SLURM_PROCID SLURM_STEP_ID
 make_cgroup ranks

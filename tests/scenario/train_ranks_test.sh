@@ -3,7 +3,7 @@
 # accuracies; a checkpoint of some ranks continues on any other number of them. What would be something else, or
 # has no sense, is refused.
 . "$(dirname "$0")/lib.sh"
-[ -e "$(dirname "$PLIMSOLL")/libplimsoll_train.so" ] || skip "this program was built without libtorch"
+needs_training
 [ -x /usr/bin/python3 ] || skip "no /usr/bin/python3 to compare results with"
 unset RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE MASTER_ADDR MASTER_PORT SLURM_PROCID SLURM_STEP_ID
 

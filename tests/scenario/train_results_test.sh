@@ -2,7 +2,7 @@
 # What a training prints and leaves: the lines that users grep, results.json, which epoch is the best, what
 # the options of learning do, and what the same seed repeats.
 . "$(dirname "$0")/lib.sh"
-[ -e "$(dirname "$PLIMSOLL")/libplimsoll_train.so" ] || skip "this program was built without libtorch"
+needs_training
 
 plimsoll synth --nodes 10000 --edges 100000 --classes 8 --features 32 --seed 3 --out a.plim --quiet
 

@@ -2,7 +2,7 @@
 # A training that was stopped, even by kill -9, and resumed ends like one that never was: the same losses in
 # the same digits, the same weights and optimizer state bit for bit.
 . "$(dirname "$0")/lib.sh"
-[ -e "$(dirname "$PLIMSOLL")/libplimsoll_train.so" ] || skip "this program was built without libtorch"
+needs_training
 [ -x /usr/bin/python3 ] || skip "no /usr/bin/python3 to compare checkpoints with"
 
 plimsoll synth --nodes 20000 --edges 200000 --classes 10 --features 64 --seed 3 --out a.plim --quiet

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Several seeds of one training, each in its own folder; two trainings side by side; results and status of a training's folder.
 . "$(dirname "$0")/lib.sh"
-[ -e "$(dirname "$PLIMSOLL")/libplimsoll_train.so" ] || skip "this program was built without libtorch"
+needs_training
 plimsoll synth --nodes 3000 --edges 20000 --classes 4 --features 16 --seed 3 --out a.plim --quiet
 common="--epochs 3 --hidden 16 --batch-size 256 --memory 1G"
 

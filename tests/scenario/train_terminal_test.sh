@@ -1,7 +1,7 @@
 #!/bin/sh
 # What a training shows at a terminal, narrow, wide, dumb or without Unicode, and in a pipe.
 . "$(dirname "$0")/lib.sh"
-[ -e "$(dirname "$PLIMSOLL")/libplimsoll_train.so" ] || skip "this program was built without libtorch"
+needs_training
 [ -x /usr/bin/python3 ] || skip "no /usr/bin/python3 for a terminal"
 
 plimsoll synth --nodes 20000 --edges 200000 --classes 5 --features 64 --seed 3 --out a.plim --quiet

@@ -2,7 +2,7 @@
 # What a training learns does not depend on --threads or --workers: every loss and every weight is the same to
 # the bit. A BLAS sums in an order of its own on every kind of CPU, so this is tried with the kernels of several.
 . "$(dirname "$0")/lib.sh"
-[ -e "$(dirname "$PLIMSOLL")/libplimsoll_train.so" ] || skip "this program was built without libtorch"
+needs_training
 [ -x /usr/bin/python3 ] || skip "no /usr/bin/python3 to compare checkpoints with"
 
 # Enough seeds that one batch is cut into several blocks wherever that is done.

@@ -4,7 +4,7 @@
 # predicts the same bytes. So does one that is stopped in the middle of a window and resumed with another.
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/scenario/limit.sh"
-[ -e "$(dirname "$PLIMSOLL")/libplimsoll_train.so" ] || skip "this program was built without libtorch"
+needs_training
 
 plimsoll synth papers100M --scale 0.003 --undirected --seed 1 --out f16.plim --quiet
 plimsoll synth papers100M --scale 0.0015 --directed --feature-type f32 --seed 2 --out f32.plim --quiet

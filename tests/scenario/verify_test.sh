@@ -1,7 +1,7 @@
 #!/bin/sh
 # train, predict and precompute with --verify notice a file that was changed in place, which a size does not tell.
 . "$(dirname "$0")/lib.sh"
-[ -e "$(dirname "$PLIMSOLL")/libplimsoll_train.so" ] || skip "this program was built without libtorch"
+needs_training
 
 plimsoll synth --nodes 2000 --edges 10000 --classes 4 --features 8 --seed 3 --out a.plim --quiet
 train() {

@@ -6,7 +6,7 @@ for program in munged slurmctld slurmd sbatch; do
   command -v $program >/dev/null || PATH="$PATH:/usr/sbin"
   command -v $program >/dev/null || skip "no $program; scripts/setup.sh slurm installs what these tests need"
 done
-[ -e "$(dirname "$PLIMSOLL")/libplimsoll_train.so" ] || skip "this program was built without libtorch"
+needs_training
 [ -x /usr/bin/python3 ] || skip "no /usr/bin/python3 to compare checkpoints with"
 
 unset $(env | sed -n 's/^\(\(SLURM\|SBATCH\)_[A-Z_]*\)=.*/\1/p')

@@ -30,7 +30,7 @@ for path, room in zip(paths, rooms):
             if found and found.group(1) not in links | {room}:
                 problems.append(f"src/{path}/{file.name}:{number}: {line.strip()}, and {room} does not link that room")
     for file in sorted(folder.glob("*.h")):
-        for name in re.findall(r"^(?:struct|class|enum class) (\w+)[^;]*\{", file.read_text(), re.M):
+        for name in re.findall(r"^(?:(?:struct|class|enum class) (?=\w+[^;]*\{)|using (?=\w+ =))(\w+)", file.read_text(), re.M):
             if name in declared and declared[name].parent != folder:
                 problems.append(f"{name} is declared in {declared[name]} and in {file}")
             declared[name] = file

@@ -136,7 +136,7 @@ void show_one(launch::Planner& planner, const recipe::Recipe& recipe, const memo
 void show_table(launch::Planner& planner, const std::vector<recipe::Recipe>& recipes,
                 const std::vector<memory::Limit>& limits, const Options& options,
                 const launch::ShapeEstimate* estimate) {
-  std::vector<plan::Row> rows;
+  std::vector<plan::PlanRow> rows;
   ordered_json list = ordered_json::array();
   uint64_t least = UINT64_MAX;
   for (const recipe::Recipe& recipe : recipes) {
@@ -156,7 +156,8 @@ void show_table(launch::Planner& planner, const std::vector<recipe::Recipe>& rec
     say_pyg(rows.front().plan);
     if (options.plot) screen::print_plots(screen::epoch_times(rows));
   }
-  if (std::none_of(rows.begin(), rows.end(), [](const plan::Row& row) { return row.plan.fits; })) {
+  if (std::none_of(rows.begin(), rows.end(),
+                   [](const plan::PlanRow& row) { return row.plan.fits; })) {
     fail(ErrorKind::memory, "none of these settings fits; the smallest needs {}",
          format_bytes_up(least));
   }

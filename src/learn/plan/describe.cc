@@ -95,9 +95,9 @@ std::string describe(const std::vector<Remedy>& remedies) {
   return text;
 }
 
-std::string describe_table(const std::vector<Row>& rows) {
+std::string describe_table(const std::vector<PlanRow>& rows) {
   size_t width = std::string("fan-out").size();
-  for (const Row& row : rows) {
+  for (const PlanRow& row : rows) {
     width = std::max(width, recipe::format_fanout(row.fanout).size());
   }
   std::string text = fmt::format(

@@ -19,11 +19,11 @@ std::string describe_shortage(const Plan& plan, const Question& question);
 std::string describe(const std::vector<Remedy>& remedies);
 
 // A table with one line per plan, under a heading.
-struct Row {
+struct PlanRow {
   std::vector<uint32_t> fanout;
   Plan plan;
 };
-std::string describe_table(const std::vector<Row>& rows);
+std::string describe_table(const std::vector<PlanRow>& rows);
 
 // A table of the batch sizes that were tried.
 std::string describe_settings(const Fastest& fastest);

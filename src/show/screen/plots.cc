@@ -78,14 +78,14 @@ plot::BarChart memory_parts(const plan::Plan& plan) {
   return chart;
 }
 
-std::vector<plot::Chart> epoch_times(const std::vector<plan::Row>& rows) {
+std::vector<plot::Chart> epoch_times(const std::vector<plan::PlanRow>& rows) {
   plot::Chart chart{
       .title = "Epoch",
       .summary = "",
       .x = {.label = "memory limit", .quantity = Quantity::bytes, .logarithmic = true},
       .y = {.label = "time", .quantity = Quantity::seconds, .from_zero = true},
       .curves = {}};
-  for (const plan::Row& row : rows) {
+  for (const plan::PlanRow& row : rows) {
     if (!row.plan.fits || row.plan.seconds_an_epoch <= 0) continue;
     const std::string name = "fan-out " + recipe::format_fanout(row.fanout);
     auto curve = std::ranges::find(chart.curves, name, &plot::ChartCurve::name);

@@ -21,7 +21,7 @@ std::vector<plot::Chart> store_charts(const graph::StoreSummary& summary);
 plot::BarChart memory_parts(const plan::Plan& plan);
 // The time of an epoch over the memory limit, a curve for each fan-out; empty if the machine has
 // not been measured or no plan fits.
-std::vector<plot::Chart> epoch_times(const std::vector<plan::Row>& rows);
+std::vector<plot::Chart> epoch_times(const std::vector<plan::PlanRow>& rows);
 
 // The figure that the batch is about, against each parameter that varies.
 std::vector<plot::Chart> parameter_charts(const answer::Configurations& configurations,

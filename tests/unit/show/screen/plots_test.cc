@@ -19,9 +19,9 @@ TEST(Plots, AStoreHasItsDegreesAndItsHotness) {
 TEST(Plots, AStoreWithoutEdgesHasNoFigures) { EXPECT_TRUE(store_charts({}).empty()); }
 
 TEST(Plots, EpochsOfPlansThatFitAreACurveForEachFanout) {
-  std::vector<plan::Row> rows;
+  std::vector<plan::PlanRow> rows;
   for (const uint64_t limit : {400, 100, 200}) {
-    plan::Row row{.fanout = {15, 10}, .plan = {}};
+    plan::PlanRow row{.fanout = {15, 10}, .plan = {}};
     row.plan.fits = limit > 100;
     row.plan.limit_bytes = limit;
     row.plan.seconds_an_epoch = 1000.0 / static_cast<double>(limit);
@@ -38,7 +38,7 @@ TEST(Plots, EpochsOfPlansThatFitAreACurveForEachFanout) {
 }
 
 TEST(Plots, PlansOfAMachineThatWasNotMeasuredHaveNoFigure) {
-  plan::Row row{.fanout = {5}, .plan = {}};
+  plan::PlanRow row{.fanout = {5}, .plan = {}};
   row.plan.fits = true;
   EXPECT_TRUE(epoch_times({row}).empty());
 }

@@ -17,6 +17,7 @@
 #include "base/terminal.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "io/partial_file.h"
 #include "launch/own_program.h"
 #include "launch/train_module.h"
 #include "launch/training_record.h"
@@ -25,6 +26,8 @@ namespace plimsoll::cli {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* kDemoMark = "made-by-plimsoll-demo";
 
 struct Options {
   fs::path folder = "demo";
@@ -46,20 +49,37 @@ void step(const std::vector<std::string>& words) {
   if (code != 0) throw ExitWith{code};
 }
 
+// Makes the folder anew. Only one that a demo has made, or an empty one, is ever removed.
+void make_folder(const Options& options) {
+  const fs::path& folder = options.folder;
+  if (fs::exists(fs::symlink_status(folder))) {
+    if (!options.force) {
+      fail(ErrorKind::exists, "{} exists already; --force replaces it, --out names another folder",
+           folder.string());
+    }
+    const bool replaceable =
+        fs::is_directory(folder) && (fs::exists(folder / kDemoMark) || fs::is_empty(folder));
+    if (!replaceable) {
+      fail(
+          ErrorKind::exists,
+          "{} was not made by plimsoll demo (it has no {}), so --force does not replace it; remove "
+          "it yourself, or name another folder with --out",
+          folder.string(), kDemoMark);
+    }
+    fs::remove_all(folder);
+  }
+  fs::create_directories(folder);
+  io::write_whole(folder / kDemoMark,
+                  "plimsoll demo made this folder. plimsoll demo --force replaces it.\n");
+}
+
 double test_accuracy(const fs::path& run) {
   return launch::read_training(run).test_accuracy.value_or(0);
 }
 
 void demo(const Options& options) {
+  make_folder(options);
   const fs::path& folder = options.folder;
-  if (fs::exists(folder)) {
-    if (!options.force) {
-      fail(ErrorKind::exists, "{} exists already; --force replaces it, --out names another folder",
-           folder.string());
-    }
-    fs::remove_all(folder);
-  }
-  fs::create_directories(folder);
   const std::string source = (folder / "papers-bin").string();
   const std::string store = (folder / "papers.plim").string();
   const std::string scale = fmt::format("{}", options.scale);

@@ -5,15 +5,14 @@
 
 #include <algorithm>
 #include <memory>
-#include <sstream>
 #include <vector>
 
+#include "base/terminal.h"
 #include "cli/arguments.h"
 
 namespace plimsoll::cli {
 namespace {
 
-constexpr size_t kColumns = 100;
 constexpr size_t kLeftColumns = 26;  // names and values; descriptions begin after them
 constexpr const char* kHelpGroup = "Help";
 
@@ -110,24 +109,6 @@ class HelpLayout : public CLI::FormatterBase {
 void set_help(CLI::App& app) {
   app.formatter(std::make_shared<HelpLayout>());
   app.set_help_flag("-h,--help", "show this help");
-}
-
-std::string wrap(const std::string& text, size_t indent) {
-  std::istringstream words(text);
-  std::string wrapped;
-  size_t column = indent;
-  for (std::string word; words >> word;) {
-    if (column > indent && column + 1 + word.size() > kColumns) {
-      wrapped += "\n" + std::string(indent, ' ');
-      column = indent;
-    } else if (column > indent) {
-      wrapped += " ";
-      ++column;
-    }
-    wrapped += word;
-    column += word.size();
-  }
-  return wrapped;
 }
 
 std::vector<std::string> shown_names(const CLI::Option& option) {

@@ -11,10 +11,6 @@ namespace plimsoll::cli {
 // Call before commands are added: they take the help option and the layout from their parent.
 void set_help(CLI::App& app);
 
-// Breaks text between words so that it fits 100 columns. Every line except the first is indented;
-// the first is assumed to begin at that column.
-std::string wrap(const std::string& text, size_t indent);
-
 // The option's names as they are shown, "-q", "--quiet". The first long name is ours; the others
 // are those of other programs, understood beside ours but not shown.
 std::vector<std::string> shown_names(const CLI::Option& option);

@@ -3,10 +3,8 @@
 #include "process/orphans.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -29,22 +27,12 @@ using process::Orphan;
 using process::RunElsewhere;
 
 constexpr double kDefaultGraceSeconds = 10;
-constexpr size_t kCommandColumns = 60;
 
 struct Options {
   bool kill = false;
   bool json = false;
   std::optional<double> grace_seconds;
 };
-
-std::string shortened(const std::string& text) {
-  return text.size() <= kCommandColumns ? text : text.substr(0, kCommandColumns - 3) + "...";
-}
-
-double age_seconds(const Orphan& orphan) {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::max(std::chrono::duration<double>(now).count() - orphan.started, 0.0);
-}
 
 using meter::GpuMemory;
 
@@ -54,25 +42,18 @@ std::string gpu_column(const GpuMemory& held, pid_t pid) {
   return found->second ? format_bytes(*found->second) : "open";
 }
 
-ordered_json gpu_json(const GpuMemory& held, pid_t pid) {
+std::optional<uint64_t> gpu_bytes(const GpuMemory& held, pid_t pid) {
   const auto found = held.find(pid);
-  return found == held.end() || !found->second ? ordered_json() : ordered_json(*found->second);
+  return found == held.end() ? std::nullopt : found->second;
 }
 
-bool is_stopped(const Orphan& orphan) {
-  return orphan.process.state == 'T' || orphan.process.state == 't';
-}
-
-ordered_json to_json(const Orphan& orphan, const GpuMemory& held) {
-  return {{"pid", orphan.process.pid},
-          {"age_seconds", age_seconds(orphan)},
-          {"resident_bytes", orphan.process.resident_bytes},
-          {"gpu_bytes", gpu_json(held, orphan.process.pid)},
-          {"stopped", is_stopped(orphan)},
-          {"command", orphan.command},
-          {"run", orphan.run},
-          {"run_command", orphan.record ? ordered_json(orphan.record->command) : ordered_json()},
-          {"log", orphan.record ? ordered_json(orphan.record->log) : ordered_json()}};
+ordered_json to_json(const std::vector<Orphan>& orphans) {
+  ordered_json array = ordered_json::array();
+  const GpuMemory held = meter::gpu_memory();
+  for (const Orphan& orphan : orphans) {
+    array.push_back(process::to_json(orphan, gpu_bytes(held, orphan.process.pid)));
+  }
+  return array;
 }
 
 std::string dump(const ordered_json& object) {
@@ -85,21 +66,19 @@ void print_table(const std::vector<Orphan>& orphans, const GpuMemory& held) {
   for (const Orphan& orphan : orphans) run_columns = std::max(run_columns, orphan.run.size());
   print(kRow, "PID", "SINCE", "RAM", "GPU", "RUN", run_columns, "COMMAND");
   for (const Orphan& orphan : orphans) {
-    print(kRow, orphan.process.pid, format_seconds(age_seconds(orphan)),
+    print(kRow, orphan.process.pid, format_seconds(process::age_seconds(orphan)),
           format_bytes(orphan.process.resident_bytes), gpu_column(held, orphan.process.pid),
           printable_line(orphan.run), run_columns,
-          (is_stopped(orphan) ? "(stopped) " : "") + shortened(printable_line(orphan.command)));
+          (process::is_stopped(orphan) ? "(stopped) " : "") +
+              process::shortened(printable_line(orphan.command)));
   }
-}
-
-std::string command_of(const RunElsewhere& run) {
-  return run.record ? shortened(fmt::format("{}", fmt::join(run.record->command, " "))) : "";
 }
 
 // Prints what is left alone, and what the user can do about it.
 void print_left_alone(const Leftovers& left) {
   for (const RunElsewhere& run : left.elsewhere) {
-    print("run {} is in another PID namespace and is left alone: {}\n", run.run, command_of(run));
+    print("run {} is in another PID namespace and is left alone: {}\n", run.run,
+          process::command_of(run));
   }
   if (!left.elsewhere.empty()) {
     print(
@@ -115,26 +94,11 @@ void print_left_alone(const Leftovers& left) {
   }
 }
 
-void add_left_alone(ordered_json& json, const Leftovers& left) {
-  json["elsewhere"] = ordered_json::array();
-  for (const RunElsewhere& run : left.elsewhere) {
-    json["elsewhere"].push_back(
-        {{"run", run.run}, {"processes_seen", run.processes}, {"command", command_of(run)}});
-  }
-  json["unusable_records"] = ordered_json::array();
-  for (const process::UnusableRecord& record : left.unusable) {
-    json["unusable_records"].push_back({{"file", record.file.string()}, {"why", record.why}});
-  }
-}
-
 void list(const Options& options) {
   const Leftovers left = process::find_leftovers();
   if (options.json) {
-    ordered_json array = ordered_json::array();
-    const GpuMemory held = meter::gpu_memory();
-    for (const Orphan& orphan : left.orphans) array.push_back(to_json(orphan, held));
-    ordered_json json = {{"orphans", array}};
-    add_left_alone(json, left);
+    ordered_json json = {{"orphans", to_json(left.orphans)}};
+    json.update(process::left_alone_json(left));
     fmt::print("{}\n", dump(json));
     return;
   }
@@ -151,12 +115,10 @@ void list(const Options& options) {
 void kill(const Options& options) {
   const auto cleared = process::end_orphans(options.grace_seconds.value_or(kDefaultGraceSeconds));
   if (options.json) {
-    ordered_json left = ordered_json::array();
-    for (const Orphan& orphan : cleared.left.orphans)
-      left.push_back(to_json(orphan, meter::gpu_memory()));
-    ordered_json json = {
-        {"ended", cleared.ended}, {"groups_removed", cleared.groups_removed}, {"left", left}};
-    add_left_alone(json, cleared.left);
+    ordered_json json = {{"ended", cleared.ended},
+                         {"groups_removed", cleared.groups_removed},
+                         {"left", to_json(cleared.left.orphans)}};
+    json.update(process::left_alone_json(cleared.left));
     fmt::print("{}\n", dump(json));
   } else {
     print("ended {}, removed {}\n", counted(cleared.ended, "process"),

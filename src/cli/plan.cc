@@ -17,7 +17,6 @@
 #include "cli/command.h"
 #include "cli/running_options.h"
 #include "cli/train_options.h"
-#include "gate/gpu_use.h"
 #include "launch/planning.h"
 #include "launch/rank_steps.h"
 #include "launch/shape_estimate.h"
@@ -229,13 +228,12 @@ void plan(const CLI::App& command, Options& options) {
   const unsigned ranks = std::max(1U, options.train.running.ranks);
   launch::divide_threads(options.train.running, ranks);
   for (const recipe::Recipe& recipe : asked) launch::check_for_ranks(recipe, ranks);
-  launch::Planner planner(
-      estimate ? estimate->planned() : launch::Planned{*store},
-      {.run = run,
-       .device = launch::training_device(run.device, launch::gpu_facts(gate::first_usable_gpu)),
-       .calibrate = options.calibrate,
-       .ranks = ranks,
-       .host_ranks = ranks});
+  launch::Planner planner(estimate ? estimate->planned() : launch::Planned{*store},
+                          {.run = run,
+                           .device = launch::training_device(run.device, gpu_facts()),
+                           .calibrate = options.calibrate,
+                           .ranks = ranks,
+                           .host_ranks = ranks});
   if (options.fastest) {
     options.train.recipe = asked.front();
     show_fastest(planner, command, options, under.front(), estimate.get());

@@ -9,7 +9,6 @@
 #include "cli/command.h"
 #include "cli/running_options.h"
 #include "formats/data_root.h"
-#include "gate/gpu_use.h"
 #include "launch/planning.h"
 #include "launch/prediction_run.h"
 #include "launch/rank_steps.h"
@@ -20,8 +19,6 @@ namespace plimsoll::cli {
 namespace {
 
 using launch::PredictRequest;
-
-launch::GpuFacts gpu_facts() { return launch::gpu_facts(gate::first_usable_gpu); }
 
 void predict_alone(const PredictRequest& request) {
   launch::check_files(request);

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "cli/arguments.h"
+#include "gate/gpu_use.h"
 #include "ranks/rank_place.h"
 
 namespace plimsoll::cli {
@@ -82,5 +83,7 @@ void add_running_options(CLI::App& command, launch::RunningOptions& options) {
                    "first read every file of the store and compare its checksum");
   add_quiet(command, options.run.quiet);
 }
+
+launch::GpuFacts gpu_facts() { return launch::gpu_facts(gate::first_usable_gpu); }
 
 }  // namespace plimsoll::cli

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include "launch/running.h"
+#include "launch/training_device.h"
 
 namespace plimsoll::cli {
 
@@ -13,5 +14,8 @@ void add_running_options(CLI::App& command, launch::RunningOptions& options);
 void add_device_options(CLI::App& command, launch::RunningOptions& options);
 // --ranks N
 void add_ranks(CLI::App& command, unsigned& ranks);
+
+// The GPUs that a training can use here.
+launch::GpuFacts gpu_facts();
 
 }  // namespace plimsoll::cli

@@ -1,9 +1,6 @@
 // plimsoll serve: shows the runs under a folder as live pages in a browser.
 #include <fmt/format.h>
-#include <malloc.h>
-#include <unistd.h>
 
-#include <array>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -13,41 +10,32 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "serve/access.h"
+#include "serve/address.h"
 #include "serve/report_views.h"
 #include "serve/server.h"
 
 namespace plimsoll::cli {
 namespace {
 
-std::string host_of_machine() {
-  std::array<char, 256> name = {};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "HOST";
-}
-
-std::string in_address(const std::string& host) {
-  return host.find(':') == std::string::npos ? host : "[" + host + "]";
-}
-
 void print_addresses(const serve::ServeOptions& options, const serve::LiveServer& server) {
-  const std::string machine = host_of_machine();
+  const std::string name = serve::machine_name();
+  const std::string machine = name.empty() ? "HOST" : name;
   const std::string shown = serve::is_wildcard(options.host) ? machine : options.host;
   const std::string path = server.token().empty() ? "/" : "/?token=" + server.token();
   print("{} under {}, read-only, at\n  http://{}:{}{}\n", counted(server.runs(), "run"),
-        options.folder.string(), in_address(shown), server.port(), path);
+        options.folder.string(), serve::host_in_address(shown), server.port(), path);
   if (serve::is_loopback(options.host)) {
     print(
         "To see them on another machine, run this there, and open the same address there:\n"
         "  ssh -N -L {}:{}:{} {}\n",
-        server.port(), in_address(options.host), server.port(), machine);
+        server.port(), serve::host_in_address(options.host), server.port(), machine);
   }
   print("Ctrl-C ends it.\n");
   std::fflush(stdout);
 }
 
 void run_server(const serve::ServeOptions& options) {
-  // Many threads that wait share the memory of a few.
-  ::mallopt(M_ARENA_MAX, 2);
-  ::mallopt(M_MMAP_THRESHOLD, static_cast<int>(128 * kKiB));
+  serve::share_memory_of_threads();
   serve::LiveServer server(options, serve::report_views());
   print_addresses(options, server);
   server.run([] { return pending_interrupt() != 0; });

@@ -8,15 +8,17 @@
 #include <string>
 #include <vector>
 
+#include "base/child.h"
 #include "base/error.h"
 #include "base/print.h"
 #include "base/shell_word.h"
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/running_options.h"
 #include "cli/slurm_options.h"
 #include "cli/train_options.h"
-#include "gate/gpu_use.h"
 #include "launch/job_plan.h"
+#include "slurm/script.h"
 #include "slurm/slurm_command.h"
 
 namespace plimsoll::cli {
@@ -24,9 +26,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kTimeMargin = 1.5;
-constexpr double kStartSeconds = 600;      // to load the store, and for a busy node
-constexpr uint64_t kMostMemoryFactor = 2;  // default of --max-mem
 constexpr const char* kTask = "$SLURM_ARRAY_TASK_ID";
 
 struct TrainScript {
@@ -38,12 +37,6 @@ struct RunScript {
   SlurmOptions slurm;
   std::string results;
 };
-
-std::string default_name(const fs::path& folder) {
-  const fs::path path = folder.has_filename() ? folder : folder.parent_path();
-  const std::string name = path.filename().string();
-  return "plimsoll-" + (name.empty() || name == "." || name == ".." ? "job" : name);
-}
 
 // The words of the training, for a shell. An array trains one seed in each task, each in a folder
 // of its own.
@@ -71,22 +64,6 @@ std::vector<std::string> training_words(const CLI::App& command, const TrainScri
                                                       : "\"$SLURM_CPUS_PER_TASK\"";
   words.insert(words.end(), {"--threads", threads, "--resume", "auto"});
   return words;
-}
-
-std::vector<std::string> notes_on(const launch::JobPlan& job, const TrainScript& script) {
-  std::vector<std::string> notes = {
-      fmt::format("Memory: the training takes {} at its peak (plimsoll plan); its limit is {}.",
-                  format_bytes(job.plan.peak_bytes), format_bytes(job.limit_bytes))};
-  if (!script.slurm.seconds) {
-    const uint64_t seeds = script.train.seeds;
-    notes.push_back(fmt::format(
-        "Time: {}{} x {} an epoch on this machine, with evaluations, and half as much again.{}",
-        seeds > 1 ? fmt::format("{} seeds x ", seeds) : "", script.train.recipe.epochs,
-        format_seconds(job.plan.seconds_an_epoch), job.gpu_elsewhere ? " It has no GPU." : ""));
-  }
-  notes.emplace_back(
-      "If time is too short, the job is requeued and the training continues where it stopped.");
-  return notes;
 }
 
 void print_or_submit(const slurm::ScriptRequest& request, bool submit) {
@@ -120,29 +97,29 @@ void train_script(const CLI::App& command, TrainScript& script) {
   launch::divide_threads(script.train.running, ranks);
   const launch::JobPlan job = launch::plan_job(
       script.train, {.memory_bytes = options.memory_bytes, .gpus = options.gpus.value_or(0)},
-      launch::gpu_facts(gate::first_usable_gpu));
+      gpu_facts());
   if (job.seconds == 0 && !options.seconds) {
     fail(ErrorKind::usage,
          "the speed of this machine is not known, so the time is not either; give --time");
   }
   slurm::RequeuePolicy policy = options.policy;
   if (!options.no_mem && !policy.max_memory_bytes) {
-    policy.max_memory_bytes = kMostMemoryFactor * job.job_bytes;
+    policy.max_memory_bytes = launch::most_job_bytes(job);
   }
   const bool wants_gpu = job.plan.gpu || job.gpu_elsewhere;
   slurm::ScriptRequest request{
       .made_by = "plimsoll slurm train",
-      .job_name = options.job_name.empty() ? default_name(script.train.save_dir) : options.job_name,
+      .job_name = options.job_name.empty() ? slurm::default_job_name(script.train.save_dir)
+                                           : options.job_name,
       .folder = fs::current_path().string(),
-      .seconds = options.seconds.value_or(static_cast<double>(seeds) *
-                                          (job.seconds * kTimeMargin + kStartSeconds)),
+      .seconds = options.seconds.value_or(launch::job_seconds(job, seeds)),
       .cpus = ranks * script.train.running.run.threads,
       .gpus = options.gpus.value_or(wants_gpu ? ranks : 0),
       .warning_seconds = slurm::warning_seconds(
           job.plan.seconds_an_epoch / static_cast<double>(std::max<uint64_t>(1, job.plan.batches)),
           job.checkpoint_bytes),
       .options = sbatch_options(options),
-      .notes = notes_on(job, script),
+      .notes = launch::notes_on(job, script.train, {.seeds = seeds, .own_time = !options.seconds}),
       .command = exec_words(policy)};
   if (!options.no_mem) request.memory_bytes = job.job_bytes;
   for (std::string& word : training_words(command, script, job)) {
@@ -156,9 +133,10 @@ void check_batch(const std::vector<std::string>& words) {
   std::vector<std::string> check = {"/proc/self/exe", "run"};
   check.insert(check.end(), words.begin(), words.end());
   check.emplace_back("--dry-run");
-  const slurm::CommandAnswer answer = slurm::ask_slurm(check);
-  if (!answer.good)
-    fail(ErrorKind::usage, "plimsoll run cannot use these options:\n{}", answer.output);
+  ProgramAnswer answer = ask_child({.words = check, .input = "", .with_errors = true});
+  if (answer.good()) return;
+  while (answer.output.ends_with('\n')) answer.output.pop_back();
+  fail(ErrorKind::usage, "plimsoll run cannot use these options:\n{}", answer.output);
 }
 
 void run_script(const CLI::App& command, const RunScript& script) {

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <csignal>
 #include <memory>
 #include <optional>
@@ -19,9 +18,11 @@
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/slurm_options.h"
+#include "diagnosis/slurm_states.h"
 #include "diagnosis/verdict.h"
 #include "memory/limit.h"
 #include "process/own_stream.h"
+#include "process/signal_inbox.h"
 #include "process/supervisor.h"
 #include "slurm/requeue.h"
 #include "slurm/slurm_command.h"
@@ -29,7 +30,6 @@
 namespace plimsoll::cli {
 namespace {
 
-using diagnosis::Cause;
 using slurm::RequeueDecision;
 
 // Slurm ends a job itself some time after it has asked (KillWait, GraceTime). Until then the
@@ -44,35 +44,6 @@ struct Options {
 
 void say(const std::string& text) {
   process::write_patiently(STDERR_FILENO, printable("plimsoll slurm: " + text) + "\n");
-}
-
-// From here on, no signal of Slurm ends this process before it has decided. The command still
-// finds the signals as we found them.
-sigset_t block_signals() {
-  sigset_t set;
-  sigset_t before;
-  sigemptyset(&set);
-  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) sigaddset(&set, number);
-  pthread_sigmask(SIG_BLOCK, &set, &before);
-  return before;
-}
-
-bool is_out_of_memory(Cause cause) {
-  return cause == Cause::own_memory_limit || cause == Cause::host_out_of_memory ||
-         cause == Cause::memory_refused;
-}
-
-slurm::EndFacts facts_of(const process::Ending& ending, const diagnosis::Verdict& verdict,
-                         const slurm::OwnJob& job) {
-  slurm::EndFacts facts{.exit_code = process::exit_code(ending),
-                        .out_of_memory = is_out_of_memory(verdict.cause),
-                        .signal = ending.handed_on_signal != 0 ? ending.handed_on_signal
-                                                               : ending.interrupting_signal};
-  // Only a job that stops before its work is done needs to know why.
-  if (facts.exit_code != 0) facts.record = slurm::read_record(job.id);
-  facts.now_seconds =
-      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-  return facts;
 }
 
 void carry_out(const RequeueDecision& decision, const slurm::OwnJob& job) {
@@ -97,7 +68,8 @@ void slurm_exec(const Options& options) {
   }
   slurm::RequeuePolicy policy = options.policy;
   policy.has_scontrol = !find_program("scontrol").empty();
-  const sigset_t before = block_signals();
+  // From here on, no signal of Slurm ends this process before it has decided.
+  const sigset_t before = process::block_ending_signals();
   say(slurm::describe(*job));
   diagnosis::Evidence evidence;
   evidence.ending = process::run_supervised({.command = options.command,
@@ -107,7 +79,7 @@ void slurm_exec(const Options& options) {
                                              .say = say});
   evidence.machine_limit_bytes = memory::detect_limit().bytes;
   const diagnosis::Verdict verdict = diagnosis::judge(evidence);
-  const slurm::EndFacts facts = facts_of(evidence.ending, verdict, *job);
+  const slurm::EndFacts facts = diagnosis::end_facts(evidence.ending, verdict, *job);
   const slurm::JobEnd end = slurm::end_of(facts, *job);
   if (end == slurm::JobEnd::failed || end == slurm::JobEnd::out_of_memory) {
     say(diagnosis::describe(verdict));

@@ -21,23 +21,6 @@ struct Options {
   std::filesystem::path folder;
 };
 
-std::string state_of(const experiment::KnownRun& run, const experiment::BatchProgress& progress) {
-  if (run.driven) return progress.running ? "running" : "running, between two experiments";
-  if (progress.left == 0) return "finished";
-  return run.paused.empty() ? "not running" : experiment::describe_pause(run.paused);
-}
-
-void print_failures(const experiment::KnownRun& run) {
-  for (size_t i = 0; i < run.entries.size(); ++i) {
-    if (run.entries[i].result.empty()) continue;
-    const auto result = experiment::result_of(run.entries[i].result);
-    if (!failed(result) || run.queue[i].warmup) continue;
-    const auto log = run.folder / run.queue[i].folder / "training.log";
-    print("  failed  {}: {}{}\n", run.queue[i].folder, result.last.headline,
-          experiment::describe_log(log, result.last.headline));
-  }
-}
-
 void print_status(const Options& options) {
   if (!options.folder.empty() && screen::is_training_folder(options.folder)) {
     screen::print_training_status(options.folder);
@@ -50,8 +33,10 @@ void print_status(const Options& options) {
   const experiment::ExperimentBatch batch = experiment::read_batch(source, ignored);
   experiment::look_after_files(run, batch.catalog);
   const auto [progress, begun] = experiment::state_of_run(run, batch);
-  print("{}: {}\n", run.folder.string(), state_of(run, progress));
-  print_failures(run);
+  print("{}: {}\n", run.folder.string(), experiment::describe_state(run, progress));
+  for (const auto& failure : experiment::failures_of(run)) {
+    print("  failed  {}: {}{}\n", failure.experiment, failure.headline, failure.log);
+  }
   if (run.driven) {
     for (const auto& line : lines_of(progress, experiment::MachineWatch("all").read())) {
       print("{}\n", line);

@@ -11,9 +11,9 @@
 #include "base/interrupt.h"
 #include "base/print.h"
 #include "cli/command.h"
+#include "cli/running_options.h"
 #include "cli/train_options.h"
 #include "formats/data_root.h"
-#include "gate/gpu_use.h"
 #include "launch/planning.h"
 #include "launch/rank_steps.h"
 #include "launch/save_folder.h"
@@ -27,8 +27,6 @@ namespace {
 
 using launch::together;
 using launch::TrainRequest;
-
-launch::GpuFacts gpu_facts() { return launch::gpu_facts(gate::first_usable_gpu); }
 
 void train_alone(TrainRequest& request) {
   const graph::Store store = launch::open_for_training(request);
@@ -135,7 +133,9 @@ void train(const CLI::App& command, TrainOptions& options) {
       return train_alone(options);
     case ranks::RankSource::option:
       return start_ranks(options, place);
-    default:
+    case ranks::RankSource::torchrun:
+    case ranks::RankSource::slurm:
+    case ranks::RankSource::launcher:
       return train_as_rank(options, place);
   }
 }

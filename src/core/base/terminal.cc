@@ -6,12 +6,15 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <sstream>
 
 #include "base/marks.h"
 #include "base/utf8.h"
 
 namespace plimsoll {
 namespace {
+
+constexpr size_t kWrapColumns = 100;
 
 constexpr size_t kUsualColumns = 80;
 
@@ -26,6 +29,24 @@ std::optional<size_t> terminal_columns(int stream) {
   const long columns = wanted == nullptr ? 0 : std::strtol(wanted, nullptr, 10);
   if (columns > 0) return static_cast<size_t>(columns);
   return isatty(stream) != 0 ? std::optional(kUsualColumns) : std::nullopt;
+}
+
+std::string wrap(const std::string& text, size_t indent) {
+  std::istringstream words(text);
+  std::string wrapped;
+  size_t column = indent;
+  for (std::string word; words >> word;) {
+    if (column > indent && column + 1 + word.size() > kWrapColumns) {
+      wrapped += "\n" + std::string(indent, ' ');
+      column = indent;
+    } else if (column > indent) {
+      wrapped += " ";
+      ++column;
+    }
+    wrapped += word;
+    column += word.size();
+  }
+  return wrapped;
 }
 
 std::string_view cut_to(std::string_view text, size_t columns) {

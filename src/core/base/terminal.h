@@ -45,6 +45,10 @@ bool redraws(int stream);
 // The same, and $NO_COLOR is not set or empty.
 bool shows_colours(int stream);
 
+// Breaks text between words so that it fits 100 columns. Every line except the first is indented;
+// the first is assumed to begin at that column.
+std::string wrap(const std::string& text, size_t indent);
+
 // The beginning of a text in UTF-8 that fits into `columns`; each character takes one column.
 std::string_view cut_to(std::string_view text, size_t columns);
 

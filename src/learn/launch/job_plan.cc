@@ -1,5 +1,7 @@
 #include "launch/job_plan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/error.h"
@@ -16,6 +18,9 @@ namespace {
 
 constexpr uint64_t kUnlimited = uint64_t{1} << 50;
 constexpr uint64_t kRounding = 64 * kMiB;
+constexpr double kTimeMargin = 1.5;
+constexpr double kStartSeconds = 600;  // to load the store, and for a busy node
+constexpr uint64_t kMostMemoryFactor = 2;
 
 uint64_t rounded(uint64_t bytes) { return (bytes + kRounding - 1) / kRounding * kRounding; }
 
@@ -70,6 +75,28 @@ JobPlan plan_job(const TrainRequest& training, const JobRequest& job, const GpuF
                                        question.recipe.epochs);  // last, best
   planned.seconds = expected_seconds(question, planned.plan);
   return planned;
+}
+
+double job_seconds(const JobPlan& job, uint64_t seeds) {
+  return static_cast<double>(seeds) * (job.seconds * kTimeMargin + kStartSeconds);
+}
+
+uint64_t most_job_bytes(const JobPlan& job) { return kMostMemoryFactor * job.job_bytes; }
+
+std::vector<std::string> notes_on(const JobPlan& job, const TrainRequest& training,
+                                  const NoteFacts& facts) {
+  std::vector<std::string> notes = {
+      fmt::format("Memory: the training takes {} at its peak (plimsoll plan); its limit is {}.",
+                  format_bytes(job.plan.peak_bytes), format_bytes(job.limit_bytes))};
+  if (facts.own_time) {
+    notes.push_back(fmt::format(
+        "Time: {}{} x {} an epoch on this machine, with evaluations, and half as much again.{}",
+        facts.seeds > 1 ? fmt::format("{} seeds x ", facts.seeds) : "", training.recipe.epochs,
+        format_seconds(job.plan.seconds_an_epoch), job.gpu_elsewhere ? " It has no GPU." : ""));
+  }
+  notes.emplace_back(
+      "If time is too short, the job is requeued and the training continues where it stopped.");
+  return notes;
 }
 
 }  // namespace plimsoll::launch

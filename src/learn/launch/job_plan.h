@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "launch/training_device.h"
 #include "launch/training_run.h"
@@ -29,5 +31,18 @@ struct JobRequest {
 
 // Under --memory, or with all memory that helps. Throws Error{memory} if it does not fit.
 JobPlan plan_job(const TrainRequest& training, const JobRequest& job, const GpuFacts& gpus);
+
+// The time to ask for, with a margin, if the job trains this many seeds one after the other.
+double job_seconds(const JobPlan& job, uint64_t seeds);
+// The most memory to ask for after the job ran out of it.
+uint64_t most_job_bytes(const JobPlan& job);
+
+// Comments for the script: where its figures come from.
+struct NoteFacts {
+  uint64_t seeds = 1;
+  bool own_time = true;  // job_seconds(), not the user's
+};
+std::vector<std::string> notes_on(const JobPlan& job, const TrainRequest& training,
+                                  const NoteFacts& facts);
 
 }  // namespace plimsoll::launch

@@ -42,6 +42,11 @@ static_assert(kNames.size() == static_cast<size_t>(Cause::stopped_early) + 1);
 
 }  // namespace
 
+bool is_out_of_memory(Cause cause) {
+  return cause == Cause::own_memory_limit || cause == Cause::host_out_of_memory ||
+         cause == Cause::memory_refused;
+}
+
 std::string_view name(Cause cause) { return kNames.at(static_cast<size_t>(cause)); }
 
 std::span<const std::string_view> cause_names() { return kNames; }

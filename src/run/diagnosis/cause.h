@@ -37,6 +37,9 @@ enum class Cause {
   stopped_early,       // the batch's `stop` rule ended it, because others were better
 };
 
+// It, its job or its node had no memory left; not a GPU.
+bool is_out_of_memory(Cause cause);
+
 std::string_view name(Cause cause);  // "own_memory_limit"
 std::optional<Cause> cause_named(std::string_view name);
 Cause cause_of(std::string_view name);            // throws Error{input} for an unknown name

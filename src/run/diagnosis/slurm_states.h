@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "diagnosis/circumstances.h"
+#include "diagnosis/verdict.h"
+#include "slurm/requeue.h"
 
 namespace plimsoll::diagnosis {
 
@@ -27,5 +29,10 @@ std::optional<SlurmState> slurm_state(std::string_view text);
 std::vector<std::string> slurm_state_names();
 
 std::vector<LikelyCause> causes_of_state(const SlurmState& state, const Circumstances& now);
+
+// What decides about the job of a command that has ended. Not pure: asks Slurm why it stopped, if
+// it stopped before its work was done.
+slurm::EndFacts end_facts(const process::Ending& ending, const Verdict& verdict,
+                          const slurm::OwnJob& job);
 
 }  // namespace plimsoll::diagnosis

@@ -1,8 +1,8 @@
 #include "experiment/run_state.h"
 
 #include <algorithm>
-#include <chrono>
 
+#include "base/clock.h"
 #include "experiment/best.h"
 #include "experiment/driver.h"
 #include "experiment/expected_time.h"
@@ -11,10 +11,7 @@
 namespace plimsoll::experiment {
 namespace {
 
-double seconds_since(double since_epoch) {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration<double>(now).count() - since_epoch;
-}
+double seconds_since(double since_epoch) { return seconds_since_1970() - since_epoch; }
 
 // The attempts that have started but not ended: they are running now, or their driver was killed.
 std::vector<RunningNow> unfinished(const KnownRun& run, const ExpectedTimes& expected) {
@@ -68,6 +65,26 @@ RunState state_of_run(const KnownRun& run, const ExperimentBatch& batch) {
   progress.time_left = time_left(waiting, running, expected);
   progress.time_left.share_among(std::max<size_t>(1, running.size()));
   return state;
+}
+
+std::string describe_state(const KnownRun& run, const BatchProgress& progress) {
+  if (run.driven) return progress.running ? "running" : "running, between two experiments";
+  if (progress.left == 0) return "finished";
+  return run.paused.empty() ? "not running" : describe_pause(run.paused);
+}
+
+std::vector<FailedExperiment> failures_of(const KnownRun& run) {
+  std::vector<FailedExperiment> all;
+  for (size_t i = 0; i < run.entries.size(); ++i) {
+    if (run.entries[i].result.empty()) continue;
+    const auto result = result_of(run.entries[i].result);
+    if (!failed(result) || run.queue[i].warmup) continue;
+    const auto log = run.folder / run.queue[i].folder / kTrainingLog;
+    all.push_back({.experiment = run.queue[i].folder,
+                   .headline = result.last.headline,
+                   .log = describe_log(log, result.last.headline)});
+  }
+  return all;
 }
 
 }  // namespace plimsoll::experiment

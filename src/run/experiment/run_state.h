@@ -1,6 +1,7 @@
 // How far a run is, from its journal: for those who look at it from outside.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "experiment/batch.h"
@@ -16,5 +17,16 @@ struct RunState {
 };
 
 RunState state_of_run(const KnownRun& run, const ExperimentBatch& batch);
+
+// "running", "finished", or why it is not running.
+std::string describe_state(const KnownRun& run, const BatchProgress& progress);
+
+struct FailedExperiment {
+  std::string experiment;  // its folder
+  std::string headline;
+  std::string log;  // as describe_log() has it
+};
+// Without those that only warm up the machine.
+std::vector<FailedExperiment> failures_of(const KnownRun& run);
 
 }  // namespace plimsoll::experiment

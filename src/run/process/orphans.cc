@@ -1,6 +1,7 @@
 #include "process/orphans.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -8,10 +9,12 @@
 #include <chrono>
 #include <csignal>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <thread>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "process/keeper.h"
 #include "process/process_ref.h"
@@ -26,6 +29,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kPause{20};
 constexpr int kKillRounds = 100;
+constexpr size_t kCommandColumns = 60;
 
 bool is_ours(pid_t pid) {
   struct stat status = {};
@@ -234,6 +238,49 @@ Cleared end_orphans(double grace_seconds, const fs::path& state) {
   cleared.left = std::move(left);
   cleared.groups_removed = remove_remains(state);
   return cleared;
+}
+
+double age_seconds(const Orphan& orphan) {
+  return std::max(seconds_since_1970() - orphan.started, 0.0);
+}
+
+bool is_stopped(const Orphan& orphan) {
+  return orphan.process.state == 'T' || orphan.process.state == 't';
+}
+
+nlohmann::ordered_json to_json(const Orphan& orphan, std::optional<uint64_t> gpu_bytes) {
+  using Json = nlohmann::ordered_json;
+  return {{"pid", orphan.process.pid},
+          {"age_seconds", age_seconds(orphan)},
+          {"resident_bytes", orphan.process.resident_bytes},
+          {"gpu_bytes", gpu_bytes ? Json(*gpu_bytes) : Json()},
+          {"stopped", is_stopped(orphan)},
+          {"command", orphan.command},
+          {"run", orphan.run},
+          {"run_command", orphan.record ? Json(orphan.record->command) : Json()},
+          {"log", orphan.record ? Json(orphan.record->log) : Json()}};
+}
+
+std::string shortened(const std::string& command) {
+  return command.size() <= kCommandColumns ? command
+                                           : command.substr(0, kCommandColumns - 3) + "...";
+}
+
+std::string command_of(const RunElsewhere& run) {
+  return run.record ? shortened(fmt::format("{}", fmt::join(run.record->command, " "))) : "";
+}
+
+nlohmann::ordered_json left_alone_json(const Leftovers& left) {
+  using Json = nlohmann::ordered_json;
+  Json json = {{"elsewhere", Json::array()}, {"unusable_records", Json::array()}};
+  for (const RunElsewhere& run : left.elsewhere) {
+    json["elsewhere"].push_back(
+        {{"run", run.run}, {"processes_seen", run.processes}, {"command", command_of(run)}});
+  }
+  for (const UnusableRecord& record : left.unusable) {
+    json["unusable_records"].push_back({{"file", record.file.string()}, {"why", record.why}});
+  }
+  return json;
 }
 
 }  // namespace plimsoll::process

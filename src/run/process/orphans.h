@@ -3,7 +3,9 @@
 // stopped, or if a process is stuck in the kernel.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +23,10 @@ struct Orphan {
   std::optional<RunRecord> record;
 };
 
+double age_seconds(const Orphan& orphan);
+bool is_stopped(const Orphan& orphan);  // by SIGSTOP, or by a debugger
+nlohmann::ordered_json to_json(const Orphan& orphan, std::optional<uint64_t> gpu_bytes);
+
 // A run in another PID namespace. From here we cannot tell whether its plimsoll still runs, so
 // nothing of it is ended or removed.
 struct RunElsewhere {
@@ -28,6 +34,9 @@ struct RunElsewhere {
   std::optional<RunRecord> record;
   size_t processes = 0;  // those visible from here
 };
+
+std::string command_of(const RunElsewhere& run);    // shortened; empty without a record
+std::string shortened(const std::string& command);  // for a line of a table
 
 struct Leftovers {
   std::vector<Orphan> orphans;
@@ -40,6 +49,9 @@ struct Leftovers {
 // and all descendants of these. Excludes processes of a run whose plimsoll is alive or is in
 // another PID namespace. Throws Error{refused} if there is no usable /proc.
 Leftovers find_leftovers(const std::filesystem::path& state = state_folder());
+
+// The members "elsewhere" and "unusable_records": what is left alone.
+nlohmann::ordered_json left_alone_json(const Leftovers& left);
 
 struct Cleared {
   size_t ended = 0;

@@ -39,6 +39,15 @@ std::optional<ArrivedSignal> SignalInbox::next() {
                        .from_terminal = info.ssi_code == SI_KERNEL};
 }
 
+sigset_t block_ending_signals() {
+  sigset_t set;
+  sigset_t before;
+  sigemptyset(&set);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) sigaddset(&set, number);
+  pthread_sigmask(SIG_BLOCK, &set, &before);
+  return before;
+}
+
 Fd open_child_signals() {
   sigset_t set;
   sigemptyset(&set);

@@ -37,6 +37,10 @@ class SignalInbox {
   bool child_signal_was_ignored_ = false;
 };
 
+// Blocks the signals that ask a process to end, and returns the mask before. Those that arrive are
+// read later by a SignalInbox, or never.
+sigset_t block_ending_signals();
+
 // A descriptor for SIGCHLD: poll it, then empty it with read_child_signals(). SIGCHLD must be
 // blocked.
 Fd open_child_signals();

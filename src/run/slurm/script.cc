@@ -129,6 +129,12 @@ bool is_array(const std::vector<SbatchOption>& options) {
   });
 }
 
+std::string default_job_name(const std::filesystem::path& folder) {
+  const std::filesystem::path path = folder.has_filename() ? folder : folder.parent_path();
+  const std::string name = path.filename().string();
+  return "plimsoll-" + (name.empty() || name == "." || name == ".." ? "job" : name);
+}
+
 std::string format_limit(double seconds) {
   const auto minutes = static_cast<uint64_t>(std::max(1.0, std::ceil(seconds / 60)));
   const uint64_t days = minutes / (24 * 60);

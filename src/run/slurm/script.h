@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,6 +35,9 @@ std::string script_text(const ScriptRequest& request);
 
 // Whether the user's options make the job an array.
 bool is_array(const std::vector<SbatchOption>& options);
+
+// "plimsoll-models" for a run in models.
+std::string default_job_name(const std::filesystem::path& folder);
 
 // "2-03:00:00", rounded up to whole minutes, as Slurm counts.
 std::string format_limit(double seconds);

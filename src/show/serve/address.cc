@@ -1,6 +1,7 @@
 #include "serve/address.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -58,6 +59,15 @@ std::string id_of(std::string_view name) {
 }
 
 std::string page_of(std::string_view id) { return fmt::format("{}{}", kRunPrefix, id); }
+
+std::string machine_name() {
+  std::array<char, 256> name = {};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
+std::string host_in_address(const std::string& host) {
+  return host.find(':') == std::string::npos ? host : "[" + host + "]";
+}
 
 std::string event_text(std::string_view event, std::string_view data) {
   return fmt::format("event: {}\ndata: {}\n\n", event, data);

@@ -1,5 +1,5 @@
 // What the paths of requests name. A run is named by an id that is looked up in the list of runs;
-// no part of a path becomes part of a file name. Pure.
+// no part of a path becomes part of a file name. Pure, but for the machine's name.
 #pragma once
 
 #include <string>
@@ -25,6 +25,11 @@ std::string id_of(std::string_view name);
 
 // The path of a run's page.
 std::string page_of(std::string_view id);
+
+// This machine's name for other machines; empty if it has none.
+std::string machine_name();
+// The host as an address has it: a colon of IPv6 needs brackets around it.
+std::string host_in_address(const std::string& host);
 
 // One server-sent event. `data` must have no line ends.
 std::string event_text(std::string_view event, std::string_view data);

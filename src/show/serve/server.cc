@@ -1,10 +1,10 @@
 #include "serve/server.h"
 
 #include <httplib.h>
+#include <malloc.h>
 #include <netinet/tcp.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/ticker.h"
+#include "base/units.h"
 #include "serve/address.h"
 #include "serve/connection_threads.h"
 #include "serve/live_page.h"
@@ -130,12 +131,12 @@ fs::path real_folder(const fs::path& folder) {
   return real;
 }
 
-std::string machine_name() {
-  std::array<char, 256> name = {};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
-}
-
 }  // namespace
+
+void share_memory_of_threads() {
+  ::mallopt(M_ARENA_MAX, 2);
+  ::mallopt(M_MMAP_THRESHOLD, static_cast<int>(128 * kKiB));
+}
 
 LiveServer::LiveServer(const ServeOptions& options, RunViews views)
     : policy_(policy_for(options.host, machine_name(),

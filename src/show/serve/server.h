@@ -28,6 +28,9 @@ struct ServeOptions {
   size_t most_connections = 256;
 };
 
+// Many threads that wait then share the memory of a few. Before the first of them is started.
+void share_memory_of_threads();
+
 class LiveServer {
  public:
   // Looks at the runs and takes the port. Throws Error{io} if the port or the folder cannot be

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/interrupt.h"
@@ -12,6 +13,7 @@
 namespace plimsoll::graph {
 namespace {
 
+using nlohmann::ordered_json;
 using OnBytes = std::function<void(uint64_t bytes)>;
 
 constexpr uint64_t kPieceValues = 16384;
@@ -142,6 +144,32 @@ std::vector<HotnessPoint> summarise_hotness(const Store& store, memory::Ledger& 
   return curve;
 }
 
+double part_of(uint64_t part, uint64_t whole) {
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+ordered_json to_json(const std::optional<ClassCount>& count, uint64_t labelled) {
+  if (!count) return nullptr;
+  return {
+      {"class", count->label}, {"nodes", count->nodes}, {"share", part_of(count->nodes, labelled)}};
+}
+
+ordered_json to_json(const DegreeSummary& degrees) {
+  ordered_json histogram = ordered_json::array();
+  for (size_t i = 0; i < degrees.by_power_of_two.size(); ++i) {
+    const auto [first, last] = degree_range(i);
+    histogram.push_back({{"from", first}, {"to", last}, {"nodes", degrees.by_power_of_two[i]}});
+  }
+  return {{"min", degrees.minimum},
+          {"median", degrees.median},
+          {"mean", degrees.mean},
+          {"p90", degrees.percentile_90},
+          {"p99", degrees.percentile_99},
+          {"max", degrees.maximum},
+          {"nodes_without_in_edges", degrees.nodes_without_in_edges},
+          {"histogram", histogram}};
+}
+
 }  // namespace
 
 DegreeHistogram::DegreeHistogram(memory::Ledger& ledger)
@@ -187,6 +215,53 @@ StoreSummary summarise(const Store& store, memory::Ledger& ledger, const OnBytes
   summary.labels = summarise_labels(store, ledger, on_bytes);
   summary.hotness = summarise_hotness(store, ledger, on_bytes);
   return summary;
+}
+
+DegreeRange degree_range(size_t index) {
+  if (index == 0) return {};
+  return {uint64_t{1} << (index - 1), (uint64_t{1} << (index - 1)) * 2 - 1};
+}
+
+ordered_json to_json(const Store& store, const StoreSummary& summary, bool verified) {
+  const Meta& meta = store.meta();
+  ordered_json files = ordered_json::object();
+  for (const auto& [file, about] : meta.files) {
+    files[file] = {{"bytes", about.bytes}, {"xxh3", about.checksum}};
+  }
+  ordered_json hotness = ordered_json::array();
+  for (const HotnessPoint& point : summary.hotness) {
+    hotness.push_back({{"rows_share", static_cast<double>(point.rows_per_mille) / 1000},
+                       {"rows", point.rows},
+                       {"visits_share", point.visits_share}});
+  }
+  const LabelSummary& labels = summary.labels;
+  return {{"store", store.folder().string()},
+          {"version", kStoreVersion},
+          {"source", meta.source},
+          {"nodes", meta.nodes},
+          {"edges", meta.edges},
+          {"direction", name(meta.direction)},
+          {"order", name(meta.order)},
+          {"features",
+           {{"columns", meta.feature_columns},
+            {"type", name(meta.feature_type)},
+            {"row_bytes", meta.row_bytes},
+            {"first_layer", name(meta.first_layer)}}},
+          {"bytes", store.size_bytes()},
+          {"files", files},
+          {"verified", verified},
+          {"degrees", to_json(summary.degrees)},
+          {"labels",
+           {{"labelled", labels.labelled},
+            {"classes", labels.classes},
+            {"empty_classes", labels.empty_classes},
+            {"largest", to_json(labels.largest, labels.labelled)},
+            {"smallest", to_json(labels.smallest, labels.labelled)}}},
+          {"splits",
+           {{"train", meta.split_sizes[0]},
+            {"valid", meta.split_sizes[1]},
+            {"test", meta.split_sizes[2]}}},
+          {"hotness", hotness}};
 }
 
 }  // namespace plimsoll::graph

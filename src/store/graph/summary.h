@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <vector>
 
@@ -51,6 +52,13 @@ struct DegreeSummary {
   std::vector<uint64_t> by_power_of_two;  // as DegreeHistogram::by_power_of_two
 };
 
+// The degrees that DegreeSummary::by_power_of_two[index] counts.
+struct DegreeRange {
+  uint64_t first = 0;
+  uint64_t last = 0;
+};
+DegreeRange degree_range(size_t index);
+
 struct ClassCount {
   uint64_t label = 0;
   uint64_t nodes = 0;
@@ -86,5 +94,8 @@ uint64_t summary_bytes(const Store& store);
 // bytes each) do not fit. Calls `on_bytes` after every piece read.
 StoreSummary summarise(const Store& store, memory::Ledger& ledger,
                        const std::function<void(uint64_t bytes)>& on_bytes);
+
+// The store and its numbers, for other programs. `verified`: its checksums were compared.
+nlohmann::ordered_json to_json(const Store& store, const StoreSummary& summary, bool verified);
 
 }  // namespace plimsoll::graph

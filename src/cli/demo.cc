@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/print.h"
+#include "base/run_files.h"
 #include "base/shell_word.h"
 #include "base/terminal.h"
 #include "cli/arguments.h"
@@ -102,8 +103,8 @@ void demo(const Options& options) {
   const fs::path sage = folder / "sage";
   step({"train", store, "--model", "mlp", "--epochs", "8", "--save-dir", mlp.string()});
   step({"train", store, "--model", "sage", "--epochs", "8", "--save-dir", sage.string()});
-  step({"predict", store, "--checkpoint", (sage / "best.pth").string(), "--split", "test", "--out",
-        (folder / "predictions.npy").string()});
+  step({"predict", store, "--checkpoint", (sage / kBestCheckpoint).string(), "--split", "test",
+        "--out", (folder / "predictions.npy").string()});
   print("\nTest accuracy: {:.1f} % without the edges (mlp), {:.1f} % with them (sage).\n",
         100 * test_accuracy(mlp), 100 * test_accuracy(sage));
   print("Checkpoints, which torch.load opens, and results.json are in {} and {}.\n", mlp.string(),

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/run_files.h"
 #include "base/terminal.h"
 #include "base/units.h"
 #include "cli/command.h"
@@ -52,7 +53,7 @@ experiment::DriveOptions shown(experiment::DriveOptions driving) {
 [[noreturn]] void end_with(const DriverEnd& end, const fs::path& folder) {
   const std::string stopped = end.stopped > 0 ? fmt::format("{} stopped early, ", end.stopped) : "";
   say(fmt::format("{} succeeded, {}{} failed, {} left: {}", end.succeeded, stopped, end.failed,
-                  end.left, (folder / "summary.csv").string()));
+                  end.left, (folder / kSummaryFile).string()));
   const std::string resume = experiment::resume_command(folder);
   if (end.signal != 0) {
     if (end.left > 0) say("stopped; resume with: " + resume);

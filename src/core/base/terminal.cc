@@ -4,6 +4,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <sstream>
@@ -47,6 +48,11 @@ std::string wrap(const std::string& text, size_t indent) {
     column += word.size();
   }
   return wrapped;
+}
+
+size_t columns_of(std::string_view text) {
+  return static_cast<size_t>(std::ranges::count_if(
+      text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
 std::string_view cut_to(std::string_view text, size_t columns) {

@@ -49,6 +49,9 @@ bool shows_colours(int stream);
 // the first is assumed to begin at that column.
 std::string wrap(const std::string& text, size_t indent);
 
+// The columns of a text in UTF-8; each character takes one.
+size_t columns_of(std::string_view text);
+
 // The beginning of a text in UTF-8 that fits into `columns`; each character takes one column.
 std::string_view cut_to(std::string_view text, size_t columns);
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/run_files.h"
 #include "base/units.h"
 #include "batch/first_layer.h"
 #include "io/partial_file.h"
@@ -49,7 +50,7 @@ void check_files(const PredictRequest& request) {
   }
   if (fs::is_directory(request.checkpoint)) {
     fail(ErrorKind::usage, "--checkpoint {} is a folder; give a file in it, such as {}",
-         request.checkpoint.string(), (request.checkpoint / "best.pth").string());
+         request.checkpoint.string(), (request.checkpoint / kBestCheckpoint).string());
   }
   check_output("--out", request.out, request.force);
   if (request.ids_out.empty()) return;

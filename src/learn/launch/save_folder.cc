@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/run_files.h"
 #include "launch/training_record.h"
 #include "track/log_kinds.h"
 
@@ -18,15 +19,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kLast = "last.pth";
-constexpr const char* kBest = "best.pth";
-
 // True for last.pth, best.pth, epoch_010.pth, results.json, diary.json and the logs; clear() does
 // not touch other files.
 bool is_of_a_run(const std::string& name) {
   const bool of_an_epoch = name.starts_with("epoch_") && name.ends_with(".pth");
-  return name == kLast || name == kBest || name == "results.json" || name == "diary.json" ||
-         of_an_epoch || track::is_log_file(name);
+  return name == kLastCheckpoint || name == kBestCheckpoint || name == kResultsFile ||
+         name == kDiaryFile || of_an_epoch || track::is_log_file(name);
 }
 
 // "seed 0", "seeds 0 to 4": those of train --seeds in this folder; empty if there are none.
@@ -48,7 +46,7 @@ void check_new_run(const fs::path& folder, bool force) {
     fail(ErrorKind::usage, "--save-dir {} is a file; give a folder", folder.string());
   }
   if (force) return;
-  if (fs::exists(folder / kLast)) {
+  if (fs::exists(folder / kLastCheckpoint)) {
     fail(ErrorKind::exists,
          "{} already holds a run; continue it with --resume {}, replace it with --force, or choose "
          "another --save-dir",
@@ -60,9 +58,9 @@ void check_new_run(const fs::path& folder, bool force) {
          "and --resume {}, or choose another --save-dir for a single training",
          folder.string(), seeds, folder.string());
   }
-  if (fs::exists(folder / kBest)) {
+  if (fs::exists(folder / kBestCheckpoint)) {
     fail(ErrorKind::exists, "{} exists; replace it with --force, or choose another --save-dir",
-         (folder / kBest).string());
+         (folder / kBestCheckpoint).string());
   }
 }
 
@@ -71,7 +69,7 @@ void check_resumable(const fs::path& folder) {
     fail(ErrorKind::usage, "--resume {} is a file; give the folder that holds last.pth",
          folder.string());
   }
-  if (fs::exists(folder / kLast)) return;
+  if (fs::exists(folder / kLastCheckpoint)) return;
   if (const std::string seeds = seeds_in(folder); !seeds.empty()) {
     fail(ErrorKind::usage,
          "--resume {} holds {} of a training with --seeds; continue them with the command that "
@@ -88,7 +86,7 @@ void check_resumable(const fs::path& folder) {
        folder.string(), folder.string());
 }
 
-bool holds_a_run(const fs::path& folder) { return fs::exists(folder / kLast); }
+bool holds_a_run(const fs::path& folder) { return fs::exists(folder / kLastCheckpoint); }
 
 SaveFolder::SaveFolder(fs::path path) : path_(std::move(path)) {
   fs::create_directories(path_);

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/json.h"
+#include "base/run_files.h"
 #include "base/shell_word.h"
 #include "base/text_file.h"
 #include "base/units.h"
@@ -23,9 +24,6 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kResultsFile = "results.json";
-constexpr const char* kDiaryFile = "diary.json";
-constexpr const char* kCheckpointFile = "last.pth";
 constexpr std::string_view kSeedPrefix = "seed_";
 
 std::optional<double> number_at(const Json& json, const char* key) {
@@ -124,11 +122,15 @@ void take_best(TrainingRecord& record) {
   }
 }
 
+recipe::TrainingStatus status_in(const Json& json) {
+  return recipe::status_named(json.at("status").get_ref<const std::string&>());
+}
+
 TrainingRecord so_far(const Json& json, const fs::path& folder) {
   TrainingRecord record;
   record.folder = folder;
   record.dataset = json.at("dataset");
-  record.status = json.at("status");
+  record.status = status_in(json);
   record.device = text_at(json, "device");
   record.recipe = recipe::from_json(json.at("recipe"), "recipe");
   record.best_epoch = whole_at(json, "best_epoch");
@@ -147,7 +149,7 @@ TrainingRecord so_far(const Json& json, const fs::path& folder) {
 TrainingDiary diary_from(const Json& json, const fs::path& folder) {
   const Json& machine = json.at("machine");
   const Json& store = json.at("store");
-  TrainingDiary diary{.status = json.at("status"),
+  TrainingDiary diary{.status = status_in(json),
                       .started = json.at("started"),
                       .updated = json.at("updated"),
                       .resumed = json.at("resumed"),
@@ -193,7 +195,7 @@ bool same_data(const TrainingRecord& a, const TrainingRecord& b) {
 bool is_one_training(const fs::path& folder) {
   std::error_code ignored;
   return fs::exists(folder / kResultsFile, ignored) ||
-         fs::exists(folder / kCheckpointFile, ignored);
+         fs::exists(folder / kLastCheckpoint, ignored);
 }
 
 }  // namespace
@@ -222,7 +224,7 @@ std::vector<fs::path> training_folders(const fs::path& folder) {
 bool has_only_checkpoint(const fs::path& folder) {
   std::error_code ignored;
   return !fs::exists(folder / kResultsFile, ignored) &&
-         fs::exists(folder / kCheckpointFile, ignored);
+         fs::exists(folder / kLastCheckpoint, ignored);
 }
 
 bool is_training_now(const fs::path& folder) {
@@ -235,7 +237,7 @@ TrainingRecord parse_training(std::string_view text, const fs::path& folder) {
   return from_json<Json>(text, file.string(), [&](const Json& json) {
     TrainingRecord record{.folder = folder,
                           .dataset = json.at("dataset"),
-                          .status = json.at("status"),
+                          .status = status_in(json),
                           .device = json.at("device"),
                           .timestamp = json.at("timestamp"),
                           .recipe = recipe::from_json(json.at("recipe"), "recipe"),
@@ -282,7 +284,7 @@ std::vector<TrainingRecord> read_trainings(const fs::path& folder) {
     fail(ErrorKind::io, "there is no folder {}; give the --save-dir of a training",
          folder.string());
   }
-  if (fs::exists(folder / "journal.sqlite", ignored)) {
+  if (fs::exists(folder / kJournalFile, ignored)) {
     fail(ErrorKind::io,
          "{} is a batch, not a training; plimsoll results {} --compare 1 2 compares two of its "
          "configurations",
@@ -296,7 +298,10 @@ std::vector<TrainingRecord> read_trainings(const fs::path& folder) {
 std::vector<TrainingRecord> ended_of(const std::vector<TrainingRecord>& trainings) {
   std::vector<TrainingRecord> ended;
   for (const TrainingRecord& one : trainings) {
-    if (one.status == "finished" || one.status == "early stopped") ended.push_back(one);
+    using recipe::TrainingStatus;
+    if (one.status == TrainingStatus::finished || one.status == TrainingStatus::early_stopped) {
+      ended.push_back(one);
+    }
   }
   return ended;
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "recipe/recipe.h"
+#include "recipe/status.h"
 
 namespace plimsoll::launch {
 
@@ -47,7 +48,7 @@ struct RankRecord {
 struct TrainingRecord {
   std::filesystem::path folder;
   std::string dataset;
-  std::string status;  // "finished", "stopped" or "early stopped"
+  recipe::TrainingStatus status = recipe::TrainingStatus::unknown;
   std::string device;
   std::string timestamp;
   recipe::Recipe recipe;
@@ -84,7 +85,7 @@ struct DiaryMemory {
 };
 
 struct TrainingDiary {
-  std::string status;  // "running", or as TrainingRecord's
+  recipe::TrainingStatus status = recipe::TrainingStatus::unknown;
   double started = 0;  // of the last process, in seconds since the epoch
   double updated = 0;
   bool resumed = false;

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/host.h"
 #include "base/print.h"
+#include "base/run_files.h"
 #include "base/shell_word.h"
 #include "formats/data_root.h"
 #include "formats/import_graph.h"
@@ -83,7 +84,7 @@ graph::Store open_on_other_rank(TrainRequest& request) {
 void settle_recipe(const graph::Store& store, TrainRequest& request) {
   if (!request.resume.empty()) {
     const auto stored = load_train_module().read_recipe(
-        request.save_dir / "last.pth", training_limit(request.running.memory_bytes).bytes);
+        request.save_dir / kLastCheckpoint, training_limit(request.running.memory_bytes).bytes);
     request.recipe = recipe::resume(stored, request.recipe, request.given);
     check_for_model(request.recipe, request.given);
   }
@@ -117,7 +118,7 @@ void say_opening(const TrainRequest& request, const graph::Store& store,
   say(running, "model", describe(request.recipe));
   say(running, "memory", describe(limit));
   if (!request.resume.empty()) {
-    say(running, "resuming", (request.save_dir / "last.pth").string());
+    say(running, "resuming", (request.save_dir / kLastCheckpoint).string());
   }
 }
 
@@ -146,7 +147,7 @@ std::string continuing_command(const TrainRequest& request) {
 void fail_stopped(const TrainRequest& request, int signal_number) {
   const bool of_seeds = Host::real().variable(kOfSeeds).has_value();
   fail(ErrorKind::stopped, "stopped by signal {} ({}), {} is written{}", signal_number,
-       strsignal(signal_number), (request.save_dir / "last.pth").string(),
+       strsignal(signal_number), (request.save_dir / kLastCheckpoint).string(),
        of_seeds ? "" : "; continue with:\n  " + continuing_command(request));
 }
 

@@ -40,6 +40,9 @@ class Group {
   // Whether rank 0 ended without saying why, or no longer answers.
   virtual bool first_is_lost() const = 0;
 
+  // What rank 0 says, on all ranks.
+  bool agree(bool mine);
+
   bool first() const { return place().rank == 0; }
   // Whether this rank prints. If rank 0 is lost, it is rank 1.
   bool speaks() const { return place().rank == (first_is_lost() ? 1U : 0U); }

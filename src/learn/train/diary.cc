@@ -5,9 +5,11 @@
 #include <cmath>
 #include <string>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/host_facts.h"
 #include "base/json.h"
+#include "base/run_files.h"
 #include "base/text_file.h"
 #include "io/partial_file.h"
 #include "memory/usage.h"
@@ -20,11 +22,6 @@ using nlohmann::ordered_json;
 
 constexpr std::chrono::milliseconds kSampleEvery{100};
 constexpr uint64_t kTicksPerWrite = 10;
-constexpr const char* kDiaryName = "diary.json";
-
-double now_seconds() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
 
 ordered_json finite(std::optional<double> value) {
   if (!value || !std::isfinite(*value)) return nullptr;
@@ -57,7 +54,7 @@ ordered_json opening_of(const TrainJob& job, const std::string& device) {
       {"dataset", dataset_name(job.store)},
       {"recipe", recipe::to_json(job.recipe)},
       {"device", device},
-      {"started", now_seconds()},
+      {"started", seconds_since_1970()},
       {"resumed", job.resume},
       {"command", own_command()},
       {"working_folder", std::filesystem::current_path(ignored).string()},
@@ -77,7 +74,7 @@ ordered_json opening_of(const TrainJob& job, const std::string& device) {
       {"planned_epoch_seconds",
        job.plan.seconds_an_epoch > 0 ? finite(job.plan.seconds_an_epoch) : ordered_json()},
       {"planned_parts", parts}};
-  if (job.resume) keep_first_command(opening, job.save_dir / kDiaryName);
+  if (job.resume) keep_first_command(opening, job.save_dir / kDiaryFile);
   return opening;
 }
 
@@ -105,7 +102,7 @@ void ThinnedEpochs::add(const EpochResult& result) {
 
 Diary::Diary(const TrainJob& job, const std::string& device)
     : job_(job),
-      file_(job.save_dir / kDiaryName),
+      file_(job.save_dir / kDiaryFile),
       opening_(opening_of(job, device)),
       writes_(!job.resume),
       ticker_(kSampleEvery, [this] { tick(); }) {}
@@ -135,7 +132,7 @@ void Diary::end(Status status) {
   sample();
   {
     const std::lock_guard lock(mutex_);
-    status_ = name(status);
+    status_ = status;
   }
   write();
 }
@@ -163,8 +160,8 @@ ordered_json Diary::to_json() const {
     samples.push_back(std::move(row));
   }
   ordered_json json = opening_;
-  json.update({{"status", status_},
-               {"updated", now_seconds()},
+  json.update({{"status", name(status_)},
+               {"updated", seconds_since_1970()},
                {"epoch", epoch_},
                {"batch", batch_},
                {"batches", batches_},

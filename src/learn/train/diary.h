@@ -68,7 +68,7 @@ class Diary {
 
   mutable std::mutex mutex_;  // guards what follows
   bool writes_;               // false until a resumed training has work to do
-  std::string status_ = "running";
+  Status status_ = Status::running;
   uint64_t epoch_ = 0;
   uint64_t batch_ = 0;
   uint64_t batches_ = 0;

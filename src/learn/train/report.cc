@@ -41,12 +41,6 @@ std::string format_loss(double loss) {
                                            : fmt::format("{:.2f}", loss);
 }
 
-// Characters of a text in UTF-8.
-size_t columns_of(std::string_view text) {
-  return static_cast<size_t>(std::ranges::count_if(
-      text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
-}
-
 bool fits(std::string_view text, size_t columns) {
   return columns == 0 || columns_of(text) <= columns;
 }

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "base/json.h"
+#include "base/run_files.h"
 #include "base/text_file.h"
 #include "io/partial_file.h"
 
@@ -67,18 +68,6 @@ RankFigures parse_figures(const std::string& text) {
                        .reads = whole_in<uint64_t>(json, "reads"),
                        .read_bytes = whole_in<uint64_t>(json, "read_bytes")};
   });
-}
-
-std::string_view name(Status status) {
-  switch (status) {
-    case Status::finished:
-      return "finished";
-    case Status::stopped:
-      return "stopped";
-    case Status::early_stopped:
-      return "early stopped";
-  }
-  return "finished";
 }
 
 namespace {
@@ -196,11 +185,11 @@ void write_memory_log(const fs::path& file, std::span<const memory::MemorySample
 
 void write_results(const fs::path& save_dir, const Results& results, memory::Ledger& ledger) {
   const memory::Lease lease = ledger.lease("results", text_bytes(results));
-  io::write_whole(save_dir / "results.json", to_text(results));
+  io::write_whole(save_dir / kResultsFile, to_text(results));
 }
 
 bool has_results(const fs::path& save_dir, uint64_t epochs, uint64_t best_epoch) {
-  const fs::path file = save_dir / "results.json";
+  const fs::path file = save_dir / kResultsFile;
   nlohmann::json json;
   try {
     json =

@@ -18,11 +18,11 @@
 #include "memory/timeline.h"
 #include "plan/plan.h"
 #include "recipe/recipe.h"
+#include "recipe/status.h"
 
 namespace plimsoll::train {
 
-enum class Status { finished, stopped, early_stopped };
-std::string_view name(Status status);
+using Status = recipe::TrainingStatus;
 
 struct EpochResult {
   uint64_t epoch = 0;  // from 1

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/random.h"
+#include "base/run_files.h"
 #include "memory/usage.h"
 #include "nn/threads.h"
 #include "recipe/epoch_key.h"
@@ -75,7 +76,7 @@ Trainer::Trainer(const TrainJob& job, const Prepared& prepared)
 int Trainer::run() {
   if (job_.resume) resume();
   if (job_.resume && finished() && is_complete()) {
-    say("nothing left to do; {} is unchanged\n", (job_.save_dir / "results.json").string());
+    say("nothing left to do; {} is unchanged\n", (job_.save_dir / kResultsFile).string());
     return 0;
   }
   if (writes()) {
@@ -125,7 +126,7 @@ void Trainer::release_batches() {
 }
 
 void Trainer::resume() {
-  const fs::path file = job_.save_dir / "last.pth";
+  const fs::path file = job_.save_dir / kLastCheckpoint;
   Checkpoint checkpoint = read_checkpoint(file, job_.ledger);
   if (!(checkpoint.shape == model_.shape())) {
     fail(ErrorKind::input, "{} holds {}, this run is {}: not the same model or data set",
@@ -307,7 +308,7 @@ int Trainer::asked_to_stop() const {
 // Whether the results of all that was trained are written. Rank 0 decides for all.
 bool Trainer::is_complete() const {
   const bool here = has_results(job_.save_dir, position_.series.size(), position_.best_epoch);
-  return group_ == nullptr ? here : group_->exchange(here ? "yes" : "no").front() == "yes";
+  return group_ == nullptr ? here : group_->agree(here);
 }
 
 // Starts a batch that did not fit again from its beginning, because its gradients are incomplete.
@@ -418,7 +419,7 @@ void Trainer::judge(const EpochResult& result) {
     position_.worse_in_a_row = 0;
     position_.plateau = 0;
     if (!writes()) return;
-    best_.emplace(job_.save_dir / "best.pth");
+    best_.emplace(job_.save_dir / kBestCheckpoint);
     write_torch_file(best_->file(), make_checkpoint(model_, adam_, recipe_, store_, position_));
     return;
   }
@@ -449,7 +450,7 @@ void Trainer::write_checkpoints() {
     best_->commit();
     best_.reset();
   }
-  const fs::path last = job_.save_dir / "last.pth";
+  const fs::path last = job_.save_dir / kLastCheckpoint;
   write_torch_file(last, make_checkpoint(model_, adam_, recipe_, store_, position_));
   last_good_ = last.string();
   last_write_ = Clock::now();

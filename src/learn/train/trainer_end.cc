@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "base/interrupt.h"
+#include "base/run_files.h"
 #include "base/units.h"
 #include "memory/usage.h"
 #include "train/trainer.h"
@@ -17,10 +18,9 @@ namespace plimsoll::train {
 // Call only at the end: it loads the best epoch into the model.
 std::optional<double> Trainer::train_accuracy_of_best() {
   if (position_.best_epoch == 0) return {};
-  const std::filesystem::path file = job_.save_dir / "best.pth";
+  const std::filesystem::path file = job_.save_dir / kBestCheckpoint;
   const bool there = !writes() || std::filesystem::exists(file);  // or the user removed it
-  const bool all_load =
-      group_ == nullptr ? there : group_->exchange(there ? "yes" : "no").front() == "yes";
+  const bool all_load = group_ == nullptr ? there : group_->agree(there);
   if (!all_load) return {};
   if (writes()) load_model(read_checkpoint(file, job_.ledger), file, model_);
   if (group_ != nullptr) share_model();
@@ -193,9 +193,9 @@ void Trainer::print_files(const Results& results) const {
     print("{:<9} {}  {}\n", topic, (job_.save_dir / name).string(), what);
   };
   const bool has_best = results.best_epoch > 0;
-  if (has_best) file("saved", "best.pth", "the best epoch, for plimsoll predict");
-  file(has_best ? "" : "saved", "last.pth", "the last state, for --resume");
-  file("", "results.json", "all figures");
+  if (has_best) file("saved", kBestCheckpoint, "the best epoch, for plimsoll predict");
+  file(has_best ? "" : "saved", kLastCheckpoint, "the last state, for --resume");
+  file("", kResultsFile, "all figures");
   if (log_) print("{:<9} {}  {}\n", "", job_.save_dir.string(), "logs: " + log_->names());
 }
 

@@ -4,16 +4,13 @@
 #include <cmath>
 #include <filesystem>
 
+#include "base/clock.h"
 #include "recipe/recipe.h"
 
 namespace plimsoll::train {
 namespace {
 
 using track::LogKind;
-
-double seconds_since_1970() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
 
 double or_none(const std::optional<double>& value) { return value.value_or(std::nan("")); }
 

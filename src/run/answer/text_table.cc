@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/terminal.h"
+
 namespace plimsoll::answer {
 namespace {
 
@@ -60,11 +62,6 @@ std::string in_tex(std::string_view text) {
 }
 
 }  // namespace
-
-size_t columns_of(const std::string& text) {
-  return static_cast<size_t>(std::ranges::count_if(
-      text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
-}
 
 void fit(TextTable& table, size_t most_columns) {
   std::erase_if(table.columns, [](const TextColumn& column) { return is_empty(column); });

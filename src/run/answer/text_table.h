@@ -19,9 +19,6 @@ struct TextTable {
   std::vector<std::string> left_out;  // headings of columns that had no room
 };
 
-// The columns on a screen: characters of UTF-8, one column each.
-size_t columns_of(const std::string& text);
-
 // Leaves out columns, the highest rank first, until a line fits. 0: unlimited.
 void fit(TextTable& table, size_t most_columns);
 

@@ -13,6 +13,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/shell_word.h"
 #include "base/text_file.h"
@@ -29,10 +30,6 @@ namespace fs = std::filesystem;
 constexpr int kLookMilliseconds = 200;
 constexpr double kBackgroundGrace = 3;
 constexpr const char* kCalmFact = "gpus_at_begin";
-
-double now_since_epoch() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
 
 fs::path attempt_folder(const fs::path& experiment, size_t number) {
   return experiment / fmt::format("attempt_{}", number);
@@ -218,13 +215,13 @@ void Driver::begin_attempt(Place& place, const Experiment& experiment, const Val
   child.terms = terms_of(experiment);
   ask_for_room(experiment, child.terms);
   if (options_.steps) child.launcher = step_words(*options_.steps, child.terms.memory_bytes);
-  auto running =
-      std::make_unique<Running>(Running{.experiment = experiment,
-                                        .number = number,
-                                        .folder = folder,
-                                        .result = {.started = now_since_epoch(), .values = values},
-                                        .memory_bytes = child.terms.memory_bytes.value_or(0),
-                                        .began = Clock::now()});
+  auto running = std::make_unique<Running>(
+      Running{.experiment = experiment,
+              .number = number,
+              .folder = folder,
+              .result = {.started = seconds_since_1970(), .values = values},
+              .memory_bytes = child.terms.memory_bytes.value_or(0),
+              .began = Clock::now()});
   running->result.shared = running_count();
   const auto key = static_cast<int64_t>(experiment.number);
   const auto attempt_key = static_cast<int64_t>(number);

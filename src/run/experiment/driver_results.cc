@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "base/run_files.h"
 #include "base/shell_word.h"
 #include "base/text_file.h"
 #include "base/units.h"
@@ -159,7 +160,7 @@ void Driver::finish(const Experiment& experiment) {
   io::write_whole(folder / "experiment.json",
                   experiment_json(experiment, result, standing.attempts));
   count(experiment, result);
-  io::write_whole(options_.folder / "summary.csv", summary_.text());
+  io::write_whole(options_.folder / kSummaryFile, summary_.text());
   if (options_.finished) options_.finished(experiment, result);
   give_to_caller(folder);
   const std::string place =

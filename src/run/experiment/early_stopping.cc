@@ -60,11 +60,11 @@ void EarlyStopping::recall() {
     if (!report || number > batch_.queue.size()) continue;
     StopBoard* board = board_of(batch_.queue[number - 1]);
     if (board == nullptr) continue;
-    if (known.decision.empty()) {
+    if (known.decision == StepDecision::none) {
       board->report(number, *report);
       continue;
     }
-    const bool stop = known.decision == "stop";
+    const bool stop = known.decision == StepDecision::stop;
     board->recall(number, *report, stop);
     if (!stop) continue;
     stops_[number] = {.policy = std::string(name(board->rule().policy)),
@@ -91,7 +91,7 @@ void EarlyStopping::report(const Experiment& experiment, const std::vector<Repor
     journal_.report({.experiment = static_cast<int64_t>(experiment.number),
                      .step = static_cast<int64_t>(report.step),
                      .report = to_text(report),
-                     .decision = "",
+                     .decision = StepDecision::none,
                      .reason = ""});
   }
 }
@@ -136,7 +136,7 @@ void EarlyStopping::decide() {
       journal_.report({.experiment = static_cast<int64_t>(made->experiment),
                        .step = static_cast<int64_t>(made->report.step),
                        .report = to_text(made->report),
-                       .decision = stop ? "stop" : "continue",
+                       .decision = stop ? StepDecision::stop : StepDecision::go_on,
                        .reason = made->decision.reason});
       if (!stop) continue;
       stops_[made->experiment] = {.policy = std::string(name(board.rule().policy)),

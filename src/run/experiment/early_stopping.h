@@ -14,6 +14,7 @@
 #include "experiment/batch.h"
 #include "experiment/journal.h"
 #include "experiment/log_follower.h"
+#include "experiment/record.h"
 #include "experiment/stopping.h"
 
 namespace plimsoll::experiment {

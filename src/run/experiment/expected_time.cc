@@ -7,6 +7,7 @@
 #include <functional>
 #include <system_error>
 
+#include "base/run_files.h"
 #include "base/text_file.h"
 #include "base/units.h"
 #include "experiment/outputs.h"
@@ -75,7 +76,7 @@ Durations earlier_durations(const fs::path& results, const std::vector<fs::path>
   Durations durations;
   for (const fs::path& table : tables) add_table(table, durations);
   for (const fs::path& run : newest_runs(results)) {
-    if (run.filename() != own.filename()) add_table(run / "summary.csv", durations);
+    if (run.filename() != own.filename()) add_table(run / kSummaryFile, durations);
   }
   return durations;
 }

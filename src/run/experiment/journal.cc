@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/interrupt.h"
+#include "base/run_files.h"
 
 namespace plimsoll::experiment {
 namespace {
@@ -50,7 +51,16 @@ constexpr const char* kReports = R"(
     reason TEXT NOT NULL DEFAULT '', PRIMARY KEY (experiment, step));
 )";
 
-fs::path file_in(const fs::path& folder) { return folder / "journal.sqlite"; }
+// The words of a decision in the table.
+constexpr const char* kStopWord = "stop";
+constexpr const char* kGoOnWord = "continue";
+
+StepDecision decision_of(const std::string& word) {
+  if (word.empty()) return StepDecision::none;
+  return word == kStopWord ? StepDecision::stop : StepDecision::go_on;
+}
+
+fs::path file_in(const fs::path& folder) { return folder / kJournalFile; }
 
 fs::path existing_file_in(const fs::path& folder) {
   if (!fs::is_directory(folder)) fail(ErrorKind::io, "there is no folder {}", folder.string());
@@ -263,7 +273,7 @@ void Journal::end_attempt(int64_t experiment, int64_t number, const std::string&
 }
 
 void Journal::report(const JournalReport& report) {
-  if (report.decision.empty()) {
+  if (report.decision == StepDecision::none) {
     run_unsynced("INSERT OR IGNORE INTO reports (experiment, step, report) VALUES (?, ?, ?)",
                  {report.report}, {report.experiment, report.step});
     return;
@@ -271,7 +281,8 @@ void Journal::report(const JournalReport& report) {
   run_unsynced(
       "INSERT OR REPLACE INTO reports (experiment, step, report, decision, reason) "
       "VALUES (?, ?, ?, ?, ?)",
-      {report.report, report.decision, report.reason}, {report.experiment, report.step});
+      {report.report, report.decision == StepDecision::stop ? kStopWord : kGoOnWord, report.reason},
+      {report.experiment, report.step});
 }
 
 std::vector<JournalReport> Journal::reports() const {
@@ -282,7 +293,7 @@ std::vector<JournalReport> Journal::reports() const {
     all.push_back({.experiment = number_in(row[0]),
                    .step = number_in(row[1]),
                    .report = std::move(row[2]),
-                   .decision = std::move(row[3]),
+                   .decision = decision_of(row[3]),
                    .reason = std::move(row[4])});
   }
   return all;
@@ -448,6 +459,6 @@ JournalCopy::~JournalCopy() {
   fs::remove_all(folder_, ignored);
 }
 
-fs::path JournalCopy::file() const { return folder_ / "journal.sqlite"; }
+fs::path JournalCopy::file() const { return folder_ / kJournalFile; }
 
 }  // namespace plimsoll::experiment

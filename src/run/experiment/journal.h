@@ -33,13 +33,15 @@ struct JournalAttempt {
   std::string result;   // empty while it runs; stays empty if the driver is killed
 };
 
+enum class StepDecision { none, go_on, stop };
+
 // What an experiment reported at a step at which early stopping decides, and the decision.
 struct JournalReport {
   int64_t experiment = 0;
   int64_t step = 0;
-  std::string report;    // as text
-  std::string decision;  // "continue", "stop", or empty: not decided yet
-  std::string reason;    // of a stop
+  std::string report;  // as text
+  StepDecision decision = StepDecision::none;
+  std::string reason;  // of a stop
 };
 
 // An experiment that will run again, with the new content of its attempts.

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/host.h"
+#include "base/run_files.h"
 #include "experiment/energy_outputs.h"
 #include "experiment/judging.h"
 #include "io/partial_file.h"
@@ -313,7 +314,7 @@ std::vector<fs::path> wrong_outputs(const RunRecords& run, Mend mend) {
     check(run.folder / run.queue[i].folder / "experiment.json",
           experiment_json(run.queue[i], result, attempts));
   }
-  check(run.folder / "summary.csv", summary.text());
+  check(run.folder / kSummaryFile, summary.text());
   return wrong;
 }
 

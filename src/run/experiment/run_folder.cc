@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "base/host.h"
+#include "base/run_files.h"
 #include "base/shell_word.h"
 #include "base/units.h"
 #include "experiment/catalog.h"
@@ -115,7 +116,7 @@ std::optional<fs::path> newest_run_in(const fs::path& results) {
   std::error_code none;
   for (const auto& entry : fs::directory_iterator(results, none)) {
     const fs::path& run = entry.path();
-    if (!run.filename().string().starts_with("run_") || !fs::exists(run / "journal.sqlite")) {
+    if (!run.filename().string().starts_with("run_") || !fs::exists(run / kJournalFile)) {
       continue;
     }
     if (!newest || order(*newest) < order(run)) newest = run;

@@ -14,6 +14,7 @@
 #include <ctime>
 #include <memory>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/host.h"
 #include "base/units.h"
@@ -163,9 +164,8 @@ double ticks_to_seconds(uint64_t ticks) {
 double start_time_of_day(uint64_t start_ticks) {
   timespec since_boot = {};
   clock_gettime(CLOCK_BOOTTIME, &since_boot);
-  const double now =
-      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-  return now - static_cast<double>(since_boot.tv_sec) + ticks_to_seconds(start_ticks);
+  return seconds_since_1970() - static_cast<double>(since_boot.tv_sec) +
+         ticks_to_seconds(start_ticks);
 }
 
 }  // namespace plimsoll::process

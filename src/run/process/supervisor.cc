@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "base/child.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/units.h"
 #include "process/command_output.h"
@@ -233,8 +234,7 @@ void Supervisor::write_down() const {
       .keeper = ProcessId::of_this_process(),
       .command = options_.command,
       .folder = std::filesystem::current_path(ignored).string(),
-      .started = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch())
-                     .count(),
+      .started = seconds_since_1970(),
       .level = std::string(name(groups_.level)),
       .groups = {},
       .log = options_.log ? std::filesystem::absolute(*options_.log, ignored).string() : ""};

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/json.h"
@@ -33,10 +34,6 @@ using track::LogKind;
 
 // In the folder of each experiment.
 constexpr std::array kHistories = {LogKind::csv, LogKind::tensorboard};
-
-double now_seconds() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
 
 void append_line(const fs::path& path, std::string_view text) {
   const Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
@@ -266,7 +263,7 @@ void BatchLogs::write_prometheus(const std::string& state) const {
   labels.push_back({"state", state});
   text.gauge("plimsoll_batch_state", "1 for the state of the batch.", labels, 1);
   text.gauge("plimsoll_batch_updated_seconds", "When this file was written, in seconds since 1970.",
-             run, now_seconds());
+             run, seconds_since_1970());
   io::write_whole(folder_ / track::kPrometheusFile, text.text(), io::Sync::no);
 }
 

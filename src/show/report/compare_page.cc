@@ -37,7 +37,7 @@ std::vector<std::string> row_of(const TrainingData& data, const std::string& nam
   return {name,
           fmt::format("{} on {}{}", recipe::name(record.recipe.model), record.dataset,
                       several ? ", " + counted(data.trainings.size(), "seed") : ""),
-          one.running ? "running" : record.status,
+          state_of(one),
           accuracy.valid,
           accuracy.test,
           several ? "-" : fmt::format("{} of {}", record.best_epoch, record.series.size()),

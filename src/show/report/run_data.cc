@@ -7,6 +7,7 @@
 
 #include "answer/merged_runs.h"
 #include "base/error.h"
+#include "base/run_files.h"
 #include "experiment/batch.h"
 #include "experiment/json_reader.h"
 #include "experiment/run_folder.h"
@@ -15,6 +16,7 @@ namespace plimsoll::report {
 namespace {
 
 namespace fs = std::filesystem;
+using recipe::TrainingStatus;
 
 constexpr uint64_t kTailBytes = 16384;
 
@@ -24,13 +26,13 @@ OneTraining read_one(const fs::path& folder) {
   one.diary = launch::read_diary(folder);
   one.running = launch::is_training_now(folder);
   std::error_code ignored;
-  const bool results = fs::exists(folder / "results.json", ignored);
-  const bool newer_diary = one.diary && one.diary->status == "running";
+  const bool results = fs::exists(folder / kResultsFile, ignored);
+  const bool newer_diary = one.diary && one.diary->status == TrainingStatus::running;
   if (results && !(one.running && newer_diary)) {
     one.record = launch::read_training(folder);
   } else if (one.diary) {
     one.record = one.diary->so_far;
-    if (!one.running) one.record.status = "interrupted";
+    if (!one.running) one.record.status = TrainingStatus::interrupted;
   } else {
     fail(ErrorKind::io,
          "{} has no results.json and no diary.json: its training has just begun, or "
@@ -44,7 +46,7 @@ TrainingData load_training(FoundRun found) {
   TrainingData data{.found = std::move(found), .trainings = {}};
   const fs::path& folder = data.found.path;
   std::error_code ignored;
-  const bool diary = fs::exists(folder / "diary.json", ignored);
+  const bool diary = fs::exists(folder / kDiaryFile, ignored);
   std::vector<fs::path> folders =
       diary ? std::vector<fs::path>{folder} : launch::training_folders(folder);
   for (const fs::path& one : folders) data.trainings.push_back(read_one(one));
@@ -115,6 +117,10 @@ JobLogData load_log(FoundRun found) {
 }
 
 }  // namespace
+
+std::string state_of(const OneTraining& one) {
+  return std::string(name(one.running ? TrainingStatus::running : one.record.status));
+}
 
 RunData load_run(const fs::path& path) {
   auto found = look_at(path);

@@ -20,6 +20,9 @@ struct OneTraining {
   bool running = false;                        // now
 };
 
+// "running", "finished", "interrupted".
+std::string state_of(const OneTraining& one);
+
 // One training; of `train --seeds`, all of its seeds.
 struct TrainingData {
   FoundRun found;

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "base/run_files.h"
 #include "base/units.h"
 #include "experiment/best.h"
 #include "experiment/progress.h"
@@ -22,10 +23,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kJournal = "journal.sqlite";
-constexpr const char* kResults = "results.json";
-constexpr const char* kDiary = "diary.json";
-constexpr const char* kCheckpoint = "last.pth";
 constexpr size_t kHeadBytes = 4096;  // of results.json: what a list shows is in its beginning
 constexpr size_t kFoldersAtMost = 200000;
 constexpr unsigned kLookingThreads = 4;
@@ -112,9 +109,20 @@ std::optional<double> seconds_of(const std::string& timestamp) {
   return static_cast<double>(::timegm(&local)) + (east ? -offset : offset);
 }
 
-FoundState state_named(std::string_view status) {
-  if (status == "finished" || status == "early stopped") return FoundState::finished;
-  if (status == "stopped") return FoundState::stopped;
+// Of a training that does not run now.
+FoundState state_named(std::string_view word) {
+  using recipe::TrainingStatus;
+  switch (recipe::status_named(word)) {
+    case TrainingStatus::finished:
+    case TrainingStatus::early_stopped:
+      return FoundState::finished;
+    case TrainingStatus::stopped:
+      return FoundState::stopped;
+    case TrainingStatus::running:
+    case TrainingStatus::interrupted:
+    case TrainingStatus::unknown:
+      break;
+  }
   return FoundState::unknown;
 }
 
@@ -130,7 +138,7 @@ void take_diary(const fs::path& folder, FoundRun& run) {
 }
 
 void take_results(const fs::path& folder, FoundRun& run) {
-  const HeadReader head = head_of(folder / kResults);
+  const HeadReader head = head_of(folder / kResultsFile);
   const auto text = [&](const char* key) {
     const auto found = head.texts.find(key);
     return found == head.texts.end() ? std::string() : found->second;
@@ -140,7 +148,7 @@ void take_results(const fs::path& folder, FoundRun& run) {
     return found == head.numbers.end() ? std::nullopt : std::optional(found->second);
   };
   if (text("model").empty() || text("status").empty()) {
-    fail(ErrorKind::input, "{}: not the results of a training", (folder / kResults).string());
+    fail(ErrorKind::input, "{}: not the results of a training", (folder / kResultsFile).string());
   }
   run.state = state_named(text("status"));
   if (const auto ended = seconds_of(text("timestamp"))) {
@@ -154,15 +162,15 @@ void take_results(const fs::path& folder, FoundRun& run) {
 }
 
 bool is_training(const fs::path& folder) {
-  return has(folder, kResults) || has(folder, kDiary) || has(folder, kCheckpoint);
+  return has(folder, kResultsFile) || has(folder, kDiaryFile) || has(folder, kLastCheckpoint);
 }
 
 FoundRun look_at_training(const fs::path& folder) {
   FoundRun run{.kind = RunKind::training, .path = folder};
-  run.changed = std::max({written_at(folder / kResults), written_at(folder / kDiary),
-                          written_at(folder / kCheckpoint)});
+  run.changed = std::max({written_at(folder / kResultsFile), written_at(folder / kDiaryFile),
+                          written_at(folder / kLastCheckpoint)});
   const bool running = launch::is_training_now(folder);
-  if (!running && has(folder, kResults)) {
+  if (!running && has(folder, kResultsFile)) {
     take_results(folder, run);
     return run;
   }
@@ -214,7 +222,8 @@ FoundRun look_at_log(const fs::path& file) {
 
 FoundRun look_at_batch(const fs::path& folder) {
   FoundRun run{.kind = RunKind::batch, .path = folder};
-  run.changed = std::max(written_at(folder / kJournal), written_at(folder / "journal.sqlite-wal"));
+  run.changed =
+      std::max(written_at(folder / kJournalFile), written_at(folder / "journal.sqlite-wal"));
   const experiment::KnownRun known = experiment::read_run(folder);
   experiment::Problems ignored(experiment::KeyPolicy::lenient);
   const experiment::ExperimentBatch batch =
@@ -266,7 +275,7 @@ class Search {
 
   void look_in(const fs::path& folder, size_t depth) {
     if (found_.size() >= options_.most_runs || ++folders_ > kFoldersAtMost) return;
-    if (has(folder, kJournal)) {
+    if (has(folder, kJournalFile)) {
       found_.push_back({RunKind::batch, folder});
       return;
     }
@@ -382,7 +391,7 @@ std::optional<FoundRun> look_at(const fs::path& path) {
   std::optional<FoundRun> run;
   if (fs::is_regular_file(path, ignored)) {
     if (is_job_log(path.filename().string())) run = look_at_log(path);
-  } else if (has(path, kJournal)) {
+  } else if (has(path, kJournalFile)) {
     run = look_at_batch(path);
   } else if (is_training(path) || !seeds_in(path).empty()) {
     run = look_at(Candidate{RunKind::training, path});

@@ -113,11 +113,11 @@ std::string seed_table(const TrainingData& data) {
       .rows = {}};
   for (const OneTraining& one : data.trainings) {
     const TrainingRecord& record = one.record;
-    seeds.rows.push_back(
-        {fmt::format("{}", record.recipe.seed), fmt::format("{}", record.best_epoch),
-         accuracy_text(record.valid_accuracy), accuracy_text(record.test_accuracy),
-         record.seconds ? format_seconds(*record.seconds) : "-",
-         format_bytes(record.peak_memory_bytes), one.running ? "running" : record.status});
+    seeds.rows.push_back({fmt::format("{}", record.recipe.seed),
+                          fmt::format("{}", record.best_epoch),
+                          accuracy_text(record.valid_accuracy), accuracy_text(record.test_accuracy),
+                          record.seconds ? format_seconds(*record.seconds) : "-",
+                          format_bytes(record.peak_memory_bytes), state_of(one)});
   }
   const AccuracyTexts accuracy = accuracies_of(data);
   return paragraph(fmt::format("Mean ± standard deviation: validation {}, test {}.", accuracy.valid,
@@ -374,9 +374,8 @@ std::string training_body(const TrainingData& data, Depth depth) {
   const OneTraining& one = data.trainings.front();
   const TrainingRecord& record = one.record;
   std::string html = heading(depth, 0, data.found.name);
-  html += fmt::format("<p class=\"lead\">{} {}: {}</p>\n",
-                      badge(one.running ? "running" : record.status), escaped(record.dataset),
-                      escaped(describe(record.recipe)));
+  html += fmt::format("<p class=\"lead\">{} {}: {}</p>\n", badge(state_of(one)),
+                      escaped(record.dataset), escaped(describe(record.recipe)));
   html += progress_of(one);
   html += data.trainings.size() > 1 ? seeds_headline(data) : headline(one);
   html += section(depth, "Seeds", seed_table(data));

@@ -96,7 +96,7 @@ std::string states_of(const Side& side) {
     size_t least = SIZE_MAX;
     size_t most = 0;
   };
-  std::map<std::string, Epochs> states;
+  std::map<recipe::TrainingStatus, Epochs> states;
   for (const TrainingRecord& one : side.trainings) {
     Epochs& epochs = states[one.status];
     ++epochs.trainings;
@@ -107,7 +107,7 @@ std::string states_of(const Side& side) {
   for (const auto& [state, epochs] : states) {
     text += text.empty() ? "" : ", ";
     if (side.seeds > 1) text += fmt::format("{} ", epochs.trainings);
-    text += fmt::format("{} after {}", state, counted(epochs.most, "epoch"));
+    text += fmt::format("{} after {}", name(state), counted(epochs.most, "epoch"));
     if (epochs.least < epochs.most) {
       text.insert(text.rfind(" after ") + 7, fmt::format("{} to ", epochs.least));
     }
@@ -230,7 +230,8 @@ Json curves_json(const Side& side) {
                        {"valid_acc", known(epoch.valid_accuracy)},
                        {"test_acc", known(epoch.test_accuracy)}});
     }
-    all.push_back({{"folder", one.folder.string()}, {"status", one.status}, {"series", curve}});
+    all.push_back(
+        {{"folder", one.folder.string()}, {"status", name(one.status)}, {"series", curve}});
   }
   return all;
 }

@@ -5,6 +5,7 @@
 
 #include "answer/text_table.h"
 #include "base/print.h"
+#include "base/run_files.h"
 #include "base/shell_word.h"
 #include "base/terminal.h"
 #include "base/units.h"
@@ -16,9 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using launch::TrainingFigure;
 using launch::TrainingRecord;
-
-constexpr const char* kInterrupted = "interrupted";
-constexpr const char* kStopped = "stopped";  // as results.json says it
+using recipe::TrainingStatus;
 
 std::string accuracy_text(const std::optional<double>& accuracy) {
   return accuracy ? fmt::format("{:.4f}", *accuracy) : "-";
@@ -26,15 +25,24 @@ std::string accuracy_text(const std::optional<double>& accuracy) {
 
 std::string describe_running(const fs::path& folder) {
   const auto diary = launch::read_diary(folder);
-  if (!diary || diary->epoch == 0 || diary->status != "running") return "running";
+  if (!diary || diary->epoch == 0 || diary->status != TrainingStatus::running) return "running";
   return fmt::format("running, epoch {} of {}, batch {} of {}", diary->epoch,
                      diary->so_far.recipe.epochs, format_count(diary->batch),
                      format_count(diary->batches));
 }
 
-std::string state_of_training(const fs::path& folder) {
-  if (launch::is_training_now(folder)) return describe_running(folder);
-  return launch::has_only_checkpoint(folder) ? kInterrupted : launch::read_training(folder).status;
+TrainingStatus status_of(const fs::path& folder) {
+  if (launch::is_training_now(folder)) return TrainingStatus::running;
+  return launch::has_only_checkpoint(folder) ? TrainingStatus::interrupted
+                                             : launch::read_training(folder).status;
+}
+
+std::string describe_status(const fs::path& folder, TrainingStatus status) {
+  return status == TrainingStatus::running ? describe_running(folder) : std::string(name(status));
+}
+
+bool can_be_resumed(TrainingStatus status) {
+  return status == TrainingStatus::interrupted || status == TrainingStatus::stopped;
 }
 
 answer::TextTable table_of_trainings(const std::vector<TrainingRecord>& trainings) {
@@ -50,7 +58,7 @@ answer::TextTable table_of_trainings(const std::vector<TrainingRecord>& training
         accuracy_text(one.test_accuracy),
         one.seconds ? fmt::format("{:.1f}", *one.seconds) : "-",
         format_bytes(one.peak_memory_bytes),
-        one.status};
+        std::string(name(one.status))};
     for (size_t i = 0; i < cells.size(); ++i) table.columns[i].cells.push_back(cells[i]);
   }
   return table;
@@ -63,7 +71,7 @@ void print_heading(const fs::path& folder, const TrainingRecord& one) {
 
 void print_single(const fs::path& folder, const TrainingRecord& one) {
   print_heading(folder, one);
-  print("  state     {} after {}, {}\n", one.status, counted(one.series.size(), "epoch"),
+  print("  state     {} after {}, {}\n", name(one.status), counted(one.series.size(), "epoch"),
         one.device);
   print("  best      epoch {}: train {}, valid {}, test {}\n", one.best_epoch,
         accuracy_text(one.train_accuracy), accuracy_text(one.valid_accuracy),
@@ -88,8 +96,7 @@ void print_seeds(const std::vector<TrainingRecord>& trainings) {
 
 bool is_training_folder(const fs::path& folder) {
   std::error_code ignored;
-  return !fs::exists(folder / "journal.sqlite", ignored) &&
-         !launch::training_folders(folder).empty();
+  return !fs::exists(folder / kJournalFile, ignored) && !launch::training_folders(folder).empty();
 }
 
 std::string describe(const TrainingFigure& figure) {
@@ -137,19 +144,19 @@ void print_training_mean(const fs::path& folder) {
 void print_training_status(const fs::path& folder) {
   const auto folders = launch::training_folders(folder);
   if (folders.size() == 1 && folders.front() == folder) {
-    const std::string state = state_of_training(folder);
-    print("{}: {}\n", folder.string(), state);
+    const TrainingStatus status = status_of(folder);
+    print("{}: {}\n", folder.string(), describe_status(folder, status));
     if (!launch::has_only_checkpoint(folder)) print_training(folder);
-    if (state == kInterrupted || state == kStopped) {
+    if (can_be_resumed(status)) {
       print("resume with: plimsoll train STORE --resume {}\n", shell_word(folder.string()));
     }
     return;
   }
   bool unfinished = false;
   for (const fs::path& one : folders) {
-    const std::string state = state_of_training(one);
-    unfinished = unfinished || state == kInterrupted || state == kStopped;
-    print("{}: {}\n", one.string(), state);
+    const TrainingStatus status = status_of(one);
+    unfinished = unfinished || can_be_resumed(status);
+    print("{}: {}\n", one.string(), describe_status(one, status));
   }
   if (unfinished) {
     print("resume all with the command that started them, with --seeds and --resume {}\n",

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "base/run_files.h"
 
 namespace plimsoll::serve {
 namespace {
@@ -70,7 +71,7 @@ class Walk {
         if (!file.starts_with('.')) below.emplace_back(file);
       } else if (S_ISREG(facts.st_mode) && is_of_a_run(file)) {
         mark += mixed(mark_of(facts), file);  // in any order
-        batch |= file == "journal.sqlite";
+        batch |= file == kJournalFile;
       }
     }
     marks_[name] = mark;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/run_files.h"
 #include "plot/svg.h"
 #include "serve/address.h"
 
@@ -54,7 +55,7 @@ uint64_t files_of(const FoundRun& run, const FolderMarks& marks) {
 }
 
 bool is_shown_file(std::string_view name) {
-  return name.ends_with(".json") || name.ends_with(".log") || name.starts_with("journal.sqlite");
+  return name.ends_with(".json") || name.ends_with(".log") || name.starts_with(kJournalFile);
 }
 
 std::string error_body(const FoundRun& run, const std::string& what) {

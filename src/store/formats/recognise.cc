@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/run_files.h"
 #include "base/shell_word.h"
 
 namespace plimsoll::formats {
@@ -173,7 +174,7 @@ std::string recognise_itself(const fs::path& path) {
   if (is_data_set(path)) {
     return "an OGB data set; make a store of it: " + import_command("ogb", path);
   }
-  if (is_there(path / "last.pth")) {
+  if (is_there(path / kLastCheckpoint)) {
     return "the output folder of a training run; give the store it was trained on";
   }
   return "";

@@ -139,7 +139,7 @@ TEST(Diary, HasWhatATrainingWroteSoFar) {
   EXPECT_EQ(diary->memory.samples[0].tag_bytes, (std::vector<uint64_t>{100, 0}));
   EXPECT_EQ(diary->memory.samples[1].tag_bytes, (std::vector<uint64_t>{100, 300}));
   const TrainingRecord& record = diary->so_far;
-  EXPECT_EQ(record.status, "running");
+  EXPECT_EQ(record.status, recipe::TrainingStatus::running);
   EXPECT_EQ(record.series.size(), 2U);
   EXPECT_EQ(record.valid_accuracy, 0.6);
   EXPECT_EQ(record.test_accuracy, 0.5);

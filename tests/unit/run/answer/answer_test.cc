@@ -11,6 +11,7 @@
 #include "answer/pareto_answer.h"
 #include "answer/results_table.h"
 #include "base/error.h"
+#include "base/terminal.h"
 #include "experiment/best.h"
 
 namespace plimsoll::answer {

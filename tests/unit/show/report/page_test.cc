@@ -33,7 +33,7 @@ OneTraining trained(size_t epochs) {
   OneTraining one;
   launch::TrainingRecord& record = one.record;
   record.dataset = kEvil;
-  record.status = "finished";
+  record.status = recipe::TrainingStatus::finished;
   record.device = "cpu";
   record.best_epoch = 1;
   record.valid_accuracy = 0.8;

@@ -1,0 +1,20 @@
+// How a training ended, or that it runs: one word in results.json and diary.json.
+#pragma once
+
+#include <string_view>
+
+namespace plimsoll::recipe {
+
+enum class TrainingStatus {
+  running,
+  finished,
+  early_stopped,  // by --patience
+  stopped,        // by a signal; it can be resumed
+  interrupted,    // it ended without saying so; only readers use it
+  unknown,        // a word of another version
+};
+
+std::string_view name(TrainingStatus status);  // "early stopped"
+TrainingStatus status_named(std::string_view name);
+
+}  // namespace plimsoll::recipe

@@ -79,6 +79,7 @@ int Trainer::run() {
     say("nothing left to do; {} is unchanged\n", (job_.save_dir / kResultsFile).string());
     return 0;
   }
+  if (job_.resume && diary_ != nullptr) diary_->resume(position_.series, position_.best_epoch);
   if (writes()) {
     log_ = open_logs(job_, store_.name, position_.series,
                      [this](const std::string& what) { report_.note(what); });
@@ -148,9 +149,6 @@ void Trainer::resume() {
   position_ = std::move(checkpoint.position);
   position_.series.reserve(recipe_.epochs);
   last_good_ = file.string();
-  if (diary_ != nullptr && !(finished() && is_complete())) {
-    diary_->resume(position_.series, position_.best_epoch);
-  }
   say("  so far    {} epoch{} and {} batch{} of the next{}\n", position_.epoch,
       position_.epoch == 1 ? "" : "s", position_.batch, position_.batch == 1 ? "" : "es",
       finished() ? "; nothing left to train, raise --epochs to train more" : "");

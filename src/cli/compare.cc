@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "base/json.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "screen/training_comparison.h"
@@ -17,7 +18,7 @@ struct CompareOptions {
 
 void compare(const CompareOptions& options) {
   if (options.json) {
-    fmt::print("{}\n", screen::comparison_json(options.folders).dump(2));
+    fmt::print("{}\n", json_text(screen::comparison_json(options.folders)));
   } else {
     screen::print_comparison(options.folders);
   }

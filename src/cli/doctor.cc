@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/json.h"
 #include "base/marks.h"
 #include "base/terminal.h"
 #include "cli/arguments.h"
@@ -36,7 +37,7 @@ void doctor(const Options& options) {
                              {"memory_limit_source", facts.now.limit.winner},
                              {"gpus", facts.gpus.size()},
                              {"checks", to_json(checks)}};
-  fmt::print("{}\n", json.dump(2, ' ', false, ordered_json::error_handler_t::replace));
+  fmt::print("{}\n", json_text(json));
 }
 
 constexpr const char* kFooter =

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/print.h"
 #include "base/text_file.h"
 #include "base/units.h"
@@ -39,9 +40,7 @@ struct Options {
   bool json = false;
 };
 
-void print_json(const ordered_json& json) {
-  fmt::print("{}\n", json.dump(2, ' ', false, ordered_json::error_handler_t::replace));
-}
+void print_json(const ordered_json& json) { fmt::print("{}\n", json_text(json)); }
 
 std::string last_line(std::string text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();

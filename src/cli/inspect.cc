@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "base/json.h"
 #include "base/print.h"
 #include "base/progress.h"
 #include "base/units.h"
@@ -59,7 +60,7 @@ void inspect(const Options& options) {
 
   if (options.json) {
     const ordered_json json = graph::to_json(store, summary, options.verify);
-    fmt::print("{}\n", json.dump(2, ' ', false, ordered_json::error_handler_t::replace));
+    fmt::print("{}\n", json_text(json));
     return;
   }
   screen::print_store(store, summary);

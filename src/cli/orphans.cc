@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/print.h"
 #include "base/units.h"
 #include "cli/arguments.h"
@@ -56,9 +57,7 @@ ordered_json to_json(const std::vector<Orphan>& orphans) {
   return array;
 }
 
-std::string dump(const ordered_json& object) {
-  return object.dump(2, ' ', false, ordered_json::error_handler_t::replace);
-}
+std::string dump(const ordered_json& object) { return json_text(object); }
 
 void print_table(const std::vector<Orphan>& orphans, const GpuMemory& held) {
   constexpr const char* kRow = "{:>8}  {:>13}  {:>10}  {:>10}  {:<{}}  {}\n";

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/marks.h"
 #include "base/units.h"
 #include "cli/arguments.h"
@@ -83,7 +84,7 @@ std::vector<memory::Limit> limits(const Options& options) {
   return all;
 }
 
-void print(const ordered_json& json) { fmt::print("{}\n", json.dump(2)); }
+void print(const ordered_json& json) { fmt::print("{}\n", json_text(json)); }
 
 ordered_json asked_json(const recipe::Recipe& recipe) {
   return {{"model", name(recipe.model)},

@@ -122,7 +122,7 @@ void check_words(const Options& options) {
 template <typename Answer, typename... More>
 void show(const Options& options, const Answer& answer, const More&... more) {
   if (options.json) {
-    fmt::print("{}\n", to_json(answer).dump(2));
+    fmt::print("{}\n", json_text(to_json(answer)));
   } else {
     print("{}", describe(answer, more..., terminal_columns(STDOUT_FILENO).value_or(0)));
   }
@@ -241,7 +241,7 @@ void print_experiments(const Options& options, const answer::MergedRuns& merged)
   if (options.csv) {
     fmt::print("{}", experiments_csv(merged));
   } else {
-    fmt::print("{}\n", experiments_json(merged).dump(2));
+    fmt::print("{}\n", json_text(experiments_json(merged)));
   }
 }
 
@@ -273,7 +273,7 @@ void print_results(const Options& options) {
   const answer::Aim aim = aim_of(all, options.sort);
   sort_by(all, aim);
   if (options.means) {
-    fmt::print("{}", options.csv ? means_csv(all) : means_json(all).dump(2) + "\n");
+    fmt::print("{}", options.csv ? means_csv(all) : json_text(means_json(all)) + "\n");
   } else if (options.asks()) {
     print_answer(options, all, aim);
   } else {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -53,6 +54,13 @@ auto from_json(std::string_view text, std::string_view name, const Take& take,
   } catch (const Error& error) {
     fail(error.kind(), "{}: {}", name, error.what());
   }
+}
+
+// JSON for people and files: indented, with a replacement for bytes that are no UTF-8, such as
+// those of a path. Without a newline at the end.
+template <typename Json>
+std::string json_text(const Json& json) {
+  return json.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
 }
 
 // A whole number that T holds; get() would truncate or wrap other values.

@@ -64,7 +64,7 @@ fs::path library_folder(const fs::path& program, const BuiltLibrary& torch) {
 void describe_library(const fs::path& folder, const BuiltLibrary& built) {
   const nlohmann::ordered_json json = {
       {"torch", built.torch}, {"torch_folder", built.torch_folder.string()}, {"cuda", built.cuda}};
-  io::write_whole(folder / kDescription, json.dump(2) + "\n");
+  io::write_whole(folder / kDescription, json_text(json) + "\n");
 }
 
 std::optional<BuiltLibrary> read_library(const fs::path& folder) {

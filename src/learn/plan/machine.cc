@@ -323,8 +323,7 @@ bool save_machine(const fs::path& cache_file, const std::string& key, const Mach
   std::error_code error;
   fs::create_directories(cache_file.parent_path(), error);
   try {
-    io::write_whole(cache_file, root.dump(2, ' ', false, json::error_handler_t::replace) + "\n",
-                    io::Sync::no);
+    io::write_whole(cache_file, json_text(root) + "\n", io::Sync::no);
     return true;
   } catch (const Error&) {
     return false;

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/json.h"
 #include "diagnosis/last_run.h"
 #include "process/own_stream.h"
 
@@ -20,9 +21,7 @@ namespace {
 constexpr std::chrono::seconds kPipePatience{10};
 constexpr std::chrono::milliseconds kPipePause{50};
 
-std::string text_of(const nlohmann::ordered_json& json) {
-  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-}
+std::string text_of(const nlohmann::ordered_json& json) { return json_text(json) + "\n"; }
 
 // Waits for a reader for a limited time.
 void write_pipe(const std::filesystem::path& pipe, const std::string& text) {

@@ -139,7 +139,7 @@ void save(const Baseline& baseline, const std::filesystem::path& file) {
                      {"cpu_memory_watts", json_of(baseline.memory_watts)},
                      {"gpus", gpus},
                      {"disturbed_because", baseline.disturbed_because}};
-  io::write_whole(file, json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  io::write_whole(file, json_text(json) + "\n");
 }
 
 Baseline baseline_from(std::string_view text, std::string_view name) {

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/host.h"
+#include "base/json.h"
 #include "base/run_files.h"
 #include "experiment/energy_outputs.h"
 #include "experiment/judging.h"
@@ -288,7 +289,7 @@ std::string experiment_json(const Experiment& experiment, const ExperimentResult
                                 {"energy_metrics", energy_figures_json(attempt)},
                                 {"counts", attempt.counts}});
   }
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(json) + "\n";
 }
 
 std::vector<fs::path> wrong_outputs(const RunRecords& run, Mend mend) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/print.h"
 #include "base/units.h"
 #include "memory/usage.h"
@@ -114,7 +115,7 @@ void Making::summarize(const std::string& what, nlohmann::ordered_json details) 
     details["memory_limit_bytes"] = limit_.bytes;
     details["memory_limit_from"] = limit_.winner;
     using Json = nlohmann::ordered_json;
-    fmt::print("{}\n", details.dump(2, ' ', false, Json::error_handler_t::replace));
+    fmt::print("{}\n", json_text(details));
     return;
   }
   headline(fmt::format("wrote {}: {}, {} in {}; peak memory {} of {}", options_.out.string(), what,

@@ -50,6 +50,17 @@ TEST(Json, AValueOfAnotherTypeIsAnErrorThatNamesTheFile) {
   EXPECT_EQ((whole_in<uint64_t>(json::parse("{\"n\": 18446744073709551615}"), "n")), UINT64_MAX);
 }
 
+TEST(Json, LeavesOutALongMember) {
+  const auto json = read_json(R"({"a": 1, "long": [1, {"long": 2}], "b": {"long": 3}})", "x.json",
+                              {.without = "long"});
+  EXPECT_EQ(json.dump(), R"({"a":1,"b":{}})");
+}
+
+TEST(Json, TextReplacesBytesThatAreNoUtf8) {
+  const nlohmann::ordered_json json = {{"folder", "a\xff"}};
+  EXPECT_EQ(json_text(json), "{\n  \"folder\": \"a\xef\xbf\xbd\"\n}");
+}
+
 TEST(SmallFile, IsRefusedBeyondItsLimit) {
   const TempFolder folder;
   write_file(folder / "a", "12345");

@@ -114,7 +114,6 @@ void Making::summarize(const std::string& what, nlohmann::ordered_json details) 
     details["ledger_peak_bytes"] = ledger_.peak_bytes();
     details["memory_limit_bytes"] = limit_.bytes;
     details["memory_limit_from"] = limit_.winner;
-    using Json = nlohmann::ordered_json;
     fmt::print("{}\n", json_text(details));
     return;
   }

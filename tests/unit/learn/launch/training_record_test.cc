@@ -96,10 +96,10 @@ TEST_F(TrainingRecordTest, DiffersInDataAndRecipeButNotInItsSeed) {
 
 TEST_F(TrainingRecordTest, CountsWhenItEnded) {
   std::vector<TrainingRecord> all(4);
-  all[0].status = "finished";
-  all[1].status = "early stopped";
-  all[2].status = "stopped";
-  all[3].status = "running";
+  all[0].status = recipe::TrainingStatus::finished;
+  all[1].status = recipe::TrainingStatus::early_stopped;
+  all[2].status = recipe::TrainingStatus::stopped;
+  all[3].status = recipe::TrainingStatus::running;
   EXPECT_EQ(ended_of(all).size(), 2U);
 }
 

@@ -157,9 +157,10 @@ TEST(WriteResults, ReplacesTheFileAndLeavesNothingElse) {
 }
 
 TEST(HasResults, OfSomethingElseIsNoCrashAndFalse) {
+  memory::Ledger ledger(1 * kMiB);
   const TempFolder folder;
   EXPECT_FALSE(has_results(folder.path(), 2, 2));
-  write_results(folder.path(), sample());
+  write_results(folder.path(), sample(), ledger);
   EXPECT_TRUE(has_results(folder.path(), 2, 2));
   EXPECT_FALSE(has_results(folder.path(), 3, 2));
   const std::string deep = std::string(400'000, '[') + std::string(400'000, ']');

@@ -28,7 +28,8 @@ class Screen:
                 else:
                     raise SystemExit(f"FAILED: {part!r} came through")
             else:
-                live = part.startswith(("toy_", "  "))
+                started = "run folder: " in self.text()  # the lines of the plan come before it
+                live = started and part.startswith(("toy_", "  "))
                 assert not live or len(part) < COLUMNS, f"a live line of {len(part)} columns: {part!r}"
                 self.lines[self.row] += part
 

@@ -73,7 +73,7 @@ TEST(TrainingComparison, CountsOnlySeedsThatEnded) {
   for (const auto& row : json.at("comparisons")) EXPECT_EQ(row.at("of_a").at("n"), 2) << row;
   EXPECT_EQ(json.at("left_out").at("a"), 2);
   const std::string text = printed([&] { print_comparison(folders); });
-  EXPECT_THAT(text, HasSubstr("4 seeds: 1 early stopped after 1 epoch, 1 finished after 1 epoch, 1 "
+  EXPECT_THAT(text, HasSubstr("4 seeds: 1 finished after 1 epoch, 1 early stopped after 1 epoch, 1 "
                               "stopped after 1 epoch, 1 without results yet\n"));
   EXPECT_THAT(text, HasSubstr("A: 2 of 4 seeds not finished, left out\n"));
   EXPECT_THAT(printed([&] { print_training(folder / "a"); }),

@@ -29,8 +29,7 @@ class WindowQueue {
       : rows_(rows), options_(options), ledger_(ledger) {}
 
   // Begins a pass over the batches from `first` up to `batch_count`, with or without windows. The
-  // next pass with windows gets the memory of this one's rows: fresh pages cost more than the copy
-  // into them, because the kernel clears each.
+  // next pass with windows gets the memory of this one's rows: the kernel clears every fresh page.
   void begin(uint64_t first, uint64_t batch_count, bool in_use);
   // Whether more windows will be made. Ends if there is no memory for them.
   bool in_use() const { return next_count_ > 0; }

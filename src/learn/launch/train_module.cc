@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/error.h"
 #include "launch/built_library.h"
@@ -51,6 +52,16 @@ fs::path find_library() {
   return found;
 }
 
+// OpenMP's threads spin while they wait for work: 300,000 rounds by default, many milliseconds. The
+// threads that draw and gather batches need these cores. 1,000 rounds is what libgomp itself takes
+// when it knows of more threads than cores. It reads the variable when it is loaded; a user's own
+// choice stays.
+void wait_without_spinning() {
+  if (std::getenv("OMP_WAIT_POLICY") == nullptr) {
+    ::setenv("GOMP_SPINCOUNT", "1000", /*overwrite=*/0);
+  }
+}
+
 }  // namespace
 
 std::vector<fs::path> train_library_places(const fs::path& program) {
@@ -92,6 +103,7 @@ bool train_library_has_cuda() {
 
 const train::Module& load_train_module() {
   const fs::path path = find_library();
+  wait_without_spinning();
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     fail(ErrorKind::io, "the training library {} does not load: {}; {}", path.string(),

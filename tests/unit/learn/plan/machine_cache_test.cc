@@ -93,7 +93,7 @@ TEST_F(MachineCache, ThatIsDamagedIsForgottenAndMadeAnew) {
   for (const std::string& text :
        {std::string(), std::string("{"), std::string("[1, 2]"), std::string("null"),
         std::string("\xff\xfe\x00", 3), good.substr(0, good.size() / 2), std::string(5000, '['),
-        replaced("\"version\": 3", "\"version\": 2"), replaced("\"machines\"", "\"engines\""),
+        replaced("\"version\": 4", "\"version\": 2"), replaced("\"machines\"", "\"engines\""),
         replaced("\"this\": {", "\"this\": 5, \"that\": {"), replaced("257123.4", "\"fast\""),
         replaced("257123.4", "-1"), replaced("257123.4", "1e999"), replaced("512", "-512"),
         replaced("\"threads\": 2", "\"threads\": 4294967298"), replaced("\"io_uring\"", "7"),

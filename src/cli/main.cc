@@ -20,7 +20,7 @@
 
 #include "base/error.h"
 #include "base/interrupt.h"
-#include "base/utf8.h"
+#include "base/print.h"
 #include "cli/command.h"
 #include "cli/help.h"
 #include "cli/suggest.h"

@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "base/marks.h"
+#include "base/print.h"
 #include "base/units.h"
 #include "cli/arguments.h"
 #include "cli/command.h"

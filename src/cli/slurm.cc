@@ -11,7 +11,6 @@
 #include "base/child.h"
 #include "base/error.h"
 #include "base/print.h"
-#include "base/shell_word.h"
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/running_options.h"

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/child.h"
 #include "base/error.h"
-#include "base/shell_word.h"
 #include "base/units.h"
 #include "cli/arguments.h"
 #include "slurm/job.h"

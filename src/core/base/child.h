@@ -56,4 +56,10 @@ std::filesystem::path find_program(const std::string& name, const Host& host = H
 // Throws Error{io} with the remedy if there is no such interpreter.
 std::string find_python(const std::string& wanted);
 
+// The word as a POSIX shell reads it back: in quotes if it needs them.
+std::string shell_word(const std::string& word);
+
+// The command line of this process, quoted for a shell; empty if /proc cannot be read.
+std::string own_command();
+
 }  // namespace plimsoll

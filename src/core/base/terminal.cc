@@ -9,8 +9,7 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "base/marks.h"
-#include "base/utf8.h"
+#include "base/print.h"
 
 namespace plimsoll {
 namespace {

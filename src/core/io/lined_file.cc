@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "io/load.h"
+#include "io/file.h"
 
 namespace plimsoll::io {
 namespace {

@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "io/read_queues.h"
+#include "io/random_read.h"
 #include "memory/buffer.h"
 
 namespace plimsoll::io {

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "memory/cgroup.h"
+#include "memory/usage.h"
 
 namespace plimsoll::memory {
 namespace {

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "base/host.h"
-#include "base/ticker.h"
+#include "base/parallel.h"
 #include "base/units.h"
-#include "memory/cgroup.h"
+#include "memory/usage.h"
 
 namespace plimsoll::memory {
 

@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/child.h"
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/print.h"
-#include "base/shell_word.h"
 #include "formats/data_root.h"
 #include "graph/identity.h"
 #include "launch/own_program.h"

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/utf8.h"
+#include "base/print.h"
 #include "plot/axis.h"
 
 namespace plimsoll::plot {

@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include "answer/text_table.h"
+#include "base/child.h"
 #include "base/print.h"
 #include "base/run_files.h"
-#include "base/shell_word.h"
 #include "base/terminal.h"
 #include "base/units.h"
 #include "statistics/sample.h"

@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/ticker.h"
+#include "base/parallel.h"
 #include "base/units.h"
 #include "serve/address.h"
 #include "serve/connection_threads.h"

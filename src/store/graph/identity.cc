@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <span>
 
-#include "io/checksum.h"
+#include "io/file.h"
 
 namespace plimsoll::graph {
 

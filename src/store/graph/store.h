@@ -10,7 +10,7 @@
 
 #include "graph/meta.h"
 #include "io/file.h"
-#include "io/staged_folder.h"
+#include "io/partial_file.h"
 #include "memory/ledger.h"
 
 namespace plimsoll::graph {

@@ -11,7 +11,7 @@
 #include "ingest/hot_order.h"
 #include "ingest/lists.h"
 #include "ingest/write_features.h"
-#include "io/disk.h"
+#include "io/file.h"
 
 namespace plimsoll::ingest {
 namespace {

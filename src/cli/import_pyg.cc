@@ -1,12 +1,11 @@
 // plimsoll import pyg: makes a store of a graph that PyTorch Geometric has saved.
-#include "formats/import_pyg.h"
-
 #include <memory>
 
 #include "base/error.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/store_options.h"
+#include "formats/import_graph.h"
 
 namespace plimsoll::cli {
 

@@ -16,7 +16,7 @@
 #include "base/interrupt.h"
 #include "base/print.h"
 #include "formats/data_root.h"
-#include "graph/identity.h"
+#include "graph/store.h"
 #include "launch/own_program.h"
 #include "launch/save_folder.h"
 #include "launch/training_record.h"

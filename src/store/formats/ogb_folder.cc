@@ -16,9 +16,9 @@
 #include "base/interrupt.h"
 #include "base/random.h"
 #include "base/units.h"
+#include "formats/graph_blocks.h"
 #include "formats/npz_writer.h"
 #include "formats/ogb_layout.h"
-#include "formats/spool_file.h"
 #include "io/file.h"
 #include "io/partial_file.h"
 

@@ -144,8 +144,7 @@ std::string with_ascii_marks(std::string_view text) {
 }
 
 std::string for_locale(std::string text) {
-  static const bool unicode = shows_unicode();
-  return unicode ? std::move(text) : with_ascii_marks(text);
+  return shows_unicode() ? std::move(text) : with_ascii_marks(text);
 }
 
 }  // namespace plimsoll

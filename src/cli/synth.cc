@@ -14,7 +14,6 @@
 #include "base/units.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
-#include "cli/store_options.h"
 #include "formats/ogb_folder.h"
 #include "ingest/making.h"
 

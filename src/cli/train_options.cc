@@ -13,7 +13,6 @@
 #include "base/child.h"
 #include "base/error.h"
 #include "cli/arguments.h"
-#include "cli/running_options.h"
 #include "launch/save_folder.h"
 
 namespace plimsoll::cli {

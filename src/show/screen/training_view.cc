@@ -1,5 +1,3 @@
-#include "screen/training_view.h"
-
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -9,6 +7,7 @@
 #include "base/run_files.h"
 #include "base/terminal.h"
 #include "base/units.h"
+#include "screen/screen.h"
 #include "statistics/sample.h"
 
 namespace plimsoll::screen {

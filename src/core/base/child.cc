@@ -28,7 +28,7 @@ using ChildClock = std::chrono::steady_clock;
 constexpr size_t kMostAnswerBytes = size_t{1} << 20;
 constexpr const char* kPythonVariable = "PLIMSOLL_PYTHON";
 
-// What posix_spawn() needs to know, freed with it.
+// The options of posix_spawn(), which are freed with it.
 struct Spawning {
   posix_spawn_file_actions_t files;
   posix_spawnattr_t attributes;

@@ -18,7 +18,7 @@ Environment own_environment();
 // With these changes; they replace variables of the same name.
 Environment environment_with(const Environment& changes);
 
-// As exec() takes them: pointers into the words, and a null pointer at the end.
+// The words in the form that exec() takes: pointers to them, and a null pointer at the end.
 std::vector<char*> null_ended(const std::vector<std::string>& words);
 
 struct ProgramCall {

@@ -16,7 +16,7 @@ namespace plimsoll {
 // The threads this process may use: its CPU affinity, not the machine's core count.
 unsigned available_threads();
 
-// What the members of a team share: whether to go on, and whose turn it is.
+// The state that the members of a team share: whether to continue, and whose turn it is.
 class Team {
  public:
   // True once a member has failed or the user has interrupted; a member then returns soon.

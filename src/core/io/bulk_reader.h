@@ -43,8 +43,8 @@ struct Extent {
 struct ReadRules {
   ReadPrice price;
   uint64_t alignment = 1;
-  // Of one request, unless a single wanted part is longer or begins in the last sector of the part
-  // before it.
+  // The most bytes of one request, unless a single wanted part is longer or begins in the last
+  // sector of the part before it.
   uint64_t most_bytes = kStreamBytes;
 
   // The sectors that a wanted part lies in.

@@ -78,7 +78,8 @@ PartialFile::PartialFile(fs::path target) : target_(std::move(target)) {
   for (unsigned writer = 1; writer <= kMostWriters; ++writer) {
     if (open(partial_name(target_, writer))) return;
   }
-  fail(ErrorKind::io, "cannot write {}: {} others write it now", target_.string(), kMostWriters);
+  fail(ErrorKind::io, "cannot write {}: {} other processes are writing it", target_.string(),
+       kMostWriters);
 }
 
 // False where somebody else writes it, or where it was left by another user.

@@ -17,8 +17,8 @@ namespace {
 
 constexpr uint64_t kSectorBytes = 512;
 
-// What the kernel says direct reads of this file must be aligned to; 0: it has none. It knows
-// more than a try can tell: some file systems take any read and put the page cache in between.
+// The alignment that the kernel states for direct reads of this file; 0: it has no direct reads. A
+// trial cannot tell: some file systems accept any read and use the page cache for it.
 uint64_t stated_alignment([[maybe_unused]] const OpenFile& file) {
 #ifdef STATX_DIOALIGN
   struct statx about = {};

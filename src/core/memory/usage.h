@@ -35,19 +35,19 @@ struct CgroupLimit {
   uint64_t bytes = 0;
 };
 
-// What the level's files forbid: memory.max and memory.high, or version 1's limit. Version 1's soft
-// limit does not count: it has no effect until the host itself is short of memory.
+// The limits in the level's files: memory.max and memory.high, or version 1's limit. Version 1's
+// soft limit does not count: it has no effect until the host itself is short of memory.
 std::vector<CgroupLimit> cgroup_limits(const CgroupLevel& level);
 
-// What a level with a limit holds.
+// The memory of a level that has a limit.
 struct CgroupMemory {
   std::string name;            // "cgroup v2 /user.slice/job.scope"
   uint64_t limit_bytes = 0;    // the smallest of its limits
   uint64_t charged_bytes = 0;  // all that counts towards it
-  // Of that, pages of files, which the kernel drops before it refuses or kills. Without tmpfs,
-  // which both versions count as cache too, but which cannot be dropped.
+  // The pages of files among them, which the kernel drops before it refuses or kills. tmpfs is left
+  // out: both versions count it as cache, but it cannot be dropped.
   uint64_t cache_bytes = 0;
-  uint64_t anon_bytes = 0;  // of that, the processes' own memory
+  uint64_t anon_bytes = 0;  // the processes' own memory among them
 
   bool operator==(const CgroupMemory&) const = default;
   uint64_t held_bytes() const { return charged_bytes - cache_bytes; }
@@ -70,10 +70,10 @@ ProcessUsage process_usage(const Host& host = Host::real());
 // Restarts the peak, if the kernel permits it: to measure one phase.
 void begin_peak();
 
-// Of the cgroups with a limit, at any level, the one that has the least left: its usage decides
-// whether this process is killed. Other processes in the group count. held_bytes() is comparable
-// with a ledger: it has the kernel's own memory for the processes, too, but no cache. Nothing if
-// no cgroup has a limit.
+// The cgroup, at any level, that has the least left of its limit: its usage decides whether this
+// process is killed. Other processes in the group count. held_bytes() is comparable with a ledger:
+// it includes the kernel's own memory for the processes, but no cache. Nothing if no cgroup has a
+// limit.
 std::optional<CgroupMemory> cgroup_usage(const Host& host = Host::real());
 
 }  // namespace plimsoll::memory

@@ -21,7 +21,7 @@ namespace {
 
 using graph::Direction;
 
-// What a kind of input does with edges unless the user says it.
+// The direction of a kind of input if the user gives none.
 enum class UsualDirection { as_listed, as_published };
 
 std::string describe(Direction direction, bool given, UsualDirection usual) {

@@ -47,7 +47,7 @@ class InputGraph {
 
   virtual const Shape& shape() const = 0;
 
-  // What it has leased for as long as it lives, if that grows with the graph.
+  // The bytes that it keeps leased while it lives, if they grow with the graph.
   virtual uint64_t leased_bytes() const { return 0; }
 
   // Some files must be read a long way before the first edge. skip_to_edges() does that and calls

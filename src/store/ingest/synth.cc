@@ -58,7 +58,7 @@ uint64_t inverse_modulo(uint64_t a, uint64_t m) {
   return static_cast<uint64_t>(t0 < 0 ? t0 + static_cast<int64_t>(m) : t0);
 }
 
-// Of the nodes in class c, up to a common factor.
+// The share of the nodes in class c, up to a common factor.
 double class_weight(uint32_t c) { return 1.0 / (c + 4.0); }
 
 void fill_class_boundaries(uint64_t nodes, uint32_t classes, std::span<uint64_t> begin) {

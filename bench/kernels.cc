@@ -8,7 +8,7 @@
 
 #include "base/half.h"
 #include "base/units.h"
-#include "ingest/key_sort.h"
+#include "ingest/spill.h"
 #include "ingest/synth.h"
 
 namespace plimsoll {

@@ -14,7 +14,7 @@
 #include <mutex>
 #include <optional>
 
-#include "base/ticker.h"
+#include "base/parallel.h"
 #include "io/lined_file.h"
 #include "memory/ledger.h"
 #include "memory/pressure.h"

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "base/units.h"
-#include "io/load.h"
+#include "io/file.h"
 #include "recipe/epoch_key.h"
 
 namespace plimsoll::api {

@@ -7,7 +7,7 @@
 #include "api/loader.h"
 #include "base/error.h"
 #include "base/units.h"
-#include "io/load.h"
+#include "io/file.h"
 #include "memory/index_set.h"
 #include "memory/usage.h"
 #include "plan/machine.h"

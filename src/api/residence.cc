@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "batch/window.h"
-#include "io/load.h"
+#include "io/file.h"
 #include "memory/limit.h"
 
 namespace plimsoll::api {

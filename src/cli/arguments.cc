@@ -11,6 +11,8 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "base/units.h"
+#include "gate/gpu_use.h"
+#include "ranks/rank_place.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -65,6 +67,23 @@ std::string refuse_size_or_auto(std::string& text) {
 
 std::optional<uint64_t> parse_size_or_auto(const std::string& text) {
   return text == kAuto ? std::nullopt : std::optional(parse_bytes(text));
+}
+
+constexpr unsigned kMostWorkers = 4096;
+constexpr unsigned kMostWindow = 1'000'000;
+constexpr double kLeastRankMinutes = 0.01;
+constexpr double kMostRankMinutes = 100'000;
+
+// torch's cuda:0 is the first GPU that a process sees, and the one that cuda takes. Several ranks
+// take one each.
+std::string spell_device(std::string& word) {
+  if (word == "cuda:0" || word == "gpu") word = "cuda";
+  if (!word.starts_with("cuda:")) return {};
+  const std::string number = word.substr(word.find(':') + 1);
+  fail(
+      ErrorKind::usage,
+      "--device {}: choose the GPU by the variable CUDA_VISIBLE_DEVICES={}, and give --device cuda",
+      word, number);
 }
 
 }  // namespace
@@ -186,5 +205,126 @@ std::vector<std::string> fixed_values(const CLI::Option& option) {
   if (open == std::string::npos || close == std::string::npos) return {};
   return CLI::detail::split(type.substr(open + 1, close - open - 1), ',');
 }
+
+using graph::Direction;
+using graph::FeatureType;
+using graph::NodeOrder;
+
+void add_store_options(CLI::App& command, ingest::MakingOptions& options) {
+  command.add_option("--out", options.out, "folder of the new store, such as papers.plim")
+      ->required()
+      ->type_name("FOLDER")
+      ->group(kOutput);
+  command.add_flag("--force", options.force, "replace an existing store of that name")
+      ->group(kOutput);
+  add_memory(command, options.memory_bytes);
+  add_threads(command, options.threads);
+  add_json(command, options.json);
+  add_quiet(command, options.quiet)
+      ->description("print nothing but errors and what is not imported");
+}
+
+void add_making_options(CLI::App& command, ingest::MakingOptions& options) {
+  add_store_options(command, options);
+  add_choice(command, "--order", options.order,
+             {NodeOrder::visits, NodeOrder::degree, NodeOrder::original},
+             "order of the nodes in the store: by the visits expected in training, by "
+             "degree, or as in the source; degree and original are for comparisons")
+      ->group(kOutput);
+  command.add_option("--temp-dir", options.temp_folder, "folder for temporary files")
+      ->type_name("FOLDER")
+      ->default_str("beside the output")
+      ->group(kResources);
+}
+
+void add_direction_flags(CLI::App& command, std::optional<Direction>& direction) {
+  CLI::Option* undirected = command.add_flag_callback(
+      "--undirected", [&direction] { direction = Direction::undirected; },
+      "add the reverse of every edge, remove duplicates");
+  command
+      .add_flag_callback(
+          "--directed", [&direction] { direction = Direction::directed; },
+          "keep the edges as they are")
+      ->excludes(undirected);
+}
+
+CLI::Option* add_feature_type(CLI::App& command, const char* names, FeatureType& type) {
+  return add_choice(command, names, type, {FeatureType::f16, FeatureType::f32},
+                    "type of the stored features: f16 (half the disk space, no measurable loss of "
+                    "accuracy) or f32");
+}
+
+void add_reading_options(CLI::App& command, formats::ReadingOptions& reading) {
+  command
+      .add_option("--ignore", reading.ignore,
+                  "do not import these arrays or files, such as edge_weight,edge_attr")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("NAMES");
+  command
+      .add_option("--mask-column", reading.mask_column,
+                  "for masks with several columns, one for each split: the column to take, from 0")
+      ->check(whole_number(0, 0xffffffffU))
+      ->type_name("N");
+}
+
+void add_device_options(CLI::App& command, launch::RunningOptions& options) {
+  train::LaunchOptions& run = options.run;
+  using train::DeviceKind;
+  add_choice(command, "--device", run.device,
+             {DeviceKind::automatic, DeviceKind::cpu, DeviceKind::cuda},
+             "where to compute; auto takes a GPU if there is one")
+      ->transform(CLI::Validator(spell_device, ""))
+      ->group(kResources);
+  command
+      .add_option(spellings("--workers", {"num-workers"}), run.workers,
+                  "threads that make batches; they share one copy of the graph; 0 = chosen by the "
+                  "plan")
+      ->check(whole_number(0, kMostWorkers))
+      ->type_name("N")
+      ->capture_default_str()
+      ->group(kResources);
+  command
+      .add_option("--window", run.window,
+                  "number of batches whose rows are read from disk together, in the order of the "
+                  "file; 1 = each batch reads for itself, 0 = chosen by the plan")
+      ->check(whole_number(0, kMostWindow))
+      ->type_name("N")
+      ->capture_default_str()
+      ->group(kResources);
+  add_threads(command, run.threads)->each([&options](const std::string&) {
+    options.threads_given = true;
+  });
+}
+
+void add_ranks(CLI::App& command, unsigned& ranks) {
+  command
+      .add_option(
+          "--ranks", ranks,
+          "work in N processes on this machine, which cut every batch among them; "
+          "--threads is then for each of them, --memory for all together. Under torchrun or "
+          "srun leave it out")
+      ->check(whole_number(1, plimsoll::ranks::kMostRanks))
+      ->type_name("N")
+      ->group(kResources);
+}
+
+void add_running_options(CLI::App& command, launch::RunningOptions& options) {
+  add_device_options(command, options);
+  add_training_memory(command, options.memory_bytes);
+  add_ranks(command, options.ranks);
+  command
+      .add_option("--rank-timeout", options.rank_timeout_minutes,
+                  "end all ranks if one is busy without progress for X minutes")
+      ->check(CLI::Range(kLeastRankMinutes, kMostRankMinutes))
+      ->type_name("X")
+      ->capture_default_str()
+      ->group(kResources);
+  command.add_flag("--verify", options.verify,
+                   "first read every file of the store and compare its checksum");
+  add_quiet(command, options.run.quiet);
+}
+
+launch::GpuFacts gpu_facts() { return launch::gpu_facts(gate::first_usable_gpu); }
 
 }  // namespace plimsoll::cli

@@ -8,6 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "formats/open_graph.h"
+#include "graph/meta.h"
+#include "ingest/making.h"
+#include "launch/running.h"
+#include "launch/training_device.h"
+
 namespace plimsoll::cli {
 
 // Headings in the help. Options without one are listed under "Options".
@@ -74,5 +80,30 @@ CLI::Validator whole_number(uint64_t lowest, uint64_t highest);
 
 // The words that CLI::IsMember allows for the option; empty if any value is allowed.
 std::vector<std::string> fixed_values(const CLI::Option& option);
+
+// For commands that make a store, import, synth and precompute: output, memory limit, threads.
+void add_store_options(CLI::App& command, ingest::MakingOptions& options);
+
+// The same, and the order of the nodes and the folder for temporary files.
+void add_making_options(CLI::App& command, ingest::MakingOptions& options);
+
+// --directed and --undirected. `direction` stays empty if neither is given.
+void add_direction_flags(CLI::App& command, std::optional<graph::Direction>& direction);
+
+// f16 or f32, as an option with these names.
+CLI::Option* add_feature_type(CLI::App& command, const char* names, graph::FeatureType& type);
+
+// --ignore and --mask-column.
+void add_reading_options(CLI::App& command, formats::ReadingOptions& reading);
+
+// For commands that run on a store, train and predict: device, memory, ranks, --verify, --quiet.
+void add_running_options(CLI::App& command, launch::RunningOptions& options);
+// The part that plan has, too: --device, --workers, --window, --threads.
+void add_device_options(CLI::App& command, launch::RunningOptions& options);
+// --ranks N
+void add_ranks(CLI::App& command, unsigned& ranks);
+
+// The GPUs that a training can use here.
+launch::GpuFacts gpu_facts();
 
 }  // namespace plimsoll::cli

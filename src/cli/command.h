@@ -24,7 +24,6 @@ namespace plimsoll::cli {
 
 void add_demo(CLI::App& app);
 void add_import(CLI::App& app);
-void add_pyg(CLI::App& import_command);
 void add_torch(CLI::App& app);
 void add_synth(CLI::App& app);
 void add_precompute(CLI::App& app);

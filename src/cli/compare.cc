@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
-#include "screen/training_comparison.h"
+#include "screen/screen.h"
 
 namespace plimsoll::cli {
 namespace {

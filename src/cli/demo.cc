@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/child.h"
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/print.h"
 #include "base/run_files.h"
-#include "base/shell_word.h"
 #include "base/terminal.h"
 #include "cli/arguments.h"
 #include "cli/command.h"

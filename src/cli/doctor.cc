@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/json.h"
-#include "base/marks.h"
+#include "base/print.h"
 #include "base/terminal.h"
 #include "cli/arguments.h"
 #include "cli/command.h"

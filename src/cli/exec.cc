@@ -14,9 +14,8 @@
 
 #include "base/error.h"
 #include "base/host.h"
-#include "base/marks.h"
+#include "base/print.h"
 #include "base/units.h"
-#include "base/utf8.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "diagnosis/last_run.h"

@@ -20,8 +20,7 @@
 #include "memory/ledger.h"
 #include "memory/limit.h"
 #include "memory/usage.h"
-#include "screen/plots.h"
-#include "screen/store_view.h"
+#include "screen/screen.h"
 
 namespace plimsoll::cli {
 namespace {

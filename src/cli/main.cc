@@ -20,10 +20,9 @@
 
 #include "base/error.h"
 #include "base/interrupt.h"
-#include "base/utf8.h"
+#include "base/print.h"
 #include "cli/command.h"
 #include "cli/help.h"
-#include "cli/suggest.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -113,7 +112,7 @@ int run(CLI::App& app, int argc, char** argv) {
                   128 + signal_number);
   } catch (const std::bad_alloc&) {
     return report(app,
-                  "the operating system gives no more memory; lower --memory or end other programs",
+                  "the operating system has no more memory; lower --memory or end other programs",
                   exit_code(ErrorKind::memory));
   } catch (const std::system_error& error) {
     return report_system_error(app, error);

@@ -12,11 +12,10 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "base/marks.h"
+#include "base/print.h"
 #include "base/units.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
-#include "cli/running_options.h"
 #include "cli/train_options.h"
 #include "launch/planning.h"
 #include "launch/rank_steps.h"
@@ -24,7 +23,7 @@
 #include "memory/limit.h"
 #include "plan/describe.h"
 #include "plan/fastest.h"
-#include "screen/plots.h"
+#include "screen/screen.h"
 
 namespace plimsoll::cli {
 namespace {

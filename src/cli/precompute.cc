@@ -11,7 +11,6 @@
 #include "base/units.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
-#include "cli/store_options.h"
 #include "formats/data_root.h"
 #include "graph/store.h"
 #include "plan/plan.h"

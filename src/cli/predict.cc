@@ -7,7 +7,6 @@
 #include "base/host.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
-#include "cli/running_options.h"
 #include "formats/data_root.h"
 #include "launch/planning.h"
 #include "launch/prediction_run.h"
@@ -34,7 +33,8 @@ void predict_alone(const PredictRequest& request) {
   launch::run_prediction(request, store, plan, recipe.evaluation, ledger, nullptr);
 }
 
-// As one of several ranks. Rank 0 writes the output; the others send it what they have computed.
+// Predicts as one of several ranks. Rank 0 writes the output; the others send it what they have
+// computed.
 void predict_with(ranks::Group& group, const PredictRequest& request) {
   std::optional<graph::Store> store;
   recipe::Recipe recipe;

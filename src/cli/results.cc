@@ -26,8 +26,7 @@
 #include "cli/command.h"
 #include "experiment/run_folder.h"
 #include "report/figures.h"
-#include "screen/plots.h"
-#include "screen/training_view.h"
+#include "screen/screen.h"
 
 namespace plimsoll::cli {
 namespace {

@@ -17,7 +17,7 @@
 #include "experiment/outputs.h"
 #include "experiment/run_folder.h"
 #include "experiment/supervised_child.h"
-#include "track/log_kinds.h"
+#include "track/step_log.h"
 #include "tracking/batch_logs.h"
 
 namespace plimsoll::cli {

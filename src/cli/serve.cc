@@ -9,9 +9,8 @@
 #include "base/print.h"
 #include "base/units.h"
 #include "cli/command.h"
-#include "serve/access.h"
-#include "serve/address.h"
-#include "serve/report_views.h"
+#include "serve/request.h"
+#include "serve/run_board.h"
 #include "serve/server.h"
 
 namespace plimsoll::cli {

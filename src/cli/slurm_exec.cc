@@ -13,8 +13,8 @@
 #include "base/child.h"
 #include "base/error.h"
 #include "base/host.h"
+#include "base/print.h"
 #include "base/units.h"
-#include "base/utf8.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/slurm_options.h"
@@ -63,8 +63,9 @@ void slurm_exec(const Options& options) {
   }
   const auto job = slurm::own_job(Host::real());
   if (!job) {
-    fail(ErrorKind::usage,
-         "this is no Slurm job: SLURM_JOB_ID is not set; plimsoll exec runs a command elsewhere");
+    fail(
+        ErrorKind::usage,
+        "this is not a Slurm job: SLURM_JOB_ID is not set; plimsoll exec runs a command elsewhere");
   }
   slurm::RequeuePolicy policy = options.policy;
   policy.has_scontrol = !find_program("scontrol").empty();

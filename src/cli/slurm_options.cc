@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/child.h"
 #include "base/error.h"
-#include "base/shell_word.h"
 #include "base/units.h"
 #include "cli/arguments.h"
 #include "slurm/job.h"
@@ -18,7 +18,7 @@ namespace {
 double parse_limit(const std::string& text) {
   if (text.find(':') == std::string::npos) return parse_seconds(text);
   const auto seconds = slurm::parse_elapsed(text);
-  if (!seconds) fail(ErrorKind::usage, "'{}' is no time; write it like 4h or 04:00:00", text);
+  if (!seconds) fail(ErrorKind::usage, "'{}' is not a time; write it like 4h or 04:00:00", text);
   return *seconds;
 }
 

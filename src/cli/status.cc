@@ -12,7 +12,7 @@
 #include "experiment/progress.h"
 #include "experiment/run_folder.h"
 #include "experiment/run_state.h"
-#include "screen/training_view.h"
+#include "screen/screen.h"
 
 namespace plimsoll::cli {
 namespace {

@@ -1,5 +1,3 @@
-#include "cli/suggest.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,6 +7,7 @@
 #include <string_view>
 
 #include "cli/arguments.h"
+#include "cli/help.h"
 
 namespace plimsoll::cli {
 namespace {

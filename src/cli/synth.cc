@@ -1,5 +1,7 @@
 // plimsoll synth: generates a synthetic citation graph of any size, as a store or as the files of
 // an OGB data set.
+#include "ingest/synth.h"
+
 #include <fmt/format.h>
 
 #include <limits>
@@ -12,10 +14,8 @@
 #include "base/units.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
-#include "cli/store_options.h"
 #include "formats/ogb_folder.h"
 #include "ingest/making.h"
-#include "ingest/synth_request.h"
 
 namespace plimsoll::cli {
 namespace {

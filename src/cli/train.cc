@@ -10,8 +10,8 @@
 #include "base/host.h"
 #include "base/interrupt.h"
 #include "base/print.h"
+#include "cli/arguments.h"
 #include "cli/command.h"
-#include "cli/running_options.h"
 #include "cli/train_options.h"
 #include "formats/data_root.h"
 #include "launch/planning.h"
@@ -20,7 +20,7 @@
 #include "launch/seed_runs.h"
 #include "memory/limit.h"
 #include "ranks/rank_place.h"
-#include "screen/training_view.h"
+#include "screen/screen.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -42,7 +42,7 @@ void train_alone(TrainRequest& request) {
   if (signal_number != 0) launch::fail_stopped(request, signal_number);
 }
 
-// As one of several ranks. Every step is taken by all of them; a refusal on one ends them all.
+// Trains as one of several ranks. All of them take every step; a refusal on one ends all.
 int train_with(ranks::Group& group, TrainRequest& request) {
   std::optional<graph::Store> store;
   // Rank 0 first: it may have to import the data set, and it alone writes to the save folder.

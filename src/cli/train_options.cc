@@ -10,10 +10,9 @@
 #include <string_view>
 #include <utility>
 
+#include "base/child.h"
 #include "base/error.h"
-#include "base/shell_word.h"
 #include "cli/arguments.h"
-#include "cli/running_options.h"
 #include "launch/save_folder.h"
 
 namespace plimsoll::cli {

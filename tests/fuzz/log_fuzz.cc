@@ -1,8 +1,8 @@
 // Logs, the kernel's log and tables of earlier batches: any bytes.
 #include <string>
 
+#include "base/print.h"
 #include "base/text_file.h"
-#include "base/utf8.h"
 #include "diagnosis/kernel_log.h"
 #include "diagnosis/verdict.h"
 #include "experiment/history.h"

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "base/error.h"
-#include "formats/npy_reader.h"
+#include "formats/npy.h"
 
 namespace {
 

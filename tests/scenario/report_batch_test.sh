@@ -22,4 +22,11 @@ LC_ALL=C.UTF-8 COLUMNS=60 plimsoll results "$batch" --plot >output 2>&1 || fail 
 grep -q " by learning_rate" output || fail "no figure of the learning rate"
 run plimsoll results "$batch" --plot --csv
 expect 2 "--plot"
+
+# Without Unicode, the sign of a spread takes two columns. Headings still end where their cells do.
+write_settings '{"repo": "toy", "model": "slow", "mode": "default", "runs_per_config": 3}'
+plimsoll run -ec settings.json -s 2 >output 2>&1 || fail "run"
+LC_ALL=C plimsoll results "$(newest)" >output || fail "results"
+grep -q "^1 .*+-" output || fail "no spread in ASCII"
+awk '/^#/ {heading = length($0)} /^1 / {exit heading != length($0)}' output || fail "headings are not above their cells"
 echo "a batch is reported"

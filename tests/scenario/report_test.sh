@@ -87,10 +87,10 @@ run plimsoll report '<b onload=x>&"' --out evil.html
 expect 0
 python3 check.py evil.html '<b onload=x>&"' || fail "a name is not escaped"
 
-# What is no run.
+# A folder that is not a run.
 mkdir empty
 run plimsoll report empty
-expect 6 "empty is no run"
+expect 6 "empty is not a run"
 run plimsoll report missing
 expect 6 "missing does not exist"
 run plimsoll report one --out empty

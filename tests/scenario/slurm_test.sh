@@ -64,7 +64,7 @@ expect 2 "leave --force out"
 run plimsoll slurm train "my store" --time 1h --sbatch "a b=c"
 expect 2 "is no option of sbatch"
 run plimsoll slurm train "my store" --time 1:x
-expect 2 "'1:x' is no time"
+expect 2 "'1:x' is not a time"
 run plimsoll slurm train missing.plim --time 1h
 expect 6 "missing.plim"
 
@@ -78,7 +78,7 @@ run plimsoll slurm run --time 1h --frobnicate
 expect 2 "plimsoll run cannot use these options"
 
 run plimsoll slurm exec -- true
-expect 2 "this is no Slurm job"
+expect 2 "this is not a Slurm job"
 run env SLURM_JOB_ID=7 "$PLIMSOLL" slurm exec true
 expect 2 "put the command after --"
 # Without scontrol, a stopped command ends with the code that the site requeues.

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <fstream>
 #include <sstream>
 #include <string_view>
 
@@ -27,7 +28,7 @@ using ChildClock = std::chrono::steady_clock;
 constexpr size_t kMostAnswerBytes = size_t{1} << 20;
 constexpr const char* kPythonVariable = "PLIMSOLL_PYTHON";
 
-// What posix_spawn() needs to know, freed with it.
+// The options of posix_spawn(), which are freed with it.
 struct Spawning {
   posix_spawn_file_actions_t files;
   posix_spawnattr_t attributes;
@@ -181,6 +182,24 @@ std::string find_python(const std::string& wanted) {
          "there is no {}; install Python (Debian: python3), or name one with --python", name);
   }
   return found.string();
+}
+
+std::string shell_word(const std::string& word) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=/.,:@%";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string(R"('\'')") : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string own_command() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::string command;
+  for (std::string word; std::getline(file, word, '\0');) {
+    command += (command.empty() ? "" : " ") + shell_word(word);
+  }
+  return command;
 }
 
 }  // namespace plimsoll

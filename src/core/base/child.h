@@ -18,7 +18,7 @@ Environment own_environment();
 // With these changes; they replace variables of the same name.
 Environment environment_with(const Environment& changes);
 
-// As exec() takes them: pointers into the words, and a null pointer at the end.
+// The words in the form that exec() takes: pointers to them, and a null pointer at the end.
 std::vector<char*> null_ended(const std::vector<std::string>& words);
 
 struct ProgramCall {
@@ -55,5 +55,11 @@ std::filesystem::path find_program(const std::string& name, const Host& host = H
 // The interpreter that a user named, or $PLIMSOLL_PYTHON, which a wheel's script sets, or python3.
 // Throws Error{io} with the remedy if there is no such interpreter.
 std::string find_python(const std::string& wanted);
+
+// The word as a POSIX shell reads it back: in quotes if it needs them.
+std::string shell_word(const std::string& word);
+
+// The command line of this process, quoted for a shell; empty if /proc cannot be read.
+std::string own_command();
 
 }  // namespace plimsoll

@@ -1,6 +1,8 @@
 #include "base/host.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,11 +12,27 @@
 #include <sstream>
 
 #include "base/fd.h"
+#include "base/parallel.h"
+#include "base/print.h"
 
 namespace plimsoll {
 namespace {
 
 constexpr size_t kMostTextBytes = size_t{64} << 20;  // the largest, of all mounts, have some MiB
+
+// The value of the first line "model name : ..." and the like.
+std::string cpu_name(const std::string& text) {
+  for (const std::string_view key : {"model name", "Model", "cpu model", "uarch"}) {
+    size_t at = text.starts_with(key) ? 0 : text.find("\n" + std::string(key));
+    if (at == std::string::npos) continue;
+    at = text.find(':', at);
+    if (at == std::string::npos) continue;
+    const size_t begin = text.find_first_not_of(" \t", at + 1);
+    if (begin == std::string::npos) continue;
+    return printable_line(text.substr(begin, text.find('\n', begin) - begin));
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -90,6 +108,19 @@ std::filesystem::path user_folder(const Host& host, const char* variable, const 
   if (const auto own = folder(variable); !own.empty()) return own / "plimsoll";
   if (const auto home = folder("HOME"); !home.empty()) return home / below_home / "plimsoll";
   return {};
+}
+
+HostFacts host_facts(const Host& host) {
+  HostFacts facts{.cpus = available_threads()};
+  utsname names = {};
+  if (uname(&names) == 0) {
+    facts.host = names.nodename;
+    facts.kernel = fmt::format("{} {} {}", names.sysname, names.release, names.machine);
+  }
+  facts.cpu = cpu_name(read_text(host.root / "proc/cpuinfo").value_or(""));
+  const auto total = number_of(read_text(host.root / "proc/meminfo").value_or(""), "MemTotal:");
+  facts.ram_bytes = total.value_or(0) * 1024;
+  return facts;
 }
 
 }  // namespace plimsoll

@@ -1,7 +1,8 @@
-// What the machine says about itself: the environment, and the small text files of the kernel. A
-// test replaces both.
+// What the machine says about itself: the environment, the small text files of the kernel, the
+// wall clock, and a few facts to keep beside results. A test replaces environment and files.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -36,5 +37,21 @@ std::optional<double> busy_cpu_seconds(const std::filesystem::path& proc);
 // home folder; empty if neither is set. Relative folders are ignored, as the XDG specification
 // says.
 std::filesystem::path user_folder(const Host& host, const char* variable, const char* below_home);
+
+// The wall clock, for what people and other programs read. Durations inside the program are
+// measured with std::chrono::steady_clock, which nobody sets.
+inline double seconds_since_1970() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+// The machine in a few words, to be kept beside results.
+struct HostFacts {
+  std::string host;   // its name; empty if it has none
+  std::string cpu;    // "AMD EPYC 7763 64-Core Processor"; empty if unknown
+  unsigned cpus = 0;  // that this process may use
+  uint64_t ram_bytes = 0;
+  std::string kernel;  // "Linux 6.1.0-18-amd64 x86_64"
+};
+HostFacts host_facts(const Host& host);
 
 }  // namespace plimsoll

@@ -10,8 +10,8 @@ struct JsonShape {
   uint64_t values = 1;
 };
 
-// By its brackets and commas alone, outside of texts. Of what is no JSON, the part that a parser
-// reads before it notices is counted right.
+// Counts brackets and commas outside of texts. If the text is not JSON, the counts are right for
+// the part that a parser reads before it notices.
 JsonShape shape_of(std::string_view text) {
   JsonShape shape;
   uint64_t open = 0;

@@ -24,7 +24,7 @@ struct JsonLimits {
 // Throws Error with `name` (a file), the figure and the limit. The text need not be JSON.
 void check_json(std::string_view text, std::string_view name, const JsonLimits& limits = {});
 
-// Throws Error, also if the text is no JSON. Members of the same name: the last one counts.
+// Throws Error, also if the text is not JSON. Members of the same name: the last one counts.
 template <typename Json = nlohmann::json>
 Json read_json(std::string_view text, std::string_view name, const JsonLimits& limits = {}) {
   check_json(text, name, limits);
@@ -36,7 +36,7 @@ Json read_json(std::string_view text, std::string_view name, const JsonLimits& l
   } catch (const nlohmann::json::exception& error) {
     const std::string_view what = error.what();
     const size_t colon = what.find(": ");  // after the library's name for it
-    fail(limits.kind, "{}: this is no JSON: {}", name,
+    fail(limits.kind, "{}: this is not JSON: {}", name,
          colon == std::string_view::npos ? what : what.substr(colon + 2));
   }
 }
@@ -56,7 +56,7 @@ auto from_json(std::string_view text, std::string_view name, const Take& take,
   }
 }
 
-// JSON for people and files: indented, with a replacement for bytes that are no UTF-8, such as
+// JSON for people and files: indented, with a replacement for bytes that are not UTF-8, such as
 // those of a path. Without a newline at the end.
 template <typename Json>
 std::string json_text(const Json& json) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <exception>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/interrupt.h"
@@ -66,6 +67,32 @@ void parallel_for(unsigned threads, size_t count, const std::function<void(size_
       body(i);
     }
   });
+}
+
+Ticker::Ticker(std::chrono::milliseconds interval, std::function<void()> action)
+    : interval_(interval),
+      action_(std::move(action)),
+      thread_([this](const std::stop_token& stop) { run(stop); }) {}
+
+void Ticker::rethrow_failure() const {
+  const std::lock_guard lock(mutex_);
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+void Ticker::run(const std::stop_token& stopping) {
+  auto next = std::chrono::steady_clock::now();
+  try {
+    while (!stopping.stop_requested()) {
+      action_();
+      // Times missed by a slow action, or by a machine that slept, are not made up for.
+      next = std::max(next + interval_, std::chrono::steady_clock::now());
+      std::unique_lock lock(mutex_);
+      stopped_.wait_until(lock, stopping, next, [] { return false; });
+    }
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    failure_ = std::current_exception();
+  }
 }
 
 }  // namespace plimsoll

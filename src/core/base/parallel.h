@@ -1,19 +1,22 @@
-// Teams of threads that end together: the first exception stops the others and is rethrown at the
-// join.
+// Threads: teams that end together, where the first exception stops the others and is rethrown at
+// the join; and a thread that does something small at regular times.
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <exception>
 #include <functional>
 #include <mutex>
+#include <thread>
 
 namespace plimsoll {
 
 // The threads this process may use: its CPU affinity, not the machine's core count.
 unsigned available_threads();
 
-// What the members of a team share: whether to go on, and whose turn it is.
+// The state that the members of a team share: whether to continue, and whose turn it is.
 class Team {
  public:
   // True once a member has failed or the user has interrupted; a member then returns soon.
@@ -56,5 +59,26 @@ void parallel_ordered(unsigned threads, size_t count, MakeWorkspace make_workspa
     }
   });
 }
+
+// Runs `action` on a thread of its own, at once and then every `interval`, until it ends. Ends
+// without waiting for the next time, but waits for an action that runs: an action must not destroy
+// its ticker. An action that throws is not run again; what it threw is kept for the owner.
+class Ticker {
+ public:
+  Ticker(std::chrono::milliseconds interval, std::function<void()> action);
+
+  // Throws what the action threw, if it did.
+  void rethrow_failure() const;
+
+ private:
+  void run(const std::stop_token& stopping);
+
+  const std::chrono::milliseconds interval_;
+  const std::function<void()> action_;
+  mutable std::mutex mutex_;
+  std::condition_variable_any stopped_;
+  std::exception_ptr failure_;
+  std::jthread thread_;  // last: it uses all of the above
+};
 
 }  // namespace plimsoll

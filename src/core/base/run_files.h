@@ -3,13 +3,13 @@
 
 namespace plimsoll {
 
-// Of a training, in its --save-dir.
+// Files of a training, in its --save-dir.
 inline constexpr const char* kResultsFile = "results.json";
 inline constexpr const char* kDiaryFile = "diary.json";
 inline constexpr const char* kLastCheckpoint = "last.pth";
 inline constexpr const char* kBestCheckpoint = "best.pth";
 
-// Of a batch, in its folder.
+// Files of a batch, in its folder.
 inline constexpr const char* kJournalFile = "journal.sqlite";
 inline constexpr const char* kSummaryFile = "summary.csv";
 

@@ -9,8 +9,7 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "base/marks.h"
-#include "base/utf8.h"
+#include "base/print.h"
 
 namespace plimsoll {
 namespace {
@@ -51,8 +50,8 @@ std::string wrap(const std::string& text, size_t indent) {
 }
 
 size_t columns_of(std::string_view text) {
-  return static_cast<size_t>(std::ranges::count_if(
-      text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+  const std::string shown = for_locale(std::string(text));
+  return shown.size() - static_cast<size_t>(std::ranges::count_if(shown, continues_character));
 }
 
 std::string_view cut_to(std::string_view text, size_t columns) {

@@ -49,7 +49,8 @@ bool shows_colours(int stream);
 // the first is assumed to begin at that column.
 std::string wrap(const std::string& text, size_t indent);
 
-// The columns of a text in UTF-8; each character takes one.
+// The columns that a text in UTF-8 takes when it is printed: each character takes one, and a mark
+// that the locale cannot show as many as its ASCII form (for_locale in base/print.h).
 size_t columns_of(std::string_view text);
 
 // The beginning of a text in UTF-8 that fits into `columns`; each character takes one column.

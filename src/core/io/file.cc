@@ -1,15 +1,43 @@
 #include "io/file.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 #include "base/error.h"
+#include "base/parallel.h"
 
 namespace plimsoll::io {
+namespace {
+
+constexpr uint64_t kPieceBytes = 4 * kStreamBytes;
+
+}  // namespace
+
+struct Checksum::State {
+  XXH3_state_t* xxh3 = XXH3_createState();
+  State() { XXH3_64bits_reset(xxh3); }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State() { XXH3_freeState(xxh3); }
+};
+
+Checksum::Checksum() : state_(std::make_unique<State>()) {}
+Checksum::~Checksum() = default;
+
+void Checksum::update(std::span<const std::byte> bytes) {
+  XXH3_64bits_update(state_->xxh3, bytes.data(), bytes.size());
+}
+
+std::string Checksum::hex() const {
+  return fmt::format("{:016x}", XXH3_64bits_digest(state_->xxh3));
+}
 
 OpenFile open_uncached(const std::filesystem::path& path, int flags) {
   OpenFile file{Fd(::open(path.c_str(), flags | O_CLOEXEC | O_DIRECT, 0666)), path.string(), true};
@@ -136,6 +164,41 @@ size_t FileReader::read_some(std::span<std::byte> out) {
     position_ += take;
   }
   return done;
+}
+
+void load(const LoadRange& range, unsigned threads,
+          const std::function<void(std::span<const std::byte> piece)>& on_piece) {
+  if (range.out.empty()) return;
+  const std::filesystem::path& path = range.path;
+  OpenFile direct = open_uncached(path, O_RDONLY);
+  if (!range.name.empty()) direct.path = range.name;
+  // O_DIRECT moves whole blocks only; the file's last bytes come through a plain descriptor.
+  const OpenFile plain{Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), direct.path, false};
+  if (!plain.fd) fail_errno("open", plain.path, errno);
+  const uint64_t pieces = (range.out.size() + kPieceBytes - 1) / kPieceBytes;
+  parallel_for(static_cast<unsigned>(std::min<uint64_t>(threads, pieces)), pieces, [&](size_t i) {
+    const uint64_t first = i * kPieceBytes;
+    const auto piece =
+        range.out.subspan(first, std::min<uint64_t>(kPieceBytes, range.out.size() - first));
+    const uint64_t offset = range.begin + first;
+    const uint64_t whole = piece.size() / kBlockBytes * kBlockBytes;
+    read_fully(direct, piece.first(whole), offset);
+    read_fully(plain, piece.subspan(whole), offset + whole);
+    if (!direct.direct) {
+      ::posix_fadvise(direct.fd.get(), static_cast<off_t>(offset), static_cast<off_t>(piece.size()),
+                      POSIX_FADV_DONTNEED);
+    }
+    on_piece(piece);
+  });
+}
+
+Disk disk_of(const std::filesystem::path& folder) {
+  struct stat status = {};
+  struct statvfs space = {};
+  if (::stat(folder.c_str(), &status) != 0 || ::statvfs(folder.c_str(), &space) != 0) {
+    fail_errno("use the folder", folder.string(), errno);
+  }
+  return {status.st_dev, static_cast<uint64_t>(space.f_bavail) * space.f_frsize};
 }
 
 }  // namespace plimsoll::io

@@ -1,18 +1,39 @@
 // Sequential files of any size that leave no trace in the page cache: a memory limit counts that
-// cache, and a graph is written once and read once, in order.
+// cache, and a graph is written once and read once, in order. Also checksums of files, and the free
+// space of a disk.
 #pragma once
+
+#include <sys/types.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/fd.h"
-#include "io/checksum.h"
 #include "memory/buffer.h"
 
 namespace plimsoll::io {
+
+// The checksum of a store's files: XXH3-64, written as 16 hexadecimal digits.
+class Checksum {
+ public:
+  Checksum();
+  ~Checksum();
+  Checksum(const Checksum&) = delete;
+  Checksum& operator=(const Checksum&) = delete;
+
+  void update(std::span<const std::byte> bytes);
+  std::string hex() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 constexpr uint64_t kBlockBytes = 4096;          // O_DIRECT's alignment, for every disk we know
 constexpr uint64_t kStreamBytes = 1024 * 1024;  // one transfer of a sequential stream
@@ -87,5 +108,39 @@ class FileReader {
   uint64_t position_ = 0;
   uint64_t buffered_bytes_ = 0;
 };
+
+// Loads a file into leased memory, past the page cache, by several threads.
+// Fills `out` with the file's bytes from `begin` on, a multiple of kBlockBytes; the file must hold
+// as many. `on_piece` is called for every piece, on the thread that read it, for checks.
+struct LoadRange {
+  std::filesystem::path path;
+  std::string name;  // what messages call it, where that is not its path
+  uint64_t begin = 0;
+  std::span<std::byte> out;
+};
+void load(const LoadRange& range, unsigned threads,
+          const std::function<void(std::span<const std::byte> piece)>& on_piece);
+
+// The same for an array of its own. `count` values of T are read.
+template <typename T>
+memory::Buffer<T> load_array(memory::Ledger& ledger, std::string_view tag,
+                             const std::filesystem::path& path, uint64_t count, unsigned threads,
+                             const std::function<void(std::span<const T> piece)>& on_piece) {
+  memory::Buffer<T> array(ledger, tag, count);
+  load({.path = path, .out = std::as_writable_bytes(array.span())}, threads,
+       [&](std::span<const std::byte> piece) {
+         on_piece({reinterpret_cast<const T*>(piece.data()), piece.size() / sizeof(T)});
+       });
+  return array;
+}
+
+// The disk that a folder lies on.
+struct Disk {
+  dev_t device = 0;  // two folders with the same share their free space
+  uint64_t free_bytes = 0;
+};
+
+// Throws Error{io} where the folder cannot be reached.
+Disk disk_of(const std::filesystem::path& folder);
 
 }  // namespace plimsoll::io

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "io/load.h"
+#include "io/file.h"
 
 namespace plimsoll::io {
 namespace {
@@ -55,11 +55,11 @@ LinedFile::LinedFile(memory::Ledger& ledger, std::string_view tag,
   reserved_ = reserve(reserved_bytes_);
   if (reserved_ == nullptr) {
     fail(ErrorKind::memory,
-         "the system gives no address space of {} for {} ({}); see ulimit -v and "
+         "the system cannot provide {} of address space for {} ({}); see ulimit -v and "
          "vm.overcommit_memory",
          format_bytes(reserved_bytes_), path.string(), std::strerror(errno));
   }
-  // Not of the last step and the areas, which may need less than a large page.
+  // No large pages for the last step and the areas, which may need less than one.
   madvise(reserved_, shape.bytes / kLineStepBytes * kLineStepBytes, MADV_HUGEPAGE);
 }
 
@@ -106,7 +106,7 @@ LinedFile::Use::~Use() {
   if (--file_.users_ == 0) file_.changed_.notify_all();
 }
 
-// Where a line can stand.
+// The nearest possible line at or below this one.
 uint64_t LinedFile::goal_of(uint64_t line_bytes) const {
   return line_bytes >= shape_.bytes ? shape_.bytes : line_bytes / kLineStepBytes * kLineStepBytes;
 }
@@ -127,7 +127,7 @@ void LinedFile::share(uint64_t line_bytes) {
   if (bytes == 0) return;
   shared_memory_ = Fd(memfd_create("plimsoll", MFD_CLOEXEC));
   if (!shared_memory_ || ftruncate(shared_memory_.get(), static_cast<off_t>(bytes)) != 0) {
-    fail(ErrorKind::io, "the system gives no memory that processes can share, {} for {}: {}",
+    fail(ErrorKind::io, "the system cannot provide {} of shared memory for {}: {}",
          format_bytes(bytes), path_.string(), std::strerror(errno));
   }
   map_shared(shared_memory_.get(), bytes, PROT_READ | PROT_WRITE);

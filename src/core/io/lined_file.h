@@ -1,4 +1,4 @@
-// A line across a file: what lies above it is resident, what lies below is read when needed. Files
+// A line across a file: the part above it is in memory, the part below is read when needed. Files
 // are written hot first, so the line is the whole cache: no table, no eviction, one comparison.
 //
 // Address space for the whole file is reserved at once and costs nothing; the line moves by filling

@@ -7,18 +7,18 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <utility>
 
 #include "base/error.h"
-#include "io/read_queues.h"
 
 namespace plimsoll::io {
 namespace {
 
 constexpr uint64_t kSectorBytes = 512;
 
-// What the kernel says direct reads of this file must be aligned to; 0: it has none. It knows
-// more than a try can tell: some file systems take any read and put the page cache in between.
+// The alignment that the kernel states for direct reads of this file; 0: it has no direct reads. A
+// trial cannot tell: some file systems accept any read and use the page cache for it.
 uint64_t stated_alignment([[maybe_unused]] const OpenFile& file) {
 #ifdef STATX_DIOALIGN
   struct statx about = {};
@@ -121,6 +121,41 @@ void ReadQueue::read(const RowFile& file, std::span<const Piece> pieces) {
   counts_.seconds += std::chrono::duration<double>(Clock::now() - start).count();
   counts_.reads += pieces.size();
   counts_.bytes += bytes;
+}
+
+#ifndef PLIMSOLL_URING  // see CMakeLists.txt; otherwise it is in uring_queue.cc
+UringAttempt open_uring_queue(memory::Ledger& /*ledger*/, unsigned /*depth*/) {
+  return {nullptr, "this program was built without liburing"};
+}
+#endif
+
+ReadStep advance(const RowFile& file, int64_t result, Piece& rest) {
+  if (result == -EINTR || result == -EAGAIN) return ReadStep::again;
+  if (result < 0) return ReadStep::failed;
+  const auto count = static_cast<uint32_t>(std::min<int64_t>(result, rest.bytes));
+  rest.offset += count;
+  rest.to += count;
+  rest.bytes -= count;
+  if (rest.bytes == 0 || rest.offset >= file.size_bytes) return ReadStep::done;
+  // Only the end of a file cuts a read at an odd place.
+  return count > 0 && count % file.alignment == 0 ? ReadStep::again : ReadStep::failed;
+}
+
+ReadFailure failure_of(int64_t result, const Piece& rest) {
+  return {rest, result < 0 ? static_cast<int>(-result) : 0};
+}
+
+void fail_read(const RowFile& file, const ReadFailure& failure) {
+  if (failure.error_number != 0) {
+    fail(ErrorKind::io, "cannot read {} bytes at {} of {}: {}", failure.rest.bytes,
+         failure.rest.offset, file.file.path, std::strerror(failure.error_number));
+  }
+  struct stat status = {};
+  ::fstat(file.file.fd.get(), &status);
+  fail(ErrorKind::store,
+       "{}: nothing to read at byte {}: it has {} bytes now and had {} when it was opened; was it "
+       "truncated or replaced while it was being read?",
+       file.file.path, failure.rest.offset, status.st_size, file.size_bytes);
 }
 
 }  // namespace plimsoll::io

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "io/read_queues.h"
+#include "io/random_read.h"
 
 namespace plimsoll::io {
 namespace {

@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "io/read_queues.h"
+#include "io/random_read.h"
 #include "memory/buffer.h"
 
 namespace plimsoll::io {
@@ -146,7 +146,7 @@ class UringQueue final : public ReadQueue {
     for (unsigned i = 0; i < free_count_; ++i) free_[i] = i;
     ring_.reset();
     ring_ = std::make_unique<Ring>(free_count_);
-    fail(ErrorKind::io, "io_uring takes no reads of {}: {}", file.file.path, std::strerror(error));
+    fail(ErrorKind::io, "io_uring refuses reads of {}: {}", file.file.path, std::strerror(error));
   }
 
   memory::Lease ring_lease_;

@@ -29,7 +29,7 @@ Pages::Pages(Ledger& ledger, std::string_view tag, uint64_t bytes, PageSource* s
   void* mapped = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) {
     fail(ErrorKind::memory,
-         "the system gives no {} for {} ({}); lower --memory or end other programs",
+         "the system cannot provide {} for {} ({}); lower --memory or end other programs",
          format_bytes(bytes_), tag, std::strerror(errno));
   }
   data_ = mapped;

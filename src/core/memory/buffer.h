@@ -17,16 +17,16 @@ constexpr uint64_t kPageBytes = 4096;
 // More than any ledger lends. Larger sizes are refused, too.
 constexpr uint64_t kMostBytes = uint64_t{1} << 63;
 
-// Where pages come from, if not from the kernel: a GPU's driver, for instance, lends memory that it
-// can copy from at full speed. Must be page-aligned or aligned to 64 bytes at least, and outlive
-// what it lent.
+// A source of pages other than the kernel: a GPU's driver, for instance, lends memory that it can
+// copy from at full speed. Its memory is aligned to at least 64 bytes. It must outlive what it
+// lent.
 class PageSource {
  public:
   PageSource() = default;
   PageSource(const PageSource&) = delete;
   PageSource& operator=(const PageSource&) = delete;
   virtual ~PageSource() = default;
-  // What allocate(bytes) takes and gives, `bytes` at least: that much is leased.
+  // The bytes that allocate(bytes) really takes, at least `bytes`: this much is leased.
   virtual uint64_t whole_bytes(uint64_t bytes) const { return bytes; }
   virtual void* allocate(uint64_t bytes) = 0;  // throws if it cannot
   virtual void release(void* data, uint64_t bytes) noexcept = 0;

@@ -24,7 +24,7 @@ class IndexSet {
   }
 
   void add(uint64_t index) { words_[index / 64] |= uint64_t{1} << (index % 64); }
-  // As add(), by several threads at the same time. True if it was not there before.
+  // Like add(), but several threads may call it at the same time. True if it was not there before.
   bool add_shared(uint64_t index) {
     const uint64_t bit = uint64_t{1} << (index % 64);
     const std::atomic_ref<uint64_t> word(words_[index / 64]);

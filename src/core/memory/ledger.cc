@@ -43,7 +43,7 @@ Ledger::Reclaimer Ledger::on_shortage(Reclaim reclaim) {
   return reclaimer;
 }
 
-// What is kept for one lease is no room for another.
+// Bytes that are kept for one lease are not available to another.
 uint64_t Ledger::room_bytes() const {
   const uint64_t taken = used_bytes_ + kept_bytes_;
   return limit_bytes_ > taken ? limit_bytes_ - taken : 0;

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "memory/cgroup.h"
+#include "memory/usage.h"
 
 namespace plimsoll::memory {
 namespace {
@@ -96,7 +96,7 @@ std::string describe(const Limit& limit) {
 
 namespace {
 
-// What programs could get without swapping; nothing where the kernel does not say.
+// The memory that programs could get without swapping; nothing if the kernel does not say.
 std::optional<uint64_t> available_bytes(const Host& host) {
   const auto meminfo = read_text(host.root / "proc/meminfo");
   const auto kib = number_of(meminfo.value_or(""), "MemAvailable:");

@@ -2,8 +2,8 @@
 // with, and says how many bytes must be given back or may be taken. A reading is values, the policy
 // is arithmetic on them, and only read_pressure() and the watch touch files and clocks.
 //
-// Not preventable: cgroup v2 kills at once if memory.max is lowered below the memory in use. To
-// take memory from a running program, lower memory.high, which only slows it down.
+// One thing cannot be prevented: cgroup v2 kills at once if memory.max is lowered below the memory
+// in use. To take memory from a running program, lower memory.high, which only slows it down.
 #pragma once
 
 #include <chrono>
@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "base/host.h"
-#include "base/ticker.h"
+#include "base/parallel.h"
 #include "base/units.h"
-#include "memory/cgroup.h"
+#include "memory/usage.h"
 
 namespace plimsoll::memory {
 

@@ -1,40 +1,12 @@
 #include "memory/timeline.h"
 
-#include <algorithm>
-
 #include "memory/usage.h"
 
 namespace plimsoll::memory {
-namespace {
 
-// `later` is lost in `sample`.
-void absorb(MemorySample& sample, const MemorySample& later) {
-  sample.ledger_bytes = std::max(sample.ledger_bytes, later.ledger_bytes);
-  sample.resident_bytes = std::max(sample.resident_bytes, later.resident_bytes);
-}
-
-}  // namespace
-
-SampleSeries::SampleSeries(size_t capacity) : capacity_(std::max<size_t>(2, capacity / 2 * 2)) {
-  samples_.reserve(capacity_);
-}
-
-void SampleSeries::add(const MemorySample& sample) {
-  if (in_last_ > 0 && in_last_ < per_sample_) {
-    absorb(samples_.back(), sample);
-    ++in_last_;
-    return;
-  }
-  if (samples_.size() == capacity_) {
-    for (size_t i = 0; i < capacity_ / 2; ++i) {
-      samples_[i] = samples_[2 * i];
-      absorb(samples_[i], samples_[2 * i + 1]);
-    }
-    samples_.resize(capacity_ / 2);
-    per_sample_ *= 2;
-  }
-  samples_.push_back(sample);
-  in_last_ = 1;
+void MemorySample::absorb(const MemorySample& later) {
+  ledger_bytes = std::max(ledger_bytes, later.ledger_bytes);
+  resident_bytes = std::max(resident_bytes, later.resident_bytes);
 }
 
 Timeline::Timeline(const Ledger& ledger)
@@ -53,6 +25,36 @@ void Timeline::sample() {
                                .resident_bytes = process_usage().resident_bytes};
   const std::lock_guard lock(mutex_);
   series_.add(sample);
+}
+
+void TagSample::absorb(const TagSample& later) {
+  resident_bytes = std::max(resident_bytes, later.resident_bytes);
+  tag_bytes.resize(std::max(tag_bytes.size(), later.tag_bytes.size()));
+  for (size_t i = 0; i < later.tag_bytes.size(); ++i) {
+    tag_bytes[i] = std::max(tag_bytes[i], later.tag_bytes[i]);
+  }
+}
+
+size_t TagSeries::place_of(const std::string& tag) {
+  const auto found = std::find(tags_.begin(), tags_.end(), tag);
+  if (found != tags_.end()) return static_cast<size_t>(found - tags_.begin());
+  if (tags_.size() + 1 < kMostTags) {
+    tags_.push_back(tag);
+  } else if (tags_.size() < kMostTags) {
+    tags_.emplace_back(kOtherTags);
+  }
+  return tags_.size() - 1;
+}
+
+void TagSeries::add(double seconds, uint64_t resident_bytes,
+                    const std::vector<Ledger::Usage>& usage) {
+  TagSample sample{.seconds = seconds, .resident_bytes = resident_bytes};
+  for (const Ledger::Usage& one : usage) {
+    const size_t place = place_of(one.tag);
+    if (sample.tag_bytes.size() <= place) sample.tag_bytes.resize(place + 1);
+    sample.tag_bytes[place] += one.bytes;
+  }
+  series_.add(std::move(sample));
 }
 
 }  // namespace plimsoll::memory

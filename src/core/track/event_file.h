@@ -1,6 +1,6 @@
 // TensorBoard's event files: records with checksums, which are only ever appended. A resumed run
-// writes a new file, because a TensorBoard that is reading the old one would lose its place; what
-// the old ones have of steps that are trained again is cut off.
+// writes a new file, because a TensorBoard that is reading the old one would lose its place. Steps
+// that are trained again are cut off the old files.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,12 @@
 #include "base/fd.h"
 
 namespace plimsoll::track {
+
+// CRC-32C (Castagnoli), the checksum of TensorFlow's records.
+uint32_t crc32c(std::string_view bytes);
+// The same, rotated and shifted by a constant, so that a checksum of data that has checksums in it
+// stays useful.
+uint32_t masked_crc32c(std::string_view bytes);
 
 // Whether it is one of ours: events.out.tfevents.SECONDS.HOST.PID.NUMBER.plimsoll
 bool is_event_file(std::string_view name);

@@ -44,14 +44,14 @@ std::string hparams_start_event(const Moment& moment, std::span<const LoggedSett
                                 std::string_view group);
 std::string hparams_end_event(const Moment& moment, bool success);
 
-// What is needed of an event that was written earlier.
+// The facts about an earlier event that a resumed run needs.
 struct EventFacts {
   uint64_t step = 0;
   bool has_summary = false;
   bool has_session = false;
   bool ends_session = false;
 };
-// Accepts any bytes; false if they are no event.
+// Accepts any bytes; false if they are not an event.
 bool read_event(std::string_view bytes, EventFacts& facts);
 
 }  // namespace plimsoll::track

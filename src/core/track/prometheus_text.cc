@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/utf8.h"
+#include "base/print.h"
 
 namespace plimsoll::track {
 namespace {

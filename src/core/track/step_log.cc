@@ -1,16 +1,66 @@
 #include "track/step_log.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
 #include <cmath>
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "io/partial_file.h"
+#include "track/event_file.h"
 
 namespace plimsoll::track {
 namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kMostLineBytes = 64 * 1024;  // ours are a few hundred
+
+struct KeptLines {
+  uint64_t bytes = 0;
+  uint64_t last_step = 0;
+};
+
+// The step of a line; 0 if it is not one of ours.
+uint64_t step_of(std::string_view line, std::string_view before_step) {
+  if (!line.starts_with(before_step)) return 0;
+  line.remove_prefix(before_step.size());
+  uint64_t step = 0;
+  const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), step);
+  const bool whole = error == std::errc() && end != line.data() + line.size() && *end == ',';
+  return whole ? step : 0;
+}
+
+KeptLines lines_to_keep(const fs::path& path, const LineLog::Layout& layout, uint64_t last_step) {
+  std::ifstream file(path, std::ios::binary);
+  std::vector<char> buffer(kMostLineBytes);
+  KeptLines kept;
+  bool first = !layout.header.empty();
+  while (file.getline(buffer.data(), static_cast<std::streamsize>(buffer.size())) && !file.eof()) {
+    const auto bytes = static_cast<size_t>(file.gcount());
+    const std::string_view line(buffer.data(), bytes - 1);
+    if (first) {
+      if (line != layout.header) return {};
+      first = false;
+    } else {
+      const uint64_t step = step_of(line, layout.before_step);
+      if (step <= kept.last_step || step > last_step) break;
+      kept.last_step = step;
+    }
+    kept.bytes += bytes;
+  }
+  return kept;
+}
 
 // Replacing a file costs milliseconds on a busy disk, appending to one microseconds. Nobody reads
 // metrics more often than this.
@@ -34,6 +84,88 @@ nlohmann::ordered_json number_json(double value) {
 std::string time_text(double time) { return fmt::format("{:.3f}", time); }
 
 }  // namespace
+
+std::string_view name(LogKind kind) {
+  switch (kind) {
+    case LogKind::tensorboard:
+      return "tensorboard";
+    case LogKind::csv:
+      return "csv";
+    case LogKind::prometheus:
+      return "prometheus";
+    case LogKind::jsonl:
+      return "jsonl";
+    case LogKind::optuna:
+      return "optuna";
+  }
+  return "";
+}
+
+LogKinds parse_logs(std::string_view text, std::span<const LogKind> known) {
+  LogKinds kinds;
+  while (true) {
+    const size_t comma = text.find(',');
+    const std::string_view word = text.substr(0, comma);
+    const auto found = std::ranges::find_if(known, [&](LogKind one) { return name(one) == word; });
+    if (found == known.end()) {
+      std::vector<std::string_view> words;
+      for (const LogKind one : known) words.push_back(name(one));
+      fail(ErrorKind::usage, "--log: '{}' is not a log; there are {}, written like {},{}", word,
+           fmt::join(words, ", "), words[0], words[1]);
+    }
+    kinds.insert(*found);
+    if (comma == std::string_view::npos) return kinds;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+std::string format_logs(const LogKinds& kinds) {
+  std::vector<std::string_view> words;
+  for (const LogKind kind : kinds) words.push_back(name(kind));
+  return fmt::format("{}", fmt::join(words, ","));
+}
+
+bool is_log_file(std::string_view name) {
+  return name == kHistoryTable || name == kHistoryLines || name == kPrometheusFile ||
+         is_event_file(name);
+}
+
+LogKinds logs_in(const fs::path& folder) {
+  LogKinds kinds;
+  std::error_code missing;
+  for (const auto& entry : fs::directory_iterator(folder, missing)) {
+    const std::string file = entry.path().filename().string();
+    if (file == kHistoryTable) kinds.insert(LogKind::csv);
+    if (file == kHistoryLines) kinds.insert(LogKind::jsonl);
+    if (file == kPrometheusFile) kinds.insert(LogKind::prometheus);
+    if (is_event_file(file)) kinds.insert(LogKind::tensorboard);
+  }
+  return kinds;
+}
+
+LineLog::LineLog(const fs::path& file, const Layout& layout, uint64_t last_step)
+    : path_(file.string()),
+      file_(::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) {
+  if (!file_) fail_errno("write", path_, errno);
+  const KeptLines kept = lines_to_keep(file, layout, last_step);
+  if (::ftruncate(file_.get(), static_cast<off_t>(kept.bytes)) != 0) {
+    fail_errno("write", path_, errno);
+  }
+  last_step_ = kept.last_step;
+  if (kept.bytes == 0 && !layout.header.empty()) add(layout.header);
+}
+
+void LineLog::add(std::string_view line) {
+  std::string text(line);
+  text += '\n';
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const ssize_t written = ::write(file_.get(), rest.data(), rest.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail_errno("write", path_, errno);
+    rest.remove_prefix(static_cast<size_t>(written));
+  }
+}
 
 StepLog::StepLog(StepLogOptions options, std::span<const LogStep> past, double time)
     : options_(std::move(options)) {

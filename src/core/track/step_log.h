@@ -1,6 +1,6 @@
-// The logs of one run in its folder: TensorBoard's events, history.csv, history.jsonl and
-// metrics.prom. A run that is resumed from an earlier step continues them: no step is there twice,
-// and none is missing.
+// The logs of one run in its folder, as --log asks for them: TensorBoard's events, history.csv,
+// history.jsonl and metrics.prom. A run that is resumed from an earlier step continues them: no
+// step is there twice, and none is missing.
 //
 // The writer's steps, such as a checkpoint's, are authoritative; the files follow them.
 #pragma once
@@ -10,18 +10,60 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/fd.h"
 #include "track/event_file.h"
 #include "track/event_message.h"
-#include "track/line_log.h"
-#include "track/log_kinds.h"
 #include "track/prometheus_text.h"
 
 namespace plimsoll::track {
+
+// The logs that --log can ask for.
+enum class LogKind { tensorboard, csv, prometheus, jsonl, optuna };
+std::string_view name(LogKind kind);  // the word of the command line
+using LogKinds = std::set<LogKind>;
+
+// "tensorboard,csv". Throws Error{usage} that names a word that is none of `known`.
+LogKinds parse_logs(std::string_view text, std::span<const LogKind> known);
+std::string format_logs(const LogKinds& kinds);  // "tensorboard,csv"
+
+constexpr const char* kHistoryTable = "history.csv";
+constexpr const char* kHistoryLines = "history.jsonl";
+constexpr const char* kPrometheusFile = "metrics.prom";
+
+// Whether a file of this name is one that a StepLog writes.
+bool is_log_file(std::string_view name);
+
+// The logs that the folder has. A run that is resumed continues them.
+LogKinds logs_in(const std::filesystem::path& folder);
+
+// A text file with one line a step, in ascending order: history.csv and history.jsonl. Opening it
+// again cuts off steps that are trained again, and a line that a crash left half written.
+class LineLog {
+ public:
+  struct Layout {
+    std::string header;       // the first line; empty: none
+    std::string before_step;  // what every other line begins with, before the number of its step
+  };
+  // Keeps the lines up to `last_step`. A file with another header is written anew. Throws Error.
+  LineLog(const std::filesystem::path& file, const Layout& layout, uint64_t last_step);
+
+  // The step of the last line; 0 if there is none.
+  uint64_t last_step() const { return last_step_; }
+
+  // Appends a line, without its end. Throws Error.
+  void add(std::string_view line);
+
+ private:
+  std::string path_;
+  Fd file_;
+  uint64_t last_step_ = 0;
+};
 
 // One figure of a step.
 struct LogColumn {

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "graph/meta.h"
-#include "io/disk.h"
+#include "io/file.h"
 
 namespace plimsoll::batch {
 namespace {

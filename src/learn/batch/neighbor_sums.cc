@@ -17,7 +17,6 @@
 #include "base/units.h"
 #include "batch/assemble.h"
 #include "io/file.h"
-#include "io/load.h"
 #include "io/random_read.h"
 #include "kernel/kernels.h"
 #include "memory/buffer.h"

@@ -11,7 +11,6 @@
 #include "batch/first_layer.h"
 #include "batch/neighbor_sums.h"
 #include "graph/store.h"
-#include "io/disk.h"
 #include "io/file.h"
 
 namespace plimsoll::batch {

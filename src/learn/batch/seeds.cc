@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "io/file.h"
-#include "io/load.h"
 
 namespace plimsoll::batch {
 namespace {

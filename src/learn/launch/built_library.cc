@@ -9,9 +9,8 @@
 #include "base/host.h"
 #include "base/json.h"
 #include "base/text_file.h"
-#include "io/checksum.h"
+#include "io/file.h"
 #include "io/partial_file.h"
-#include "io/sync.h"
 #include "launch/train_module.h"
 
 namespace plimsoll::launch {

@@ -14,8 +14,7 @@
 #include "base/print.h"
 #include "base/text_file.h"
 #include "base/units.h"
-#include "io/staged_folder.h"
-#include "io/sync.h"
+#include "io/partial_file.h"
 #include "launch/train_module.h"
 #include "memory/limit.h"
 

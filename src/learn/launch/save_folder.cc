@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/run_files.h"
 #include "launch/training_record.h"
-#include "track/log_kinds.h"
+#include "track/step_log.h"
 
 namespace plimsoll::launch {
 namespace {

@@ -11,12 +11,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/child.h"
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/print.h"
-#include "base/shell_word.h"
 #include "formats/data_root.h"
-#include "graph/identity.h"
+#include "graph/store.h"
 #include "launch/own_program.h"
 #include "launch/save_folder.h"
 #include "launch/training_record.h"

@@ -15,7 +15,7 @@
 #include "formats/data_root.h"
 #include "graph/meta.h"
 #include "ingest/build.h"
-#include "ingest/synth_request.h"
+#include "ingest/synth.h"
 
 namespace plimsoll::launch {
 namespace {

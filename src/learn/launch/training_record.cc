@@ -10,11 +10,11 @@
 #include <map>
 #include <string_view>
 
+#include "base/child.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/run_files.h"
-#include "base/shell_word.h"
 #include "base/text_file.h"
 #include "base/units.h"
 

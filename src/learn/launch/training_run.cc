@@ -4,11 +4,11 @@
 
 #include <cstring>
 
+#include "base/child.h"
 #include "base/error.h"
 #include "base/host.h"
 #include "base/print.h"
 #include "base/run_files.h"
-#include "base/shell_word.h"
 #include "formats/data_root.h"
 #include "formats/import_graph.h"
 #include "io/partial_file.h"

@@ -13,7 +13,7 @@
 #include "memory/limit.h"
 #include "ranks/group.h"
 #include "recipe/recipe.h"
-#include "track/log_kinds.h"
+#include "track/step_log.h"
 
 namespace plimsoll::launch {
 

@@ -5,7 +5,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "io/read_plan.h"
+#include "io/bulk_reader.h"
 
 namespace plimsoll::plan {
 

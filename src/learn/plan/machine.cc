@@ -24,7 +24,7 @@
 #include "base/random.h"
 #include "base/text_file.h"
 #include "base/units.h"
-#include "io/disk.h"
+#include "io/file.h"
 #include "io/partial_file.h"
 #include "io/random_read.h"
 #include "memory/buffer.h"

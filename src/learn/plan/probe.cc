@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "batch/first_layer.h"
 #include "batch/seeds.h"
-#include "io/load.h"
+#include "io/file.h"
 #include "sample/sampler.h"
 #include "sample/topology.h"
 

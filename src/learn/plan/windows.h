@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "io/read_plan.h"
+#include "io/bulk_reader.h"
 #include "plan/arrangement.h"
 #include "plan/machine.h"
 #include "plan/question.h"

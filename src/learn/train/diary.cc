@@ -5,9 +5,9 @@
 #include <cmath>
 #include <string>
 
-#include "base/clock.h"
+#include "base/child.h"
 #include "base/error.h"
-#include "base/host_facts.h"
+#include "base/host.h"
 #include "base/json.h"
 #include "base/run_files.h"
 #include "base/text_file.h"

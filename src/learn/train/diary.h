@@ -9,9 +9,9 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "base/ticker.h"
+#include "base/parallel.h"
 #include "memory/ledger.h"
-#include "memory/tag_series.h"
+#include "memory/timeline.h"
 #include "train/job.h"
 #include "train/results.h"
 

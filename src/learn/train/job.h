@@ -17,7 +17,7 @@
 #include "plan/plan.h"
 #include "ranks/group.h"
 #include "recipe/recipe.h"
-#include "track/log_kinds.h"
+#include "track/step_log.h"
 
 namespace plimsoll::train {
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/utf8.h"
+#include "base/print.h"
 #include "pickle/opcode.h"
 #include "train/storage_type.h"
 

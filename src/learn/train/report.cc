@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "base/marks.h"
+#include "base/print.h"
 #include "base/progress.h"
 #include "base/terminal.h"
 

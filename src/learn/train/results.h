@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "batch/pipeline.h"
-#include "graph/identity.h"
 #include "graph/store.h"
 #include "memory/ledger.h"
 #include "memory/timeline.h"

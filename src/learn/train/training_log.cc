@@ -4,7 +4,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include "base/clock.h"
+#include "base/host.h"
 #include "recipe/recipe.h"
 
 namespace plimsoll::train {

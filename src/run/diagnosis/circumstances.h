@@ -11,8 +11,8 @@
 #include "base/host.h"
 #include "diagnosis/kernel_log.h"
 #include "diagnosis/verdict.h"
-#include "memory/cgroup.h"
 #include "memory/limit.h"
+#include "memory/usage.h"
 
 namespace plimsoll::diagnosis {
 

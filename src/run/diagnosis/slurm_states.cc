@@ -4,7 +4,7 @@
 #include <array>
 #include <cctype>
 
-#include "base/clock.h"
+#include "base/host.h"
 #include "diagnosis/explain.h"
 #include "slurm/slurm_command.h"
 

@@ -12,9 +12,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/child.h"
 #include "base/json.h"
 #include "base/print.h"
-#include "base/shell_word.h"
 #include "base/text_file.h"
 #include "base/units.h"
 #include "experiment/expected_time.h"

@@ -13,9 +13,9 @@
 #include <system_error>
 #include <utility>
 
-#include "base/clock.h"
+#include "base/child.h"
 #include "base/error.h"
-#include "base/shell_word.h"
+#include "base/host.h"
 #include "base/text_file.h"
 #include "base/units.h"
 #include "experiment/judging.h"

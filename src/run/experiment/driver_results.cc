@@ -7,8 +7,8 @@
 #include <map>
 #include <utility>
 
+#include "base/child.h"
 #include "base/run_files.h"
-#include "base/shell_word.h"
 #include "base/text_file.h"
 #include "base/units.h"
 #include "experiment/driver.h"

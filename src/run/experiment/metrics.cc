@@ -7,8 +7,8 @@
 #include <array>
 
 #include "base/error.h"
+#include "base/print.h"
 #include "base/text_file.h"
-#include "base/utf8.h"
 
 namespace plimsoll::experiment {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "base/error.h"
 #include "base/host.h"
+#include "base/print.h"
 #include "base/units.h"
-#include "base/utf8.h"
 #include "gate/policy.h"
 #include "statistics/sample.h"
 

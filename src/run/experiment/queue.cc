@@ -11,7 +11,7 @@
 #include "base/units.h"
 #include "experiment/design.h"
 #include "experiment/entry_settings.h"
-#include "io/checksum.h"
+#include "io/file.h"
 
 namespace plimsoll::experiment {
 namespace {

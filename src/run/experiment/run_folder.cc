@@ -15,10 +15,10 @@
 #include <tuple>
 #include <utility>
 
+#include "base/child.h"
 #include "base/error.h"
 #include "base/host.h"
 #include "base/run_files.h"
-#include "base/shell_word.h"
 #include "base/units.h"
 #include "experiment/catalog.h"
 #include "experiment/outputs.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/clock.h"
+#include "base/host.h"
 #include "experiment/best.h"
 #include "experiment/driver.h"
 #include "experiment/expected_time.h"

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/utf8.h"
+#include "base/print.h"
 #include "process/orphans.h"
 #include "process/own_stream.h"
 #include "process/process_ref.h"

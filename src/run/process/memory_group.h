@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "memory/cgroup.h"
+#include "memory/usage.h"
 
 namespace plimsoll::process {
 

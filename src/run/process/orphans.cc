@@ -14,8 +14,8 @@
 #include <thread>
 #include <utility>
 
-#include "base/clock.h"
 #include "base/error.h"
+#include "base/host.h"
 #include "process/keeper.h"
 #include "process/process_ref.h"
 #include "process/tree.h"

@@ -14,7 +14,6 @@
 #include <ctime>
 #include <memory>
 
-#include "base/clock.h"
 #include "base/fd.h"
 #include "base/host.h"
 #include "base/units.h"

@@ -17,8 +17,8 @@
 #include <utility>
 
 #include "base/child.h"
-#include "base/clock.h"
 #include "base/error.h"
+#include "base/host.h"
 #include "base/units.h"
 #include "process/command_output.h"
 #include "process/keeper.h"

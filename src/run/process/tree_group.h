@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/host.h"
-#include "memory/cgroup.h"
+#include "memory/usage.h"
 #include "process/level.h"
 
 namespace plimsoll::process {

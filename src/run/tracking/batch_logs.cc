@@ -11,9 +11,9 @@
 #include <cmath>
 #include <utility>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/host.h"
 #include "base/json.h"
 #include "experiment/best.h"
 #include "experiment/driver.h"

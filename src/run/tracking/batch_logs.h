@@ -18,7 +18,7 @@
 #include "experiment/batch.h"
 #include "experiment/journal.h"
 #include "experiment/record.h"
-#include "track/log_kinds.h"
+#include "track/step_log.h"
 #include "tracking/log_curves.h"
 #include "tracking/optuna_journal.h"
 

@@ -8,8 +8,8 @@
 #include <optional>
 #include <span>
 
+#include "base/print.h"
 #include "base/units.h"
-#include "base/utf8.h"
 
 namespace plimsoll::plot {
 namespace {

@@ -55,9 +55,11 @@ struct Chart {
   bool stacked = false;  // areas stand on each other: all have the same x
 };
 
+// A bar without values is a heading of those below it.
 struct Bar {
   std::string name;
-  std::vector<std::optional<double>> values;  // one for each of BarChart::series
+  std::vector<std::optional<double>> values;  // one for each of BarChart::series, from `series` on
+  size_t series = 0;                          // of the first value
 };
 
 // Horizontal bars, one line a name.

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "base/utf8.h"
+#include "base/print.h"
 
 namespace plimsoll::plot {
 namespace {

@@ -19,10 +19,11 @@ std::string said_by(const BarChart& chart) {
   if (!chart.summary.empty()) return chart.summary;
   std::string text;
   for (const Bar& bar : chart.bars) {
-    text += bar.name + ":";
+    text += bar.name + (bar.values.empty() ? ". " : ":");
     for (size_t i = 0; i < bar.values.size(); ++i) {
+      const size_t of = bar.series + i;
       const std::string series =
-          i < chart.series.size() && chart.series.size() > 1 ? chart.series[i] + " " : "";
+          of < chart.series.size() && chart.series.size() > 1 ? chart.series[of] + " " : "";
       text += fmt::format(" {}{}{}", series,
                           bar.values[i] ? value_text(chart.value.quantity, *bar.values[i])
                                         : std::string("not recorded"),
@@ -65,7 +66,7 @@ std::string svg_of(const BarChart& chart, const SvgOptions& options) {
   double values = 0;
   double highest = 0;
   for (const Bar& bar : chart.bars) {
-    names = std::max(names, text_width(bar.name, kFont));
+    if (!bar.values.empty()) names = std::max(names, text_width(bar.name, kFont));
     for (const auto& value : bar.values) {
       if (value && std::isfinite(*value)) highest = std::max(highest, *value);
       values = std::max(values,
@@ -77,14 +78,20 @@ std::string svg_of(const BarChart& chart, const SvgOptions& options) {
   const double room = std::max(20.0, drawing.width() - left - values - 18);
   double y = drawing.top() + 6;
   for (const Bar& bar : chart.bars) {
-    const auto lines = static_cast<double>(std::max<size_t>(1, bar.values.size()));
+    if (bar.values.empty()) {
+      drawing.text(12, y + kLine - 3, shortened(bar.name, drawing.width() - 24, kFont),
+                   Anchor::start, "s");
+      y += kLine + 5;
+      continue;
+    }
+    const auto lines = static_cast<double>(bar.values.size());
     drawing.text(left - 8, y + lines * kBarHeight / 2 + 4, shortened(bar.name, names, kFont),
                  Anchor::end);
     for (size_t i = 0; i < bar.values.size(); ++i) {
       const auto& value = bar.values[i];
       const double width =
           value && highest > 0 && *value > 0 ? std::max(1.0, room * *value / highest) : 0;
-      if (width > 0) drawing.rect(left, y, width, kBarHeight - 2, "a " + hue_class(i));
+      if (width > 0) drawing.rect(left, y, width, kBarHeight - 2, "a " + hue_class(bar.series + i));
       drawing.text(left + width + 5, y + kBarHeight - 3,
                    value ? value_text(chart.value.quantity, *value) : "-", Anchor::start, "s");
       y += kBarHeight;

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/utf8.h"
+#include "base/print.h"
 #include "plot/axis.h"
 
 namespace plimsoll::plot {
@@ -158,17 +158,6 @@ std::string tick_line(const Scale& scale, size_t left, size_t columns, size_t al
 
 }  // namespace
 
-bool locale_is_utf8() {
-  for (const char* variable : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-    const char* value = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe)
-    if (value == nullptr || *value == '\0') continue;
-    std::string name = value;
-    std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
-    return name.find("utf-8") != std::string::npos || name.find("utf8") != std::string::npos;
-  }
-  return false;
-}
-
 std::string text_of(const Chart& chart, const TextOptions& options) {
   Ends x_ends, y_ends;
   for (const ChartCurve& curve : chart.curves) {
@@ -220,7 +209,7 @@ std::string text_of(const BarChart& chart, const TextOptions& options) {
   size_t figures = 0;
   double highest = 0;
   for (const Bar& bar : chart.bars) {
-    names = std::max(names, characters_of(bar.name));
+    if (!bar.values.empty()) names = std::max(names, characters_of(bar.name));
     for (const auto& value : bar.values) {
       if (!value || !std::isfinite(*value)) continue;
       highest = std::max(highest, *value);
@@ -232,6 +221,7 @@ std::string text_of(const BarChart& chart, const TextOptions& options) {
   const size_t room = options.columns > taken + 8 ? options.columns - taken : 8;
   std::string text = cut(chart.title, options.columns, options.unicode) + "\n";
   for (const Bar& bar : chart.bars) {
+    if (bar.values.empty()) text += cut(bar.name, options.columns, options.unicode) + "\n";
     for (size_t i = 0; i < bar.values.size(); ++i) {
       const double share =
           highest > 0 && bar.values[i] ? std::max(0.0, *bar.values[i]) / highest : 0;

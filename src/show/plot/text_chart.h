@@ -18,7 +18,4 @@ struct TextOptions {
 std::string text_of(const Chart& chart, const TextOptions& options);
 std::string text_of(const BarChart& chart, const TextOptions& options);
 
-// Whether the locale of this process writes UTF-8, from LC_ALL, LC_CTYPE and LANG.
-bool locale_is_utf8();
-
 }  // namespace plimsoll::plot

@@ -40,10 +40,12 @@ std::optional<plot::Chart> cost_chart(const BatchData& data);
 // "81.2 %"; "-" if there is none.
 std::string accuracy_text(const std::optional<double>& accuracy);
 
-// Accuracies of a training, or their mean and standard deviation over its seeds: "81.2 ± 0.3 %".
+// Accuracies of a training. Of several seeds the mean and standard deviation over those that
+// finished: "81.2 ± 0.3 %".
 struct AccuracyTexts {
   std::string valid;
   std::string test;
+  size_t finished = 0;  // seeds that count
 };
 AccuracyTexts accuracies_of(const TrainingData& data);
 

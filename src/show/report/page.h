@@ -13,7 +13,7 @@
 
 namespace plimsoll::report {
 
-// The address of a run's page; empty: its name is no link.
+// The address of a run's page; empty: its name is not a link.
 using LinkTo = std::function<std::string(const FoundRun& run)>;
 
 // A table of runs, newest first.

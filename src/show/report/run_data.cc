@@ -132,8 +132,8 @@ RunData load_run(const fs::path& path) {
            path.string());
     }
     fail(ErrorKind::io,
-         "{} is no run: it has neither results.json (a training) nor journal.sqlite (a batch), and "
-         "it is no log of a Slurm job",
+         "{} is not a run: it has neither results.json (a training) nor journal.sqlite (a batch), "
+         "and it is not the log of a Slurm job",
          path.string());
   }
   switch (found->kind) {

@@ -109,7 +109,7 @@ std::optional<double> seconds_of(const std::string& timestamp) {
   return static_cast<double>(::timegm(&local)) + (east ? -offset : offset);
 }
 
-// Of a training that does not run now.
+// The state of a training that does not run now.
 FoundState state_named(std::string_view word) {
   using recipe::TrainingStatus;
   switch (recipe::status_named(word)) {

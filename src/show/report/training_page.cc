@@ -67,8 +67,17 @@ std::string headline(const OneTraining& one) {
         "batches a second"}});
 }
 
+// "3 seeds", "2 finished seeds of 3".
+std::string seeds_that_count(const AccuracyTexts& accuracy, size_t seeds) {
+  if (accuracy.finished == seeds) return counted(seeds, "seed");
+  return fmt::format("{} of {}", counted(accuracy.finished, "finished seed"), seeds);
+}
+
 std::string seeds_headline(const TrainingData& data) {
   const AccuracyTexts accuracy = accuracies_of(data);
+  const std::string mean_of = accuracy.finished == 0
+                                  ? std::string("no seed has finished")
+                                  : "mean of " + seeds_that_count(accuracy, data.trainings.size());
   double seconds = 0;
   uint64_t peak_bytes = 0;
   size_t ended = 0;
@@ -77,8 +86,8 @@ std::string seeds_headline(const TrainingData& data) {
     peak_bytes = std::max(peak_bytes, one.record.peak_memory_bytes);
     if (!one.running) ++ended;
   }
-  return tiles({{"validation", accuracy.valid, "mean of " + counted(data.trainings.size(), "seed")},
-                {"test", accuracy.test, "mean of " + counted(data.trainings.size(), "seed")},
+  return tiles({{"validation", accuracy.valid, mean_of},
+                {"test", accuracy.test, mean_of},
                 {"seeds", format_count(data.trainings.size()),
                  ended < data.trainings.size() ? fmt::format("{} ended", format_count(ended)) : ""},
                 {"time", seconds > 0 ? format_seconds(seconds) : "", "of all seeds"},
@@ -120,8 +129,10 @@ std::string seed_table(const TrainingData& data) {
                           format_bytes(record.peak_memory_bytes), state_of(one)});
   }
   const AccuracyTexts accuracy = accuracies_of(data);
-  return paragraph(fmt::format("Mean ± standard deviation: validation {}, test {}.", accuracy.valid,
-                               accuracy.test)) +
+  if (accuracy.finished == 0) return table(seeds);
+  return paragraph(fmt::format("Mean ± standard deviation: validation {}, test {}, over {}.",
+                               accuracy.valid, accuracy.test,
+                               seeds_that_count(accuracy, data.trainings.size()))) +
          table(seeds);
 }
 
@@ -169,8 +180,8 @@ std::string curves_of(const TrainingData& data) {
   return figures(all);
 }
 
-// What threads waited for reads in an epoch and its evaluation. A resumed training counts those of
-// its last process, so batches say how many epochs that were.
+// The time that threads waited for reads in an epoch and its evaluation. A resumed training counts
+// the reads of its last process, and its batches say how many epochs these were.
 std::optional<double> read_seconds(const OneTraining& one) {
   const TrainingRecord& record = one.record;
   if (!record.disk.seconds || record.disk.reads == 0) return std::nullopt;
@@ -300,16 +311,20 @@ std::string accuracy_text(const std::optional<double>& accuracy) {
 }
 
 AccuracyTexts accuracies_of(const TrainingData& data) {
+  std::vector<TrainingRecord> records;
+  for (const OneTraining& one : data.trainings) records.push_back(one.record);
+  // A seed that is not finished has fewer epochs: its accuracy says nothing about the recipe.
+  if (records.size() > 1) records = launch::ended_of(records);
   std::vector<double> valid, test;
-  for (const OneTraining& one : data.trainings) {
-    if (one.record.valid_accuracy) valid.push_back(*one.record.valid_accuracy);
-    if (one.record.test_accuracy) test.push_back(*one.record.test_accuracy);
+  for (const TrainingRecord& record : records) {
+    if (record.valid_accuracy) valid.push_back(*record.valid_accuracy);
+    if (record.test_accuracy) test.push_back(*record.test_accuracy);
   }
   const auto text = [](const std::vector<double>& all) {
     if (all.size() < 2) return accuracy_text(all.empty() ? std::nullopt : std::optional(all[0]));
     return mean_text(all, 100) + " %";
   };
-  return {text(valid), text(test)};
+  return {text(valid), text(test), records.size()};
 }
 
 plot::ChartCurve epoch_curve(const TrainingRecord& record, EpochFigure what,

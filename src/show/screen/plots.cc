@@ -1,5 +1,3 @@
-#include "screen/plots.h"
-
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -11,6 +9,7 @@
 #include "plot/text_chart.h"
 #include "recipe/recipe.h"
 #include "report/figures.h"
+#include "screen/screen.h"
 
 namespace plimsoll::screen {
 namespace {
@@ -25,7 +24,7 @@ plot::TextOptions text_options() {
   const size_t columns = terminal_columns(STDOUT_FILENO).value_or(kUsualWidth);
   return {.columns = std::clamp(columns - std::min<size_t>(columns, 1), kNarrowest, kWidest),
           .rows = 12,
-          .unicode = plot::locale_is_utf8()};
+          .unicode = shows_unicode()};
 }
 
 }  // namespace

@@ -1,5 +1,3 @@
-#include "screen/store_view.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,6 +12,7 @@
 #include "base/progress.h"
 #include "base/terminal.h"
 #include "base/units.h"
+#include "screen/screen.h"
 
 namespace plimsoll::screen {
 namespace {

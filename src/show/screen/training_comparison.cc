@@ -1,5 +1,3 @@
-#include "screen/training_comparison.h"
-
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -19,7 +17,7 @@
 #include "base/terminal.h"
 #include "base/units.h"
 #include "launch/training_record.h"
-#include "screen/training_view.h"
+#include "screen/screen.h"
 
 namespace plimsoll::screen {
 namespace {

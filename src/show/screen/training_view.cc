@@ -1,14 +1,13 @@
-#include "screen/training_view.h"
-
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include "answer/text_table.h"
+#include "base/child.h"
 #include "base/print.h"
 #include "base/run_files.h"
-#include "base/shell_word.h"
 #include "base/terminal.h"
 #include "base/units.h"
+#include "screen/screen.h"
 #include "statistics/sample.h"
 
 namespace plimsoll::screen {

@@ -2,8 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <map>
+#include <string_view>
+#include <utility>
+
 #include "plot/svg.h"
 #include "report/page.h"
+#include "track/prometheus_text.h"
 
 namespace plimsoll::serve {
 namespace {
@@ -28,6 +33,20 @@ html { scroll-padding-top: 3.5rem; }
 .live-state[data-state="lost"] { font-weight: bold; border-width: 2px; border-style: dashed; }
 @media print { .live-bar { display: none; } }
 )";
+
+struct Metric {
+  const char* name;
+  const char* help;
+  std::optional<double> TrainingFigures::*figure;
+};
+constexpr Metric kMetrics[] = {
+    {"plimsoll_run_epoch", "Completed epochs.", &TrainingFigures::epoch},
+    {"plimsoll_run_loss", "Training loss; of the current epoch if the run goes on.",
+     &TrainingFigures::loss},
+    {"plimsoll_run_best_valid_accuracy", "Best validation accuracy so far.",
+     &TrainingFigures::best_valid},
+    {"plimsoll_run_peak_memory_bytes", "Peak of resident memory.",
+     &TrainingFigures::peak_memory_bytes}};
 
 }  // namespace
 
@@ -68,6 +87,25 @@ std::string live_style() { return std::string(report::style_sheet()).append(kLiv
 std::string_view live_icon() {
   return R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><g fill="none" stroke="#0072b2" stroke-width="3"><circle cx="16" cy="16" r="10"/><path d="M1 16h30"/></g></svg>
 )";
+}
+
+std::string metrics_text(const std::vector<MeasuredRun>& runs) {
+  std::map<std::pair<report::RunKind, report::FoundState>, size_t> counts;
+  for (const MeasuredRun& run : runs) ++counts[{run.kind, run.state}];
+  track::PrometheusText text;
+  for (const auto& [group, count] : counts) {
+    const track::PrometheusLabel labels[] = {{"kind", std::string(name(group.first))},
+                                             {"state", std::string(name(group.second))}};
+    text.gauge("plimsoll_runs", "Runs under the folder.", labels, static_cast<double>(count));
+  }
+  for (const Metric& metric : kMetrics) {
+    for (const MeasuredRun& run : runs) {
+      const auto value = run.figures ? (*run.figures).*metric.figure : std::nullopt;
+      const track::PrometheusLabel labels[] = {{"run", run.name}};
+      if (value) text.gauge(metric.name, metric.help, labels, *value);
+    }
+  }
+  return text.text();
 }
 
 }  // namespace plimsoll::serve

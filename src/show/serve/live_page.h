@@ -1,9 +1,12 @@
-// The document around a body: head, a line that says where the reader is and whether the page is
-// live, and the script that keeps the body new. Pure.
+// The texts that the server sends around the bodies of runs. Pure.
+//
+// A document has a head, a line that says where the reader is and whether the page is live, and the
+// script that keeps the body new.
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "serve/run_board.h"
 
@@ -12,7 +15,7 @@ namespace plimsoll::serve {
 // Complete without the script, too. `list` is the page of all runs; others link to it.
 std::string live_document(const Body& body, bool list);
 
-// After a token was accepted: a page that goes on to `path`. It is no redirection, because a
+// After a token was accepted: a page that goes on to `path`. It is not a redirection, because a
 // browser that followed a link of another site would not send the new cookie along.
 std::string welcome_document(std::string_view path);
 
@@ -22,5 +25,8 @@ std::string error_document(int status, std::string_view what);
 std::string_view live_script();
 std::string live_style();
 std::string_view live_icon();
+
+// /metrics: the runs in Prometheus' text format.
+std::string metrics_text(const std::vector<MeasuredRun>& runs);
 
 }  // namespace plimsoll::serve

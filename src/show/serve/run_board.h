@@ -40,8 +40,8 @@ struct TrainingFigures {
   std::optional<double> peak_memory_bytes;
 };
 
-// Where the board has it from: report_views() in the program. They may be called by several threads
-// at a time.
+// The functions that the board takes runs from: report_views() in the program. Several threads may
+// call them at a time.
 struct RunViews {
   std::function<std::vector<report::FoundRun>(const std::filesystem::path& folder)> find;
   std::function<std::optional<report::FoundRun>(const std::filesystem::path& run)> look_at;
@@ -125,5 +125,8 @@ class RunBoard {
   std::deque<Kept> kept_;  // the newest first
   bool stopped_ = false;
 };
+
+// The runs as the report shows them.
+RunViews report_views();
 
 }  // namespace plimsoll::serve

@@ -14,12 +14,11 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/ticker.h"
+#include "base/parallel.h"
 #include "base/units.h"
-#include "serve/address.h"
 #include "serve/connection_threads.h"
 #include "serve/live_page.h"
-#include "serve/metrics_text.h"
+#include "serve/request.h"
 
 namespace plimsoll::serve {
 namespace {

@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-#include "serve/access.h"
+#include "serve/request.h"
 #include "serve/run_board.h"
 
 namespace httplib {

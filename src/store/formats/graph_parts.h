@@ -2,6 +2,7 @@
 // reads one input in any format, checks its values, and can name a place in it for messages.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -37,9 +38,23 @@ template <typename Number>
 }
 
 // Empty if the number is not a valid label.
-std::optional<int32_t> label_of(int64_t number);
-std::optional<int32_t> label_of(uint64_t number);
-std::optional<int32_t> label_of(double number);
+inline std::optional<int32_t> label_of(int64_t number) {
+  if (number < kUnlabelled || number > kMaxLabel) return std::nullopt;
+  return static_cast<int32_t>(number);
+}
+
+inline std::optional<int32_t> label_of(uint64_t number) {
+  if (number > static_cast<uint64_t>(kMaxLabel)) return std::nullopt;
+  return static_cast<int32_t>(number);
+}
+
+inline std::optional<int32_t> label_of(double number) {
+  if (std::isnan(number)) return kUnlabelled;
+  if (number < kUnlabelled || number > kMaxLabel || number != std::trunc(number)) {
+    return std::nullopt;
+  }
+  return static_cast<int32_t>(number);
+}
 
 class GraphPart {
  public:

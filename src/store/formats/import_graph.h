@@ -24,4 +24,16 @@ void import_npz(const std::filesystem::path& file, const ReadingOptions& reading
                 const ImportOptions& options);
 void import_csv(const CsvOptions& input, const ImportOptions& options);
 
+// A graph that PyTorch Geometric has saved. The file is a pickle, which Python reads: import_pyg()
+// finds an interpreter and our package for it, and hands over what was asked, as JSON.
+struct PygRequest {
+  std::filesystem::path file;
+  std::string python;  // as find_python() takes it
+  ReadingOptions reading;
+  ImportOptions import;
+};
+
+// Returns the exit code of the Python program, which has printed its messages itself.
+int import_pyg(const PygRequest& request);
+
 }  // namespace plimsoll::formats

@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/units.h"
+#include "formats/npy.h"
 #include "formats/npy_parts.h"
-#include "formats/npy_reader.h"
 
 namespace plimsoll::formats {
 namespace {

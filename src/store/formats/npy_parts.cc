@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "formats/byte_stream.h"
-#include "formats/npy_reader.h"
+#include "formats/npy.h"
 #include "graph/meta.h"
 
 namespace plimsoll::formats {

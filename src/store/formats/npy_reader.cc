@@ -1,5 +1,3 @@
-#include "formats/npy_reader.h"
-
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 #include "base/half.h"
 #include "base/units.h"
 #include "formats/graph_parts.h"
+#include "formats/npy.h"
 
 namespace plimsoll::formats {
 namespace {

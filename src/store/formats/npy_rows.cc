@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/units.h"
-#include "io/disk.h"
+#include "io/file.h"
 #include "io/partial_file.h"
 
 namespace plimsoll::formats {

@@ -16,12 +16,11 @@
 #include "base/interrupt.h"
 #include "base/random.h"
 #include "base/units.h"
+#include "formats/graph_blocks.h"
 #include "formats/npz_writer.h"
 #include "formats/ogb_layout.h"
-#include "formats/spool_file.h"
-#include "io/disk.h"
-#include "io/staged_folder.h"
-#include "io/sync.h"
+#include "io/file.h"
+#include "io/partial_file.h"
 
 namespace plimsoll::formats {
 namespace {

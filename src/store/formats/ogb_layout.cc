@@ -13,7 +13,6 @@
 #include "base/units.h"
 #include "formats/graph_blocks.h"
 #include "formats/npz_writer.h"
-#include "formats/spool_file.h"
 
 namespace plimsoll::formats {
 namespace {

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/child.h"
 #include "base/error.h"
-#include "base/shell_word.h"
 #include "formats/csv_parts.h"
 #include "formats/file_graph.h"
 #include "formats/npy_parts.h"

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/child.h"
 #include "base/error.h"
 #include "base/run_files.h"
-#include "base/shell_word.h"
 
 namespace plimsoll::formats {
 namespace {

@@ -61,7 +61,7 @@ class FieldReader {
   std::string_view path_;
 };
 
-// What is no JSON is no store either, which says more.
+// A text that is not JSON is not a store either, and the message about the store says more.
 template <typename Read>
 json or_null(const Read& read) {
   try {

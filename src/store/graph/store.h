@@ -10,7 +10,7 @@
 
 #include "graph/meta.h"
 #include "io/file.h"
-#include "io/staged_folder.h"
+#include "io/partial_file.h"
 #include "memory/ledger.h"
 
 namespace plimsoll::graph {
@@ -66,5 +66,11 @@ class StoreWriter {
   std::optional<io::FileWriter> writer_;
   std::map<std::string, FileMeta> files_;
 };
+
+// One checksum for the whole store: XXH3-64 over its files' checksums, in the order of their names.
+std::string store_checksum(const Store& store);
+
+// The name of the store's source, or the folder's name without .plim.
+std::string dataset_name(const Store& store);
 
 }  // namespace plimsoll::graph

@@ -8,10 +8,8 @@
 #include "base/interrupt.h"
 #include "base/units.h"
 #include "graph/store.h"
-#include "ingest/hot_order.h"
-#include "ingest/lists.h"
-#include "ingest/write_features.h"
-#include "io/disk.h"
+#include "ingest/passes.h"
+#include "io/file.h"
 
 namespace plimsoll::ingest {
 namespace {

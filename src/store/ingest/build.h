@@ -9,7 +9,7 @@
 #include "graph/meta.h"
 #include "ingest/build_plan.h"
 #include "ingest/input_graph.h"
-#include "ingest/lists.h"
+#include "ingest/passes.h"
 
 namespace plimsoll::ingest {
 

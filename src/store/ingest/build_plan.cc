@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "base/units.h"
-#include "ingest/key_sort.h"
 #include "ingest/spill.h"
 
 namespace plimsoll::ingest {

@@ -5,8 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/progress.h"
 #include "graph/meta.h"
 #include "ingest/input_graph.h"
+#include "io/temp_file.h"
+#include "memory/ledger.h"
 
 namespace plimsoll::ingest {
 
@@ -59,5 +62,13 @@ struct DistributionNeed {
   unsigned threads = 1;
 };
 Distribution plan_distribution(const DistributionNeed& need);
+
+// What every pass of an import needs: memory, progress display, temporary files, threads.
+struct BuildContext {
+  memory::Ledger& ledger;
+  Progress& progress;
+  io::TempPlace temp;
+  unsigned threads = 1;
+};
 
 }  // namespace plimsoll::ingest

@@ -1,5 +1,3 @@
-#include "ingest/hot_order.h"
-
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -12,6 +10,7 @@
 #include "base/interrupt.h"
 #include "base/parallel.h"
 #include "base/units.h"
+#include "ingest/passes.h"
 
 namespace plimsoll::ingest {
 namespace {

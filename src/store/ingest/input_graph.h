@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/error.h"
+
 namespace plimsoll::ingest {
 
 struct Shape {
@@ -45,7 +47,7 @@ class InputGraph {
 
   virtual const Shape& shape() const = 0;
 
-  // What it has leased for as long as it lives, if that grows with the graph.
+  // The bytes that it keeps leased while it lives, if they grow with the graph.
   virtual uint64_t leased_bytes() const { return 0; }
 
   // Some files must be read a long way before the first edge. skip_to_edges() does that and calls
@@ -70,7 +72,9 @@ class InputGraph {
   // For an InputGraph that can make any row at any time: rows_of() fills `values` with the rows of
   // `nodes`. Call it only if has_random_rows().
   virtual bool has_random_rows() const { return false; }
-  virtual void rows_of(std::span<const uint32_t> nodes, std::span<float> values) const;
+  virtual void rows_of(std::span<const uint32_t> /*nodes*/, std::span<float> /*values*/) const {
+    fail(ErrorKind::internal, "this source reads its rows in order only");
+  }
 
   // One label per node, in the order of the nodes, a piece at a time; -1 = unlabelled. May be
   // called more than once, but only if shape().has_labels.

@@ -1,5 +1,3 @@
-#include "ingest/lists.h"
-
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -10,7 +8,7 @@
 #include "base/parallel.h"
 #include "base/units.h"
 #include "ingest/build_plan.h"
-#include "ingest/key_sort.h"
+#include "ingest/passes.h"
 #include "ingest/spill.h"
 
 namespace plimsoll::ingest {

@@ -1,5 +1,3 @@
-#include "ingest/write_features.h"
-
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -11,6 +9,7 @@
 #include "base/parallel.h"
 #include "base/units.h"
 #include "ingest/build_plan.h"
+#include "ingest/passes.h"
 #include "ingest/spill.h"
 
 namespace plimsoll::ingest {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/units.h"
-#include "cli/suggest.h"
+#include "cli/help.h"
 
 namespace plimsoll::cli {
 namespace {

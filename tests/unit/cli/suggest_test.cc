@@ -1,5 +1,3 @@
-#include "cli/suggest.h"
-
 #include <gtest/gtest.h>
 
 #include <optional>

@@ -8,9 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/completion.h"
 #include "cli/help.h"
-#include "cli/suggest.h"
 #include "temp_folder.h"
 
 namespace plimsoll::cli {

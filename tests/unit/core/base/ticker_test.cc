@@ -1,5 +1,3 @@
-#include "base/ticker.h"
-
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -8,6 +6,8 @@
 #include <semaphore>
 #include <stdexcept>
 #include <thread>
+
+#include "base/parallel.h"
 
 namespace plimsoll {
 namespace {

@@ -1,5 +1,3 @@
-#include "io/checksum.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <string_view>
 
 #include "base/random.h"
+#include "io/file.h"
 
 namespace plimsoll::io {
 namespace {

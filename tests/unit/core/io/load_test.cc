@@ -1,5 +1,3 @@
-#include "io/load.h"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/magic.h>

@@ -1,5 +1,3 @@
-#include "io/read_plan.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "io/bulk_reader.h"
 
 namespace plimsoll::io {
 namespace {

@@ -1,5 +1,3 @@
-#include "io/staged_folder.h"
-
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "io/partial_file.h"
 #include "temp_folder.h"
 
 namespace plimsoll::io {

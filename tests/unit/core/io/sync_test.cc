@@ -1,5 +1,3 @@
-#include "io/sync.h"
-
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -9,7 +7,6 @@
 
 #include "base/error.h"
 #include "io/partial_file.h"
-#include "io/staged_folder.h"
 #include "temp_folder.h"
 
 namespace {

@@ -1,5 +1,3 @@
-#include "memory/cgroup.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 
 #include "base/units.h"
 #include "fake_host.h"
+#include "memory/usage.h"
 
 namespace plimsoll::memory {
 namespace {

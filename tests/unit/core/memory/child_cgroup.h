@@ -20,7 +20,7 @@
 #include <system_error>
 
 #include "base/fd.h"
-#include "memory/cgroup.h"
+#include "memory/usage.h"
 
 namespace plimsoll::memory {
 

@@ -7,7 +7,6 @@
 
 #include "temp_folder.h"
 #include "track/event_message.h"
-#include "track/masked_crc.h"
 
 namespace plimsoll::track {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "feature/row_source.h"
-#include "io/read_plan.h"
+#include "io/bulk_reader.h"
 #include "memory/ledger.h"
 
 namespace plimsoll::batch {

@@ -144,6 +144,23 @@ TEST(Svg, AnEmptyChartIsStillAPicture) {
   EXPECT_NE(svg_of(GanttChart{.title = "nothing"}).find("</svg>"), std::string::npos);
 }
 
+TEST(Svg, BarsOfOneSeriesStandBelowTheirHeadings) {
+  const std::string svg =
+      svg_of(BarChart{.title = "memory",
+                      .value = {.label = "memory", .quantity = Quantity::bytes},
+                      .series = {"ours", "theirs"},
+                      .bars = {{"a small graph", {}}, {"one", {1.0}}, {"two", {2.0}, 1}}});
+  EXPECT_NE(svg.find("a small graph. one: ours 1 B. two: theirs 2 B."), std::string::npos) << svg;
+  EXPECT_EQ(svg.find(">-<"), std::string::npos) << svg;
+  const size_t heading = svg.find(">a small graph<");
+  const size_t one = svg.find(">one<");
+  const size_t two = svg.find(">two<");
+  ASSERT_NE(heading, std::string::npos);
+  EXPECT_LT(heading, one);
+  EXPECT_NE(svg.find("class=\"a c0\"", one), std::string::npos);
+  EXPECT_NE(svg.find("class=\"a c1\"", two), std::string::npos);
+}
+
 TEST(Svg, ValuesThatAreNotFiniteAreGaps) {
   Chart chart = curve_of(3, 1, 1);
   chart.curves[0].points[1].y = std::nan("");

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "base/utf8.h"
+#include "base/print.h"
 
 namespace plimsoll::plot {
 namespace {

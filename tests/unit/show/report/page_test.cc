@@ -137,6 +137,28 @@ TEST(Page, TheHeadlineOfSeedsIsTheirMean) {
   EXPECT_NE(headline.find("mean of 2 seeds"), std::string::npos) << headline;
 }
 
+TEST(Page, MeansLeaveOutSeedsThatAreNotFinished) {
+  TrainingData data = training(5);
+  data.trainings.push_back(trained(5));
+  data.trainings.push_back(trained(2));
+  data.trainings[0].record.test_accuracy = 0.70;
+  data.trainings[1].record.test_accuracy = 0.80;
+  data.trainings[2].record.test_accuracy = 0.10;
+  for (const auto status : {recipe::TrainingStatus::running, recipe::TrainingStatus::interrupted,
+                            recipe::TrainingStatus::stopped}) {
+    data.trainings[2].record.status = status;
+    const std::string html = run_body(data);
+    const std::string headline = html.substr(0, html.find("</dl>"));
+    EXPECT_NE(headline.find("75.0 ± 7.1 %"), std::string::npos) << headline;
+    EXPECT_NE(headline.find("mean of 2 finished seeds of 3"), std::string::npos) << headline;
+    EXPECT_NE(html.find("test 75.0 ± 7.1 %, over 2 finished seeds of 3"), std::string::npos);
+  }
+  for (OneTraining& one : data.trainings) one.record.status = recipe::TrainingStatus::interrupted;
+  const std::string html = run_body(data);
+  EXPECT_NE(html.find("no seed has finished"), std::string::npos);
+  EXPECT_EQ(html.find("standard deviation"), std::string::npos);
+}
+
 TEST(Page, AComparisonHasTheMeanOfSeeds) {
   TrainingData data = training(5);
   data.trainings.push_back(trained(5));

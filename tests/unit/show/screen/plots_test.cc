@@ -1,6 +1,6 @@
-#include "screen/plots.h"
-
 #include <gtest/gtest.h>
+
+#include "screen/screen.h"
 
 namespace plimsoll::screen {
 namespace {

@@ -1,12 +1,10 @@
-#include "screen/training_comparison.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"
 #include "learn/launch/made_results.h"
 #include "recipe/recipe.h"
-#include "screen/training_view.h"
+#include "screen/screen.h"
 #include "temp_folder.h"
 
 namespace plimsoll::screen {

@@ -1,6 +1,6 @@
-#include "serve/address.h"
-
 #include <gtest/gtest.h>
+
+#include "serve/request.h"
 
 namespace plimsoll::serve {
 namespace {

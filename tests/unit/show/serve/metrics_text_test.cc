@@ -1,7 +1,7 @@
-#include "serve/metrics_text.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "serve/live_page.h"
 
 namespace plimsoll::serve {
 namespace {

@@ -8,7 +8,7 @@
 #include <atomic>
 #include <thread>
 
-#include "serve/address.h"
+#include "serve/request.h"
 #include "serve/simple_views.h"
 
 namespace plimsoll::serve {

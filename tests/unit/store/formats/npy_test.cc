@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "formats/npy_reader.h"
 #include "formats/test_files.h"
 
 namespace plimsoll::formats {

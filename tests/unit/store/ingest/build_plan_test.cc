@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "base/units.h"
-#include "ingest/key_sort.h"
 #include "ingest/spill.h"
 
 namespace plimsoll::ingest {

@@ -10,7 +10,7 @@
 #include "base/half.h"
 #include "base/units.h"
 #include "graph/store.h"
-#include "ingest/hot_order.h"
+#include "ingest/passes.h"
 #include "memory_input.h"
 #include "temp_folder.h"
 

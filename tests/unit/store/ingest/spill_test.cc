@@ -7,7 +7,6 @@
 
 #include "base/parallel.h"
 #include "base/units.h"
-#include "ingest/key_sort.h"
 #include "temp_folder.h"
 
 namespace plimsoll::ingest {

@@ -1,5 +1,5 @@
-// Neighbour lists during an import. collect_lists() turns the edges into in-neighbour lists in the
-// original numbering; write_lists() renumbers them hot-first and writes them to the store.
+// The passes of an import, in the order in which build() calls them: collect the neighbour lists in
+// the original numbering, find the hot nodes, then write lists and feature rows hot-first.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 #include "graph/meta.h"
 #include "graph/store.h"
-#include "ingest/build_context.h"
+#include "ingest/build_plan.h"
 #include "ingest/input_graph.h"
 #include "io/temp_file.h"
 #include "memory/buffer.h"
@@ -90,10 +90,48 @@ struct DroppedEdges {
 DroppedEdges collect_lists(InputGraph& source, graph::Direction direction,
                            const BuildContext& context, Lists& lists);
 
+// Finds the hot nodes, those that training will visit most, and numbers the nodes so that the
+// hottest come first. The hotness of a node is its expected number of visits over three sampled
+// hops from the nodes of the splits.
+//
+//   h_0(v)     = 1 for a node of train, valid or test, else 0
+//   h_k+1(u)   = sum over the lists v that hold u of  h_k(v) * min(1, 10 / length of v's list)
+//   visits(u)  = h_0(u) + h_1(u) + h_2(u) + h_3(u)
+//
+// This is the expected number of times u is drawn when every split node is a seed once and each hop
+// draws up to ten neighbours without replacement. If the graph has no splits, or if the order by
+// degree is requested, visits(u) is the number of lists that hold u: its degree. Nodes are sorted
+// by visits and then by the length of their list (both descending), then by original id; if the
+// original order is requested, they keep their numbers.
+constexpr int kHotHops = 3;
+constexpr uint32_t kHotFanout = 10;
+
+struct HotOrder {
+  graph::NodeOrder by = graph::NodeOrder::visits;
+  memory::Buffer<uint32_t> ids;   // position -> original id
+  memory::Buffer<float> hotness;  // position -> expected visits
+};
+
+// `in_split` has one byte per node: not 0 if the node is in a split.
+HotOrder find_hot_order(const Lists& lists, std::span<const uint8_t> in_split,
+                        graph::NodeOrder wanted, const BuildContext& context);
+
 // Writes offsets.u64 and neighbors.u32: the lists in hot-first numbering, each sorted, in the order
 // of their positions. Releases the disk space of `lists`. `positions` maps original id -> position,
 // `ids` position -> original id.
 void write_lists(Lists& lists, std::span<const uint32_t> ids, std::span<const uint32_t> positions,
                  const BuildContext& context, graph::StoreWriter& writer);
+
+// Writes the feature rows in hot-first order. If the source can make rows in any order, they are
+// made in that order; else they are distributed on disk by position and collected bucket by bucket.
+//
+// Both write features.f16 or features.f32, and return how many values that are not 0 became 0 in
+// f16. They throw Error{input} for a value that is not finite or that is too large for f16.
+uint64_t write_rows_on_demand(const InputGraph& source, std::span<const uint32_t> ids,
+                              graph::FeatureType type, const BuildContext& context,
+                              graph::StoreWriter& writer);
+uint64_t write_rows_permuted(InputGraph& source, std::span<const uint32_t> positions,
+                             graph::FeatureType type, const BuildContext& context,
+                             graph::StoreWriter& writer);
 
 }  // namespace plimsoll::ingest

@@ -1,9 +1,10 @@
-#include "base/utf8.h"
+#include "base/print.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 namespace plimsoll {
 namespace {
@@ -51,6 +52,30 @@ std::string made_visible(std::string_view text, std::string_view kept) {
   return shown;
 }
 
+struct Mark {
+  std::string_view mark;
+  std::string_view ascii;
+};
+constexpr std::array<Mark, 19> kMarks = {{{"±", "+-"},
+                                          {"×", "x"},
+                                          {"≤", "<="},
+                                          {"≥", ">="},
+                                          {"…", "..."},
+                                          {"–", "-"},
+                                          {"→", "->"},
+                                          {"✓", "ok"},
+                                          {"✗", "x"},
+                                          {"°C", "C"},
+                                          {"█", "#"},
+                                          {"▏", "|"},
+                                          {"▕", "|"},
+                                          {"▎", "-"},
+                                          {"▍", "-"},
+                                          {"▌", "-"},
+                                          {"▋", "-"},
+                                          {"▊", "-"},
+                                          {"▉", "-"}}};
+
 }  // namespace
 
 std::optional<Character> first_character(std::string_view text) {
@@ -89,5 +114,37 @@ std::string valid_utf8(std::string_view text) {
 std::string printable(std::string_view text) { return made_visible(text, "\n\t"); }
 
 std::string printable_line(std::string_view text) { return made_visible(text, ""); }
+
+bool shows_unicode(const Host& host) {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    std::string locale = host.variable(name).value_or("");
+    if (locale.empty()) continue;
+    std::erase(locale, '-');
+    std::ranges::transform(locale, locale.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return locale.find("utf8") != std::string::npos;
+  }
+  return true;
+}
+
+std::string with_ascii_marks(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const auto found =
+        std::ranges::find_if(kMarks, [&](const Mark& one) { return text.starts_with(one.mark); });
+    if (found == kMarks.end()) {
+      result += text.front();
+      text.remove_prefix(1);
+    } else {
+      result += found->ascii;
+      text.remove_prefix(found->mark.size());
+    }
+  }
+  return result;
+}
+
+std::string for_locale(std::string text) {
+  return shows_unicode() ? std::move(text) : with_ascii_marks(text);
+}
 
 }  // namespace plimsoll

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "nn/block_work.h"
+#include "nn/threads.h"
 #include "plan/windows.h"
 
 namespace plimsoll::plan {

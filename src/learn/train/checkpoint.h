@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "graph/store.h"
-#include "nn/adam.h"
 #include "nn/model.h"
 #include "recipe/recipe.h"
 #include "train/results.h"

@@ -12,7 +12,7 @@
 #include "base/interrupt.h"
 #include "base/random.h"
 #include "batch/needed_nodes.h"
-#include "nn/loss.h"
+#include "nn/operations.h"
 #include "train/device.h"
 
 namespace plimsoll::train {

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "io/file.h"
-#include "nn/tensor_room.h"
+#include "nn/footprint.h"
 #include "train/kept_rows.h"
 
 namespace plimsoll::train {

@@ -14,7 +14,7 @@
 
 #include "base/error.h"
 #include "memory/buffer.h"
-#include "nn/tensor_room.h"
+#include "nn/footprint.h"
 
 namespace plimsoll::train {
 namespace {

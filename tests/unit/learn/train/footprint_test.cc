@@ -9,7 +9,7 @@
 #include <tuple>
 #include <vector>
 
-#include "nn/adam.h"
+#include "nn/model.h"
 #include "train/small_run.h"
 #include "train/tensor_memory.h"
 

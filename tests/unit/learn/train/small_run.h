@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "nn/loss.h"
 #include "nn/model.h"
+#include "nn/operations.h"
 #include "train/inference.h"
 #include "train/small_graph.h"
 

@@ -11,7 +11,7 @@
 
 #include "base/units.h"
 #include "memory/ledger.h"
-#include "nn/adam.h"
+#include "nn/model.h"
 #include "temp_folder.h"
 
 namespace plimsoll::train {

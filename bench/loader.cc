@@ -14,7 +14,6 @@
 #include "feature/row_source.h"
 #include "graph/store.h"
 #include "memory/limit.h"
-#include "recipe/epoch_key.h"
 #include "recipe/recipe.h"
 #include "sample/topology.h"
 

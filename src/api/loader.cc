@@ -7,7 +7,7 @@
 #include "base/random.h"
 #include "base/units.h"
 #include "io/load.h"
-#include "recipe/epoch_key.h"
+#include "recipe/recipe.h"
 
 namespace plimsoll::api {
 namespace {

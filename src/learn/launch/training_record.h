@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "recipe/recipe.h"
-#include "recipe/status.h"
 
 namespace plimsoll::launch {
 

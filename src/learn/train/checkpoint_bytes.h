@@ -8,7 +8,7 @@
 
 #include "base/units.h"
 #include "nn/footprint.h"
-#include "pickle/parse.h"
+#include "pickle/pickle.h"
 
 namespace plimsoll::train {
 

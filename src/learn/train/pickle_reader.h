@@ -8,7 +8,7 @@
 
 #include "base/units.h"
 #include "memory/ledger.h"
-#include "pickle/parse.h"
+#include "pickle/pickle.h"
 #include "train/value.h"
 
 namespace plimsoll::train {

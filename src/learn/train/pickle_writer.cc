@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/utf8.h"
-#include "pickle/opcode.h"
+#include "pickle/pickle.h"
 #include "train/storage_type.h"
 
 namespace plimsoll::train {

@@ -17,8 +17,8 @@
 
 #include "base/fd.h"
 #include "ranks/beat.h"
+#include "ranks/group.h"
 #include "ranks/rank_place.h"
-#include "ranks/shared_host.h"
 
 namespace plimsoll::train {
 

@@ -16,7 +16,7 @@
 #include "base/run_files.h"
 #include "memory/usage.h"
 #include "nn/threads.h"
-#include "recipe/epoch_key.h"
+#include "recipe/recipe.h"
 #include "train/checkpoint_bytes.h"
 #include "train/device.h"
 

@@ -1,5 +1,3 @@
-#include "pickle/parse.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -7,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include "pickle/pickle.h"
 #include "temp_folder.h"
 
 namespace plimsoll::pickle {

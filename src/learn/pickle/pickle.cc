@@ -1,6 +1,7 @@
-#include "pickle/parse.h"
+#include "pickle/pickle.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <unordered_map>
@@ -9,7 +10,6 @@
 #include <vector>
 
 #include "base/error.h"
-#include "pickle/opcode.h"
 
 namespace plimsoll::pickle {
 namespace {
@@ -42,6 +42,8 @@ Global known_global(const Global& global) {
        global.module, global.name);
 }
 
+}  // namespace
+
 // Takes bytes from the front and checks for the end.
 class Bytes {
  public:
@@ -69,6 +71,8 @@ class Bytes {
  private:
   std::string_view left_;
 };
+
+namespace {
 
 int64_t take_long(Bytes& bytes) {
   const std::string_view digits = bytes.take(bytes.take_number<uint8_t>());
@@ -104,6 +108,13 @@ bool fits_storage(const std::vector<int64_t>& sizes, const std::vector<int64_t>&
 }
 
 }  // namespace
+
+std::string_view type_name(const Object& object) {
+  constexpr std::array<std::string_view, std::variant_size_v<decltype(Object::any)>> kNames = {
+      "None", "bool",  "int",  "float",   "str",     "Tensor",
+      "list", "tuple", "dict", "storage", "function"};
+  return kNames.at(object.any.index());
+}
 
 // Runs the instructions; the Pickle owns the objects.
 class Parser {

@@ -17,7 +17,7 @@
 #include "plan/describe.h"
 #include "plan/machine.h"
 #include "plan/must_measure.h"
-#include "train/checkpoint_bytes.h"
+#include "train/footprint.h"
 
 namespace plimsoll::launch {
 namespace {

@@ -11,7 +11,7 @@
 #include "launch/planning.h"
 #include "launch/train_module.h"
 #include "memory/index_set.h"
-#include "train/predict_bytes.h"
+#include "train/footprint.h"
 
 namespace plimsoll::launch {
 namespace {

@@ -1,5 +1,3 @@
-#include "train/measure.h"
-
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>

@@ -1,5 +1,3 @@
-#include "train/predict.h"
-
 #include <ATen/ops/empty.h>
 #include <fmt/format.h>
 
@@ -23,12 +21,10 @@
 #include "train/checkpoint.h"
 #include "train/data.h"
 #include "train/device.h"
+#include "train/footprint.h"
 #include "train/inference.h"
 #include "train/kept_rows.h"
-#include "train/predict_bytes.h"
 #include "train/rank_group.h"
-#include "train/room_keeper.h"
-#include "train/tensor_memory.h"
 
 namespace plimsoll::train {
 namespace {

@@ -17,8 +17,8 @@
 #include "memory/usage.h"
 #include "nn/threads.h"
 #include "recipe/recipe.h"
-#include "train/checkpoint_bytes.h"
 #include "train/device.h"
+#include "train/footprint.h"
 
 namespace plimsoll::train {
 namespace {

@@ -26,8 +26,6 @@
 #include "train/job.h"
 #include "train/rank_group.h"
 #include "train/report.h"
-#include "train/room_keeper.h"
-#include "train/training_log.h"
 
 namespace plimsoll::train {
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "temp_folder.h"
-#include "train/checkpoint_bytes.h"
+#include "train/footprint.h"
 #include "train/inference.h"
 #include "train/python.h"
 #include "train/small_graph.h"

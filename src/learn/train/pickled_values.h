@@ -1,9 +1,14 @@
-// Turns the objects of a pickle that torch.save wrote into values. The tensors stay in the file.
+// Values as the pickle of a checkpoint, in the dialect of torch.save, and back. A tensor is a call
+// of torch._utils._rebuild_tensor_v2 on a storage that the pickle names and does not hold: its
+// numbers are in a file of the archive (train/torch_file.h).
 #pragma once
+
+#include <ATen/core/Tensor.h>
 
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/units.h"
@@ -12,6 +17,18 @@
 #include "train/value.h"
 
 namespace plimsoll::train {
+
+// ---- writing ----
+
+using TakeBytes = std::function<void(std::string_view bytes)>;
+
+// Hands a pickle of protocol 2 over piece by piece. Returns the tensors: number i is named "i" in
+// the pickle, and its values lie in row order in its storage. Throws Error{input} for text that is
+// not UTF-8 and Error{internal} for a tensor of a type that torch.save has no name for or without
+// plain dense numbers.
+std::vector<at::Tensor> write_pickle(const PyDict& dict, const TakeBytes& take);
+
+// ---- reading ----
 
 constexpr uint64_t kMostValueBytes = 512 * kMiB;
 

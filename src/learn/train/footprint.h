@@ -1,16 +1,20 @@
-// How much memory a checkpoint takes while it is read, and what a run keeps of its epochs: as
-// checkpoint.cc, torch_file_read.cc and pickle/parse.cc allocate it. Does not need torch, because
-// plans are made before torch is loaded.
+// How much memory a training and a prediction take for their files: a checkpoint while it is read,
+// the results of epochs, and the rows of a prediction. Does not need torch, because plans are made
+// before torch is loaded.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
 #include "base/units.h"
+#include "io/file.h"
 #include "nn/footprint.h"
 #include "pickle/pickle.h"
+#include "train/kept_rows.h"
 
 namespace plimsoll::train {
+
+// ---- checkpoints (checkpoint.cc, torch_file_read.cc, pickle/pickle.cc) ----
 
 inline constexpr uint64_t kVerifiedAtOnceBytes = 256 * kKiB;
 
@@ -44,6 +48,23 @@ constexpr uint64_t checkpoint_bytes(uint64_t epochs, uint64_t layers) {
       kEpochBytes + kEpochTextBytes + kEpochInstructions * pickle::kInstructionBytes;
   constexpr uint64_t kMost = pickle::kMostPickleBytes + pickle::kMostObjectBytes;
   return kOtherValuesBytes + layers * kLayerValuesBytes + std::min(epochs, kMost / kEach) * kEach;
+}
+
+// ---- predictions (predict.cc, kept_rows.h) ----
+
+// Original ids are read and written in pieces of so many.
+inline constexpr uint64_t kIdsAtOnce = 65536;
+
+// Reading the ids, then writing those of --ids.
+constexpr uint64_t ids_bytes() {
+  return std::max<uint64_t>(io::kStreamBytes + kIdsAtOnce * sizeof(uint32_t),
+                            kIdsAtOnce * sizeof(int64_t));
+}
+
+// With several ranks, each needs so much to send its rows to rank 0: for the rows that it keeps,
+// for the piece that is sent, and for the ids of the rows.
+constexpr uint64_t collecting_bytes() {
+  return KeptRows::kPieceBytes + nn::tensor_room_bytes(KeptRows::kPieceBytes) + ids_bytes();
 }
 
 }  // namespace plimsoll::train

@@ -12,7 +12,6 @@
 #include "memory/usage.h"
 #include "plan/machine.h"
 #include "plan/probe.h"
-#include "plan/shape.h"
 
 namespace plimsoll::api {
 namespace {

@@ -16,7 +16,6 @@
 #include "memory/usage.h"
 #include "plan/describe.h"
 #include "plan/machine.h"
-#include "plan/must_measure.h"
 #include "train/footprint.h"
 
 namespace plimsoll::launch {

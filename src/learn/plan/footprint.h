@@ -8,7 +8,6 @@
 #include "nn/footprint.h"
 #include "plan/arrangement.h"
 #include "plan/probe.h"
-#include "plan/shape.h"
 #include "recipe/recipe.h"
 
 namespace plimsoll::plan {

@@ -29,7 +29,6 @@
 #include "io/random_read.h"
 #include "memory/buffer.h"
 #include "plan/measuring.h"
-#include "plan/must_measure.h"
 
 namespace plimsoll::plan {
 namespace {

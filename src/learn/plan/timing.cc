@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "nn/threads.h"
-#include "plan/windows.h"
 
 namespace plimsoll::plan {
 namespace {

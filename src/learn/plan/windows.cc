@@ -1,12 +1,11 @@
-#include "plan/windows.h"
-
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "batch/window.h"
+#include "plan/arrange.h"
 #include "plan/footprint.h"
-#include "plan/lines.h"
+#include "plan/timing.h"
 
 namespace plimsoll::plan {
 namespace {

@@ -4,7 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include "launch/running.h"
-#include "launch/training_device.h"
+#include "launch/train_module.h"
 
 namespace plimsoll::cli {
 

@@ -14,7 +14,7 @@
 #include "base/shell_word.h"
 #include "cli/arguments.h"
 #include "cli/running_options.h"
-#include "launch/save_folder.h"
+#include "launch/training_run.h"
 
 namespace plimsoll::cli {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "graph/store.h"
 #include "launch/running.h"
-#include "launch/training_device.h"
+#include "launch/train_module.h"
 #include "memory/limit.h"
 #include "ranks/group.h"
 #include "recipe/recipe.h"

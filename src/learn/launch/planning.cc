@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/print.h"
 #include "base/units.h"
-#include "batch/first_layer.h"
+#include "batch/assemble.h"
 #include "launch/train_module.h"
 #include "memory/limit.h"
 #include "memory/usage.h"

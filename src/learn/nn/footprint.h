@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "recipe/recipe.h"
-#include "sample/batch_size.h"
+#include "sample/sampler.h"
 
 namespace plimsoll::nn {
 

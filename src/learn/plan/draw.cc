@@ -6,7 +6,7 @@
 #include <span>
 
 #include "base/error.h"
-#include "batch/first_layer.h"
+#include "batch/assemble.h"
 #include "batch/seeds.h"
 #include "io/load.h"
 #include "io/scattered_reader.h"

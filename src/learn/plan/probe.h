@@ -12,7 +12,7 @@
 #include "graph/store.h"
 #include "memory/ledger.h"
 #include "recipe/recipe.h"
-#include "sample/batch_size.h"
+#include "sample/sampler.h"
 
 namespace plimsoll::plan {
 

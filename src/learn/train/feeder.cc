@@ -11,7 +11,7 @@
 #include <span>
 #include <thread>
 
-#include "batch/first_layer.h"
+#include "batch/assemble.h"
 
 namespace plimsoll::train {
 namespace {

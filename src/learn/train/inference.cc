@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/random.h"
-#include "batch/needed_nodes.h"
+#include "batch/layerwise.h"
 #include "nn/operations.h"
 #include "train/device.h"
 

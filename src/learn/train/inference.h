@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "batch/first_layer.h"
-#include "batch/hidden_rows.h"
+#include "batch/assemble.h"
+#include "batch/layerwise.h"
 #include "batch/pipeline.h"
 #include "batch/seeds.h"
 #include "feature/row_source.h"

@@ -1,5 +1,3 @@
-#include "batch/hidden_rows.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -10,6 +8,7 @@
 
 #include "base/random.h"
 #include "base/units.h"
+#include "batch/layerwise.h"
 #include "feature/row_reader.h"
 #include "temp_folder.h"
 

@@ -1,20 +1,40 @@
-// The output of one layer for some nodes, for the next layer to read. It is kept in memory if the
-// ledger has enough to spare, else in a temporary file with a line (io/lined_file.h).
+// Evaluation with all neighbours goes layer by layer, so that no node's value is computed twice:
+// the nodes whose values each layer must compute, and the place for these values until the next
+// layer reads them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
+#include <vector>
 
+#include "batch/seeds.h"
 #include "feature/row_source.h"
 #include "io/temp_file.h"
 #include "memory/buffer.h"
 #include "memory/index_set.h"
 #include "memory/ledger.h"
+#include "sample/topology.h"
 
 namespace plimsoll::batch {
 
+constexpr uint64_t kFullBatchNodes = 2048;  // seeds of one batch with all neighbours
+
+// One set for each of `layers` layers, the first layer first. The last set has the asked nodes and
+// their in-neighbours; each other set has the nodes of the next set and their in-neighbours.
+std::vector<memory::IndexSet> needed_nodes(std::span<const Seeds> asked, size_t layers,
+                                           const sample::Topology& topology,
+                                           memory::Ledger& ledger);
+
+// The memory of the sets, and what needed_nodes() takes in addition while it runs.
+uint64_t node_sets_bytes(uint64_t nodes, size_t layers);
+uint64_t marking_bytes(uint64_t edges, bool reads_disk);
+
+// The output of one layer for some nodes, for the next layer to read. It is kept in memory if the
+// ledger has enough to spare, else in a temporary file with a line (io/lined_file.h).
 class HiddenRows {
  public:
   struct Options {

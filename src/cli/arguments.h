@@ -14,6 +14,8 @@ namespace plimsoll::cli {
 constexpr const char* kResources = "Resources";
 constexpr const char* kOutput = "Output";
 
+constexpr const char* kAutoResume = "auto";  // --resume auto: continue if there is something
+
 // An option whose value is a size of memory like 8G or 512M, at least 1 MiB; `bytes` stays empty
 // if it is not given.
 CLI::Option* add_bytes(CLI::App& command, const std::string& name, std::optional<uint64_t>& bytes,

@@ -15,8 +15,6 @@
 namespace plimsoll::io {
 namespace {
 
-constexpr uint64_t kSectorBytes = 512;
-
 // What the kernel says direct reads of this file must be aligned to; 0: it has none. It knows
 // more than a try can tell: some file systems take any read and put the page cache in between.
 uint64_t stated_alignment([[maybe_unused]] const OpenFile& file) {

@@ -7,15 +7,12 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "base/units.h"
 
 namespace plimsoll::batch {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 sample::SamplerOptions sampling_of(const PipelineOptions& options) {
   return {.fanout = options.fanout,

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/error.h"
+#include "base/units.h"
 #include "batch/assemble.h"
 #include "batch/seeds.h"
 #include "io/load.h"
@@ -61,6 +62,8 @@ StoreShape read_shape(const graph::Store& store, memory::Ledger& ledger) {
 
 namespace {
 
+constexpr uint64_t kSmallBytes = 32 * kMiB;  // of both files of the lists
+constexpr uint64_t kReadsInMemory = 400'000;
 constexpr uint64_t kFirstSeeds = 32;    // to find out what one seed costs
 constexpr uint64_t kMostSeeds = 65536;  // if they cost nothing
 constexpr uint64_t kDrawKey = 0x70726f6265;
@@ -170,6 +173,12 @@ class Drawer {
 };
 
 }  // namespace
+
+DrawBudget draw_budget(const graph::Store& store, uint64_t disk_reads) {
+  const auto& files = store.meta().files;
+  const bool small = files.at("offsets.u64").bytes + files.at("neighbors.u32").bytes <= kSmallBytes;
+  return {.reads = small ? kReadsInMemory : disk_reads, .in_memory = small};
+}
 
 Draws draw(const graph::Store& store, const recipe::Recipe& recipe, const DrawBudget& budget,
            memory::Ledger& ledger) {

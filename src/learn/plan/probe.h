@@ -51,9 +51,9 @@ StoreShape read_shape(const graph::Store& store, memory::Ledger& ledger);
 struct Draws {
   struct Hop {
     uint32_t destinations = 0;  // the first nodes
+    // Destination i has the neighbours nodes[indices[offsets[i] ..]].
     std::vector<uint32_t> offsets;
-    std::vector<uint32_t>
-        indices;  // destination i has the neighbours nodes[indices[offsets[i] ..]]
+    std::vector<uint32_t> indices;
   };
   // If more than 1: sampled from a smaller graph of the same kind; the real graph is so many times
   // as large. Some of the seeds then represent a whole batch.
@@ -72,6 +72,14 @@ struct DrawBudget {
   // The nodes to sample for, by position; empty: the training nodes. Must outlive draw().
   std::span<const uint32_t> from = {};
 };
+
+// The most memory that planning itself may take. It does not depend on the limit: if the limit is
+// too small, planning should report that and not fail itself.
+inline constexpr uint64_t kPlanningBytes = uint64_t{256} << 20;
+
+// Small lists are loaded into memory, where reads are almost free: the plan is then the same on
+// every disk. Others get so many reads from disk.
+DrawBudget draw_budget(const graph::Store& store, uint64_t disk_reads);
 
 // Samples as many seeds, in random order, as about `reads` reads and the ledger allow.
 Draws draw(const graph::Store& store, const recipe::Recipe& recipe, const DrawBudget& budget,

@@ -14,6 +14,7 @@
 #include "base/interrupt.h"
 #include "base/random.h"
 #include "base/run_files.h"
+#include "base/units.h"
 #include "memory/usage.h"
 #include "nn/threads.h"
 #include "recipe/recipe.h"
@@ -33,10 +34,6 @@ constexpr size_t kEpochsForPace = 5;  // that the time left is estimated from
 
 using recipe::epoch_key;
 using recipe::Purpose;
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 }  // namespace
 

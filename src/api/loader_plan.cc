@@ -1,5 +1,3 @@
-#include "api/loader_plan.h"
-
 #include <algorithm>
 #include <array>
 #include <filesystem>

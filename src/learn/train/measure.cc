@@ -106,8 +106,8 @@ class MadeUpBatches {
                .count = kNodes,
                .columns = look.columns}),
         place_{topology_, {.workers = 1, .ahead = 2}, device, ledger_},
-        feed_(place_, rows_, {.fanout = look.fanout},
-              batch::assembly_for(kind, recipe::Norm::full)),
+        feed_(place_, rows_,
+              {.fanout = look.fanout, .assembly = batch::assembly_for(kind, recipe::Norm::full)}),
         seeds_(look.seeds),
         nodes_(kNodes),
         labels_(kNodes) {

@@ -299,8 +299,7 @@ void predict(const PredictJob& job) {
   const RoomKeeper room_keeper(job.ledger, data.rows.file(), limit - std::min(limit, lines));
   const Place place = {data.topology, arrangement, device, job.ledger};
   const graph::FirstLayer first_layer = job.store.meta().first_layer;
-  BatchFeed feed(place, data.rows, hops_of(recipe, first_layer),
-                 batch::assembly_for(recipe, first_layer));
+  BatchFeed feed(place, data.rows, batches_of(recipe, first_layer));
   Inference inference(trained.model, place, data.rows, feed,
                       {.evaluation = job.evaluation,
                        .batch_size = recipe.batch_size,

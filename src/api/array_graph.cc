@@ -201,7 +201,7 @@ void import_arrays(const plimsoll_import_options& options) {
     fail(ErrorKind::usage, "the path of the new store is missing");
   }
   if (options.feature_bits != 0 && options.feature_bits != 16 && options.feature_bits != 32) {
-    fail(ErrorKind::usage, "features of {} bits; choose 16 or 32", options.feature_bits);
+    fail(ErrorKind::usage, "feature_bits is {}; choose 16 or 32", options.feature_bits);
   }
   ArrayGraph source(options);
   std::optional<uint64_t> wished;

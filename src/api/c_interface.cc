@@ -67,7 +67,8 @@ api::LoaderOptions options_of(const plimsoll_loader_options* given) {
   if (from.hops > 0 && from.fanout == nullptr) {
     fail(ErrorKind::usage, "the fan-out is a null pointer");
   }
-  if (from.labels > PLIMSOLL_NO_LABELS) fail(ErrorKind::usage, "labels is {}", from.labels);
+  if (from.labels > PLIMSOLL_NO_LABELS)
+    fail(ErrorKind::usage, "labels is {}; choose 0, 1 or 2", from.labels);
   api::LoaderOptions options{
       .batch_size = from.batch_size,
       .all_nodes = from.split == nullptr && from.nodes == nullptr,

@@ -2,9 +2,9 @@
 // keeps it for this program. A binary for each release of torch would break with the next; the
 // sources of the library come with the program instead.
 //
-// Libraries lie in the user's cache, under the checksum of the program that they belong to: another
-// build of the program does not take them. A program at one place uses the one that was built last
-// from there.
+// Libraries are in the user's cache, under the checksum of the program that they belong to: another
+// build of the program does not use them. Each path of a program has its own choice: the library
+// that was built last from there.
 #pragma once
 
 #include <filesystem>

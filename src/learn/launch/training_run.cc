@@ -58,13 +58,13 @@ void check_save_dir(const TrainRequest& request) {
 
 void check_for_model(const recipe::Recipe& recipe, const std::set<std::string>& given) {
   if (given.contains("heads") && recipe.model != recipe::ModelKind::gat) {
-    fail(ErrorKind::usage, "--heads goes with --model gat; {} has none", name(recipe.model));
+    fail(ErrorKind::usage, "--heads needs --model gat; {} has no heads", name(recipe.model));
   }
   if (given.contains("norm") && recipe.model != recipe::ModelKind::gcn) {
-    fail(ErrorKind::usage, "--norm goes with --model gcn; {} has none", name(recipe.model));
+    fail(ErrorKind::usage, "--norm needs --model gcn; {} has no such weights", name(recipe.model));
   }
   if (given.contains("sampler") && recipe.model == recipe::ModelKind::mlp) {
-    fail(ErrorKind::usage, "--sampler goes with models that draw neighbours; mlp does not");
+    fail(ErrorKind::usage, "--sampler needs a model that samples neighbours; mlp does not");
   }
 }
 

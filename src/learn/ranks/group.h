@@ -60,7 +60,7 @@ class Group {
   // Whether rank 0 ended without saying why, or no longer answers.
   virtual bool first_is_lost() const = 0;
 
-  // What rank 0 says, on all ranks.
+  // Returns the value of rank 0 on all ranks.
   bool agree(bool mine);
 
   bool first() const { return place().rank == 0; }

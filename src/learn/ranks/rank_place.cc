@@ -97,8 +97,9 @@ RankPlace from_torchrun(const Reader& reader) {
          place.local_rank, *local_size, place.size);
   }
   if (place.address.empty() || place.port == 0) {
-    fail(ErrorKind::usage, "MASTER_ADDR={} and MASTER_PORT={} are no address to meet at",
-         place.address, place.port);
+    fail(ErrorKind::usage,
+         "MASTER_ADDR={} and MASTER_PORT={} are not an address where ranks can meet", place.address,
+         place.port);
   }
   return place;
 }
@@ -131,7 +132,7 @@ RankPlace from_slurm(const Reader& reader) {
   check_rank(place, "SLURM_PROCID", size_name);
   const std::string hosts = *reader.text(hosts_name);
   const auto host = first_host(hosts);
-  if (!host) fail(ErrorKind::usage, "the variable {}={} is no list of nodes", hosts_name, hosts);
+  if (!host) fail(ErrorKind::usage, "the variable {}={} is not a list of nodes", hosts_name, hosts);
   place.address = reader.text("MASTER_ADDR").value_or(*host);
   const uint64_t job = *reader.number("SLURM_JOB_ID", UINT32_MAX);
   const uint64_t step = *reader.number("SLURM_STEP_ID", UINT32_MAX);

@@ -173,12 +173,12 @@ std::optional<uint32_t> parse_one_fanout(std::string_view word) {
 
 void check_share(std::string_view option, double value) {
   if (!(value >= 0 && value < 1)) {
-    fail(ErrorKind::usage, "{} {}: from 0 to less than 1", option, value);
+    fail(ErrorKind::usage, "{} {}: it must be from 0 to less than 1", option, value);
   }
 }
 
 void check_at_least_1(std::string_view option, uint64_t value) {
-  if (value < 1) fail(ErrorKind::usage, "{} {}: 1 or more", option, value);
+  if (value < 1) fail(ErrorKind::usage, "{} {}: it must be 1 or more", option, value);
 }
 
 }  // namespace
@@ -241,7 +241,7 @@ void check(const Recipe& recipe) {
          recipe.fanout.size(), kMostLayers);
   }
   for (const uint32_t one : recipe.fanout) {
-    if (one == 0) fail(ErrorKind::usage, "--fanout {}: 1 or more, or all", one);
+    if (one == 0) fail(ErrorKind::usage, "--fanout {}: it must be 1 or more, or all", one);
   }
   check_at_least_1("--hidden", recipe.hidden);
   check_at_least_1("--heads", recipe.heads);
@@ -254,11 +254,11 @@ void check(const Recipe& recipe) {
   check_at_least_1("--batch-size", recipe.batch_size);
   check_at_least_1("--epochs", recipe.epochs);
   if (!(recipe.lr > 0 && recipe.lr < kHighest)) {
-    fail(ErrorKind::usage, "--lr {}: more than 0 and less than {}", recipe.lr, kHighest);
+    fail(ErrorKind::usage, "--lr {}: it must be more than 0 and less than {}", recipe.lr, kHighest);
   }
   if (!(recipe.weight_decay >= 0 && recipe.weight_decay < kHighest)) {
-    fail(ErrorKind::usage, "--weight-decay {}: 0 or more and less than {}", recipe.weight_decay,
-         kHighest);
+    fail(ErrorKind::usage, "--weight-decay {}: it must be 0 or more and less than {}",
+         recipe.weight_decay, kHighest);
   }
   check_share("--label-smoothing", recipe.label_smoothing);
   check_at_least_1("--log-steps", recipe.log_steps);

@@ -88,7 +88,7 @@ Recipe parse(std::string_view text, std::string_view where);
 Recipe resume(const Recipe& stored, const Recipe& given, const std::set<std::string>& given_names);
 
 // The random keys of a training: one for each purpose and epoch, all from the recipe's seed. The
-// same seed and epoch give the same batches, whoever makes them.
+// same seed and epoch give the same batches in every program.
 enum class Purpose : uint64_t { shuffle = 1, draws = 2, dropout = 3, parameters = 4 };
 
 constexpr uint64_t epoch_key(uint64_t seed, Purpose purpose, uint64_t epoch) {

@@ -44,8 +44,7 @@ class RoomKeeper {
   // moment when memory is short.
   RoomKeeper(memory::Ledger& ledger, io::LinedFile& rows, uint64_t needed_bytes);
 
-  // Called by the watch: if negative, so many bytes must be released; if positive, so many may be
-  // taken.
+  // Called by the watch. A negative number of bytes must be released; a positive one may be taken.
   void adjust(int64_t room_bytes);
   // Rethrows the exception that ended the watch, if any.
   void rethrow_failure() const { watch_.rethrow_failure(); }

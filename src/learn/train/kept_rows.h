@@ -25,7 +25,7 @@ class KeptRows {
 
   void append(std::span<const std::byte> bytes);
   void finish();
-  // Fills `out` with the piece of this number; what is behind the last byte is undefined.
+  // Fills `out` with piece number `piece`; bytes after the last appended one are undefined.
   void read(uint64_t piece, std::span<std::byte> out) const;
 
  private:

@@ -273,7 +273,7 @@ Trained load(const PredictJob& job, c10::Device device) {
   const Checkpoint checkpoint = read_checkpoint(job.checkpoint, job.ledger);
   check_fit(checkpoint, job);
   if (job.output == Output::embeddings && checkpoint.shape.layers < 2) {
-    fail(ErrorKind::usage, "--embeddings: a model of one layer has none");
+    fail(ErrorKind::usage, "--embeddings: a model with one layer has no embeddings");
   }
   Trained trained{checkpoint.recipe, nn::Model(checkpoint.shape, 0, device)};
   load_model(checkpoint, job.checkpoint, trained.model);

@@ -67,8 +67,8 @@ class Trainer {
   // Ends a batch: adds up the gradients of all ranks, then makes the optimizer's step. `loss` is
   // undefined if this rank has no part of the batch.
   void finish_batch(uint64_t index, uint64_t seeds, const at::Tensor& loss);
-  // Replaces gradients and loss by their sums over all ranks, and learns whether one of them has
-  // been asked to stop.
+  // Replaces gradients and loss by their sums over all ranks, and finds out whether one of them was
+  // asked to stop.
   at::Tensor add_up_ranks(const at::Tensor& loss);
   // The signal that asked this rank or, with several ranks, any of them to stop; else 0.
   int asked_to_stop() const;

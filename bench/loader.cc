@@ -11,7 +11,7 @@
 #include "batch/pipeline.h"
 #include "batch/seeds.h"
 #include "bench_main.h"
-#include "feature/row_source.h"
+#include "feature/rows.h"
 #include "graph/store.h"
 #include "memory/limit.h"
 #include "recipe/recipe.h"

@@ -67,7 +67,7 @@ class Assembler {
 
   sample::Neighborhood& neighborhood() { return neighborhood_; }
   memory::Growing<int32_t>& labels() { return labels_; }
-  // Where each node's row is (feature/row_reader.h); set by the code that calls fill().
+  // Where each node's row is (feature/rows.h); set by the code that calls fill().
   memory::Growing<uint32_t>& places() { return places_; }
   // The batch in its other form; filled only if the pipeline has tables for it.
   FlatBatch& flat() { return flat_; }

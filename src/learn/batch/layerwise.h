@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "batch/seeds.h"
-#include "feature/row_source.h"
+#include "feature/rows.h"
 #include "io/temp_file.h"
 #include "memory/buffer.h"
 #include "memory/index_set.h"

@@ -36,7 +36,7 @@
 #include "batch/seeds.h"
 #include "batch/window.h"
 #include "batch/window_queue.h"
-#include "feature/row_source.h"
+#include "feature/rows.h"
 #include "memory/growing.h"
 #include "memory/ledger.h"
 #include "sample/sampler.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "batch/seeds.h"
-#include "feature/row_source.h"
+#include "feature/rows.h"
 #include "graph/store.h"
 #include "io/lined_file.h"
 #include "memory/ledger.h"

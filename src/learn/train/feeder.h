@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "batch/pipeline.h"
-#include "feature/row_source.h"
+#include "feature/rows.h"
 #include "memory/buffer.h"
 #include "memory/ledger.h"
 #include "nn/model.h"

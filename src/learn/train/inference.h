@@ -16,7 +16,7 @@
 #include "batch/layerwise.h"
 #include "batch/pipeline.h"
 #include "batch/seeds.h"
-#include "feature/row_source.h"
+#include "feature/rows.h"
 #include "nn/model.h"
 #include "recipe/recipe.h"
 #include "train/feeder.h"

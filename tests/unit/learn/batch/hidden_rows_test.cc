@@ -9,7 +9,7 @@
 #include "base/random.h"
 #include "base/units.h"
 #include "batch/layerwise.h"
-#include "feature/row_reader.h"
+#include "feature/rows.h"
 #include "temp_folder.h"
 
 namespace plimsoll::batch {

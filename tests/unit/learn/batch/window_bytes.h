@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "feature/row_source.h"
+#include "feature/rows.h"
 #include "io/read_plan.h"
 #include "memory/ledger.h"
 

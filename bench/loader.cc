@@ -11,10 +11,9 @@
 #include "batch/pipeline.h"
 #include "batch/seeds.h"
 #include "bench_main.h"
-#include "feature/row_source.h"
+#include "feature/rows.h"
 #include "graph/store.h"
 #include "memory/limit.h"
-#include "recipe/epoch_key.h"
 #include "recipe/recipe.h"
 #include "sample/topology.h"
 

@@ -21,7 +21,7 @@
 #include "batch/assemble.h"
 #include "batch/seeds.h"
 #include "bench_main.h"
-#include "feature/row_source.h"
+#include "feature/rows.h"
 #include "graph/store.h"
 #include "memory/limit.h"
 #include "nn/threads.h"

@@ -3,14 +3,22 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <initializer_list>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "base/error.h"
 #include "base/half.h"
+#include "base/parallel.h"
+#include "base/progress.h"
 #include "formats/file_graph.h"
 #include "formats/graph_parts.h"
+#include "ingest/build.h"
+#include "memory/ledger.h"
+#include "memory/limit.h"
+#include "memory/usage.h"
 
 namespace plimsoll::api {
 namespace {
@@ -186,6 +194,39 @@ void ArrayGraph::read_split(ingest::SplitKind split, const SplitSink& sink) cons
 
 std::string ArrayGraph::place(InputPart part, uint64_t row) const {
   return fmt::format("the array of {}, row {}", name(part), row);
+}
+
+void import_arrays(const plimsoll_import_options& options) {
+  if (options.out == nullptr || *options.out == '\0') {
+    fail(ErrorKind::usage, "the path of the new store is missing");
+  }
+  if (options.feature_bits != 0 && options.feature_bits != 16 && options.feature_bits != 32) {
+    fail(ErrorKind::usage, "feature_bits is {}; choose 16 or 32", options.feature_bits);
+  }
+  ArrayGraph source(options);
+  std::optional<uint64_t> wished;
+  if (options.memory_bytes > 0) wished = options.memory_bytes;
+  const uint64_t limit = memory::choose_limit(wished, memory::detect_limit()).bytes;
+  const uint64_t host = memory::process_usage().resident_bytes;
+  if (host >= limit) {
+    fail(ErrorKind::memory,
+         "the limit is {} bytes, and this program already has {}; raise the memory limit", limit,
+         host);
+  }
+  memory::Ledger ledger(limit - host);
+  Progress progress(ProgressStyle::silent);
+  const std::filesystem::path out = options.out;
+  const std::string stem = (out.has_filename() ? out : out.parent_path()).stem().string();
+  ingest::build(
+      source,
+      {.out = out,
+       .replace = options.replace != 0,
+       .direction =
+           options.undirected != 0 ? graph::Direction::undirected : graph::Direction::directed,
+       .features = options.feature_bits == 32 ? graph::FeatureType::f32 : graph::FeatureType::f16,
+       .threads = options.threads > 0 ? options.threads : available_threads(),
+       .source = {{"name", options.name != nullptr ? std::string(options.name) : stem}}},
+      ledger, progress);
 }
 
 }  // namespace plimsoll::api

@@ -1,4 +1,5 @@
-// A graph in the caller's arrays, as an InputGraph. Reads the arrays in place.
+// A graph in the caller's arrays: as an InputGraph, which reads the arrays in place, and its
+// import.
 #pragma once
 
 #include <array>
@@ -32,5 +33,9 @@ class ArrayGraph final : public ingest::InputGraph {
   std::atomic<uint64_t> next_edge_ = 0;
   std::atomic<uint64_t> next_row_ = 0;
 };
+
+// Makes a store from the arrays. Throws Error{usage} for options that do not fit together, and
+// Error{memory} if the caller's memory leaves nothing of the limit.
+void import_arrays(const plimsoll_import_options& options);
 
 }  // namespace plimsoll::api

@@ -50,7 +50,7 @@ bool Process::is_this() const noexcept { return getpid() == pid_; }
 void Process::check() const {
   if (is_this()) return;
   fail(ErrorKind::usage,
-       "this was opened by process {}, and this is its forked child {}; open the store again here, "
+       "process {} opened this, and process {} is its forked child; open the store again here, "
        "or start processes by spawn",
        pid_, getpid());
 }

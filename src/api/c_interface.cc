@@ -11,13 +11,9 @@
 #include "api/array_graph.h"
 #include "api/border.h"
 #include "api/loader.h"
-#include "api/loader_plan.h"
 #include "api/plimsoll.h"
 #include "base/parallel.h"
-#include "base/progress.h"
 #include "formats/data_root.h"
-#include "ingest/build.h"
-#include "memory/usage.h"
 #include "plan/describe.h"
 
 namespace api = plimsoll::api;
@@ -71,7 +67,8 @@ api::LoaderOptions options_of(const plimsoll_loader_options* given) {
   if (from.hops > 0 && from.fanout == nullptr) {
     fail(ErrorKind::usage, "the fan-out is a null pointer");
   }
-  if (from.labels > PLIMSOLL_NO_LABELS) fail(ErrorKind::usage, "labels is {}", from.labels);
+  if (from.labels > PLIMSOLL_NO_LABELS)
+    fail(ErrorKind::usage, "labels is {}; choose 0, 1 or 2", from.labels);
   api::LoaderOptions options{
       .batch_size = from.batch_size,
       .all_nodes = from.split == nullptr && from.nodes == nullptr,
@@ -363,39 +360,7 @@ plimsoll_status plimsoll_loader_state_now(const plimsoll_loader* loader,
 
 plimsoll_status plimsoll_import(const plimsoll_import_options* options) {
   return api::guarded([&] {
-    namespace graph = plimsoll::graph;
-    const auto from = api::read_structure(options, sizeof(plimsoll_import_options));
-    if (from.out == nullptr || *from.out == '\0') {
-      fail(ErrorKind::usage, "the path of the new store is missing");
-    }
-    if (from.feature_bits != 0 && from.feature_bits != 16 && from.feature_bits != 32) {
-      fail(ErrorKind::usage, "features of {} bits; choose 16 or 32", from.feature_bits);
-    }
-    api::ArrayGraph source(from);
-    std::optional<uint64_t> wished;
-    if (from.memory_bytes > 0) wished = from.memory_bytes;
-    const uint64_t limit =
-        plimsoll::memory::choose_limit(wished, plimsoll::memory::detect_limit()).bytes;
-    const uint64_t host = plimsoll::memory::process_usage().resident_bytes;
-    if (host >= limit) {
-      fail(ErrorKind::memory,
-           "the limit is {} bytes, and this program already has {}; raise the memory limit", limit,
-           host);
-    }
-    plimsoll::memory::Ledger ledger(limit - host);
-    plimsoll::Progress progress(plimsoll::ProgressStyle::silent);
-    const std::filesystem::path out = from.out;
-    const std::string stem = (out.has_filename() ? out : out.parent_path()).stem().string();
-    plimsoll::ingest::build(
-        source,
-        {.out = out,
-         .replace = from.replace != 0,
-         .direction =
-             from.undirected != 0 ? graph::Direction::undirected : graph::Direction::directed,
-         .features = from.feature_bits == 32 ? graph::FeatureType::f32 : graph::FeatureType::f16,
-         .threads = from.threads > 0 ? from.threads : plimsoll::available_threads(),
-         .source = {{"name", from.name != nullptr ? std::string(from.name) : stem}}},
-        ledger, progress);
+    api::import_arrays(api::read_structure(options, sizeof(plimsoll_import_options)));
     return PLIMSOLL_OK;
   });
 }

@@ -3,10 +3,10 @@
 // leased. When the rest grows, the ledger's limit goes down, and the lines of the store's files
 // with it; when it shrinks, both go up again.
 //
-// The measurement is exact within what is leased but not touched yet, a few per cent of the
-// batches. A peak between two measurements counts, too, if the process never held as much before:
-// the kernel keeps that figure. It is forgotten slowly, because a model that took so much once, for
-// its activations, will do so again.
+// The measurement is too low by what is leased but not touched yet, a few per cent of the batches.
+// The kernel keeps the largest peak of the process, so a new peak between two measurements counts,
+// too. Peaks are forgotten slowly, because a model that needs memory for its activations once will
+// need it again.
 #pragma once
 
 #include <chrono>
@@ -37,8 +37,8 @@ class HostShare {
   // For one more loader, or one less.
   void need_more(uint64_t bytes);
   void need_less(uint64_t bytes);
-  // Measures now; the second, only if the last time is a while ago; the third, as the watch does,
-  // which also forgets a part of old peaks.
+  // look() measures now, look_if_due() only if the last measurement is old. tick() is what the
+  // watch calls: it also forgets a part of old peaks.
   void look();
   void look_if_due();
   void tick();

@@ -7,7 +7,7 @@
 #include "base/random.h"
 #include "base/units.h"
 #include "io/file.h"
-#include "recipe/epoch_key.h"
+#include "recipe/recipe.h"
 
 namespace plimsoll::api {
 namespace {
@@ -100,11 +100,7 @@ batch::PipelineOptions Loader::pipeline_options() const {
           .flat = &tables_,
           .workers = arrangement_.workers,
           .slots = arrangement_.workers + arrangement_.ahead,  // those that are held are the pool's
-          .window = {.batches = arrangement_.window,
-                     .first_batches = arrangement_.first_window,
-                     .bytes = arrangement_.window_bytes,
-                     .threads = arrangement_.drawing,
-                     .price = arrangement_.price}};
+          .window = arrangement_.windows()};
 }
 
 uint64_t Loader::sample_bytes(uint64_t nodes) {

@@ -1,5 +1,3 @@
-#include "api/loader_plan.h"
-
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -12,15 +10,11 @@
 #include "memory/usage.h"
 #include "plan/machine.h"
 #include "plan/probe.h"
-#include "plan/shape.h"
 
 namespace plimsoll::api {
 namespace {
 
-constexpr uint64_t kSmallBytes = 32 * kMiB;  // lists up to this size are sampled in memory
-constexpr uint64_t kReadsInMemory = 400'000;
-constexpr uint64_t kReads = 4'000;
-constexpr uint64_t kPlanningBytes = 256 * kMiB;
+constexpr uint64_t kDiskReads = 4'000;  // for a plan
 constexpr std::array<const char*, 3> kSplitNames = {"train", "valid", "test"};
 
 std::optional<size_t> split_index(const std::string& name) {
@@ -127,15 +121,13 @@ plan::Plan plan_loader(const LoaderOptions& options, Residence& residence,
   recipe.fanout = options.fanout;
   recipe.batch_size = options.batch_size;
   recipe.sampler = options.labor ? recipe::Draw::labor : recipe::Draw::uniform;
-  memory::Ledger ledger(kPlanningBytes);
+  memory::Ledger ledger(plan::kPlanningBytes);
   plan::StoreShape shape = plan::read_shape(store, ledger);
   shape.train_nodes = seeds.size();
   shape.evaluated_nodes = 0;
-  const auto& files = store.meta().files;
-  const bool small = files.at("offsets.u64").bytes + files.at("neighbors.u32").bytes <= kSmallBytes;
-  const plan::Draws draws = plan::draw(
-      store, recipe, {.reads = small ? kReadsInMemory : kReads, .in_memory = small, .from = seeds},
-      ledger);
+  plan::DrawBudget budget = plan::draw_budget(store, kDiskReads);
+  budget.from = seeds;
+  const plan::Draws draws = plan::draw(store, recipe, budget, ledger);
   const uint64_t table_bytes = memory::Buffer<uint32_t>::bytes_needed(shape.nodes);
   const bool labels = options.labels == LabelScope::all && store.meta().classes > 0;
   const bool inverse = options.all_nodes || options.split.empty();

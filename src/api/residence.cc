@@ -21,7 +21,8 @@ std::span<const uint32_t> Residence::ids() {
     const auto* const wrong =
         std::find_if(ids.begin(), ids.end(), [&](uint32_t id) { return id >= nodes; });
     if (wrong != ids.end()) {
-      fail(ErrorKind::store, "{}: id {} of {} nodes; import the graph again",
+      fail(ErrorKind::store,
+           "{}: id {} is not below {}, the number of nodes; import the graph again",
            store_.file("ids.u32").string(), *wrong, nodes);
     }
     ids_ = std::move(ids);

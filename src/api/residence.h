@@ -11,7 +11,7 @@
 
 #include "api/host_share.h"
 #include "batch/flat.h"
-#include "feature/row_source.h"
+#include "feature/rows.h"
 #include "graph/store.h"
 #include "memory/buffer.h"
 #include "memory/ledger.h"

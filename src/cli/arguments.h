@@ -12,13 +12,15 @@
 #include "graph/meta.h"
 #include "ingest/making.h"
 #include "launch/running.h"
-#include "launch/training_device.h"
+#include "launch/train_module.h"
 
 namespace plimsoll::cli {
 
 // Headings in the help. Options without one are listed under "Options".
 constexpr const char* kResources = "Resources";
 constexpr const char* kOutput = "Output";
+
+constexpr const char* kAutoResume = "auto";  // --resume auto: continue if there is something
 
 // An option whose value is a size of memory like 8G or 512M, at least 1 MiB; `bytes` stays empty
 // if it is not given.

@@ -37,10 +37,6 @@ struct Options {
   std::optional<uint64_t> memory_bytes;
 };
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
 graph::StoreSummary read_summary(const graph::Store& store, memory::Ledger& ledger,
                                  Progress& progress) {
   progress.start_step("reading the graph", "bytes", graph::summary_bytes(store));

@@ -1,5 +1,7 @@
 // plimsoll plan: predicts the memory and time of a training and whether it fits; a table for
 // several limits and fan-outs; or the fastest setting. Allocates nothing large.
+#include "plan/plan.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +24,6 @@
 #include "launch/shape_estimate.h"
 #include "memory/limit.h"
 #include "plan/describe.h"
-#include "plan/fastest.h"
 #include "screen/screen.h"
 
 namespace plimsoll::cli {

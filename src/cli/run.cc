@@ -12,6 +12,7 @@
 #include "base/run_files.h"
 #include "base/terminal.h"
 #include "base/units.h"
+#include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/run_options.h"
 #include "experiment/outputs.h"

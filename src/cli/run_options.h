@@ -20,8 +20,6 @@ struct BatchOptions {
   bool no_steps = false;
 };
 
-constexpr const char* kAutoResume = "auto";
-
 // `options` must live until the command has run.
 void add_run_options(CLI::App& command, BatchOptions& options);
 

@@ -13,7 +13,8 @@
 #include "base/child.h"
 #include "base/error.h"
 #include "cli/arguments.h"
-#include "launch/save_folder.h"
+#include "graph/meta.h"
+#include "launch/training_run.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -29,9 +30,7 @@ using recipe::Schedule;
 constexpr const char* kModel = "Model";
 constexpr const char* kLearning = "Learning";
 constexpr const char* kCheckpoints = "Checkpoints";
-constexpr const char* kAutoResume = "auto";
 constexpr uint64_t kMostColumns = 65536;
-constexpr uint64_t kMostNodes = 0xffffffff;
 constexpr uint64_t kMostEpochs = 1'000'000'000;
 constexpr uint64_t kMostSeeds = 1'000;
 constexpr uint64_t kMostLayers = 1'000;
@@ -135,7 +134,7 @@ void add_learning_options(CLI::App& command, TrainOptions& options) {
   add_whole_number(command, spellings("--epochs", {"num-epochs"}), recipe.epochs, {1, kMostEpochs},
                    "passes over the training nodes")
       ->group(kLearning);
-  add_whole_number(command, spellings("--batch-size"), recipe.batch_size, {1, kMostNodes},
+  add_whole_number(command, spellings("--batch-size"), recipe.batch_size, {1, graph::kMostNodes},
                    "training nodes per step")
       ->group(kLearning);
   add_number(command, spellings("--lr", {"learning-rate"}), recipe.lr, "learning rate of Adam")

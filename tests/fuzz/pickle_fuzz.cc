@@ -2,7 +2,7 @@
 // leased.
 #include "memory/ledger.h"
 #include "only_errors.h"
-#include "pickle/parse.h"
+#include "pickle/pickle.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace plimsoll;

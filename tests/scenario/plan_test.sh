@@ -148,7 +148,7 @@ expect 2 "--fanout"
 run plimsoll plan a.plim --fastest --memory 1G,2G
 expect 2 "--fastest takes one --memory"
 run plimsoll plan a.plim --heads 4
-expect 2 "--heads goes with --model gat"
+expect 2 "--heads needs --model gat"
 run plimsoll plan b.plim
 expect 6 "there is no store b.plim"
 plimsoll synth --nodes 1000 --edges 5000 --classes 0 --features 8 --seed 1 --out c.plim --quiet 2>/dev/null &&

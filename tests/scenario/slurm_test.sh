@@ -48,7 +48,7 @@ script train "my store" --time 1h --model sage --ranks 2 --threads 3
 expect 0 "--ranks 2" "--threads 3 --resume auto"
 has "#SBATCH --cpus-per-task=6" "#SBATCH --ntasks=1"
 run plimsoll slurm train "my store" --time 1h --model gcn --norm sampled --ranks 2
-expect 2 "--norm sampled does not go with 2 ranks"
+expect 2 "--norm sampled does not work with 2 ranks"
 
 run plimsoll slurm train "my store" --time 1h --sbatch mem-per-cpu=2G --sbatch gres=gpu:1 --gpus 2
 expect 0

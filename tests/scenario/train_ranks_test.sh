@@ -88,9 +88,9 @@ expect 7 "ranks.npy exists"
 
 # Refused, once and by name.
 run plimsoll $train --ranks 2 --save-dir new --batch-norm
-expect 2 "--batch-norm does not go with 2 ranks"
+expect 2 "--batch-norm does not work with 2 ranks"
 run plimsoll $train --ranks 2 --save-dir new --norm sampled
-expect 2 "--norm sampled does not go with 2 ranks"
+expect 2 "--norm sampled does not work with 2 ranks"
 run plimsoll $begin --ranks 2 --save-dir new --batch-size 1
 expect 2 "--batch-size 1: 2 ranks need a seed each"
 run plimsoll $train --ranks 2 --save-dir one

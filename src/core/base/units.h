@@ -1,6 +1,7 @@
 // Byte sizes, counts and durations as people write and read them.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -23,6 +24,10 @@ std::string format_bytes_up(uint64_t bytes);  // never less than it is: for what
 std::string format_count(uint64_t count);     // "111,059,956"
 // With its noun, whose plural ends in s or es: "1 node", "2,708 nodes", "3 batches".
 std::string counted(uint64_t count, std::string_view noun);
+// Durations are measured with this clock, which nobody sets.
+inline double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
 std::string format_seconds(double seconds);  // "4.2 s", "3 min 12 s", "1 h 04 min"
 std::string format_percent(double share);    // 0.071 -> "7.1 %"
 

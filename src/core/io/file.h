@@ -37,6 +37,7 @@ class Checksum {
 
 constexpr uint64_t kBlockBytes = 4096;          // O_DIRECT's alignment, for every disk we know
 constexpr uint64_t kStreamBytes = 1024 * 1024;  // one transfer of a sequential stream
+constexpr uint64_t kSectorBytes = 512;          // the smallest read of any disk
 
 constexpr uint64_t round_up_to_block(uint64_t bytes) {
   return (bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes;

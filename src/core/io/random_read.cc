@@ -15,8 +15,6 @@
 namespace plimsoll::io {
 namespace {
 
-constexpr uint64_t kSectorBytes = 512;
-
 // The alignment that the kernel states for direct reads of this file; 0: it has no direct reads. A
 // trial cannot tell: some file systems accept any read and use the page cache for it.
 uint64_t stated_alignment([[maybe_unused]] const OpenFile& file) {

@@ -1,5 +1,7 @@
 // Turns a sampled neighbourhood into a Batch: the input of the first layer, and the blocks of the
-// other layers with their weights and, for gradients, their edges sorted by source.
+// other layers with their weights and, for gradients, their edges sorted by source. The first
+// layer's sums over neighbours are made here for every batch, along its last hop, or are read from
+// a store that has them precomputed.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +10,9 @@
 
 #include "batch/batch.h"
 #include "batch/flat.h"
+#include "graph/store.h"
 #include "kernel/kernels.h"
+#include "recipe/recipe.h"
 #include "sample/sampler.h"
 
 namespace plimsoll::batch {
@@ -37,6 +41,21 @@ struct Assembly {
   bool needs_all_degrees() const { return weighting == Weighting::gcn_full; }
 };
 
+// The model whose first layer's sums a store holds.
+recipe::ModelKind model_of(graph::FirstLayer first_layer);
+
+// How batches are assembled: the first form from plain features, the second from a store's rows,
+// which may be precomputed.
+Assembly assembly_for(recipe::ModelKind kind, recipe::Norm norm);
+Assembly assembly_for(const recipe::Recipe& recipe, graph::FirstLayer first_layer);
+
+// The fan-out to sample, the seeds' hop first: that of the recipe, but 0 for the last hop if the
+// store holds its sums; no hops for mlp.
+std::vector<uint32_t> drawn_fanout(const recipe::Recipe& recipe, graph::FirstLayer first_layer);
+
+// Throws Error{usage} if the store's rows do not suit the recipe's first layer.
+void check_first_layer(const graph::Store& store, const recipe::Recipe& recipe);
+
 // Owns the memory of one batch and reuses it for the next. For one thread at a time.
 class Assembler {
  public:
@@ -48,7 +67,7 @@ class Assembler {
 
   sample::Neighborhood& neighborhood() { return neighborhood_; }
   memory::Growing<int32_t>& labels() { return labels_; }
-  // Where each node's row is (feature/row_reader.h); set by the code that calls fill().
+  // Where each node's row is (feature/rows.h); set by the code that calls fill().
   memory::Growing<uint32_t>& places() { return places_; }
   // The batch in its other form; filled only if the pipeline has tables for it.
   FlatBatch& flat() { return flat_; }

@@ -26,7 +26,7 @@ enum class Weighting {
   gcn_full,     // as in GCN, with the degrees in the graph: an estimate of the full sum
 };
 
-// One layer's bipartite graph. nn/block_tensors.h explains the arrays.
+// One layer's bipartite graph. nn/operations.h explains the arrays.
 struct Block {
   uint32_t destinations = 0;
   uint32_t sources = 0;

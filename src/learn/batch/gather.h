@@ -14,8 +14,7 @@
 
 #include "batch/assemble.h"
 #include "batch/window.h"
-#include "feature/row_reader.h"
-#include "feature/row_source.h"
+#include "feature/rows.h"
 #include "io/random_read.h"
 #include "memory/ledger.h"
 

@@ -1,5 +1,3 @@
-#include "batch/neighbor_sums.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,6 +14,7 @@
 #include "base/parallel.h"
 #include "base/units.h"
 #include "batch/assemble.h"
+#include "batch/precompute.h"
 #include "io/file.h"
 #include "io/random_read.h"
 #include "kernel/kernels.h"

@@ -36,7 +36,7 @@
 #include "batch/seeds.h"
 #include "batch/window.h"
 #include "batch/window_queue.h"
-#include "feature/row_source.h"
+#include "feature/rows.h"
 #include "memory/growing.h"
 #include "memory/ledger.h"
 #include "sample/sampler.h"
@@ -112,7 +112,7 @@ class Pipeline {
   // Waits at most so long for the next batch. True if take() will not wait.
   bool wait(std::chrono::milliseconds patience);
   // Gives a batch back, but its memory stays with the caller: `memory` then holds the batch, and
-  // the pipeline uses what `memory` had before. For whoever keeps batches longer than a pass lasts.
+  // the pipeline uses what `memory` had before. For callers that keep batches longer than a pass.
   // Not for the parts of a batch.
   void trade(const Batch* batch, Assembler& memory);
   // For a trainer that had too little memory to compute `batch`, the last one taken. Gives it back

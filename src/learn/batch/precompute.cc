@@ -8,8 +8,7 @@
 #include "base/error.h"
 #include "base/half.h"
 #include "base/units.h"
-#include "batch/first_layer.h"
-#include "batch/neighbor_sums.h"
+#include "batch/assemble.h"
 #include "graph/store.h"
 #include "io/file.h"
 

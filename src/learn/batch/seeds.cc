@@ -70,7 +70,7 @@ void take_labels(Split& split, uint64_t& done, uint64_t first, std::span<const i
            store.folder().string(), split.nodes[done]);
     }
     if (static_cast<uint64_t>(label) >= store.meta().classes) {
-      fail(ErrorKind::store, "{}: label {} of {} classes; import the graph again",
+      fail(ErrorKind::store, "{}: label {} is not one of {} classes; import the graph again",
            store.file("labels.i32").string(), label, store.meta().classes);
     }
     split.labels[done] = label;

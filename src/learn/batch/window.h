@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "feature/row_source.h"
+#include "feature/rows.h"
 #include "io/lined_file.h"
 #include "memory/index_set.h"
 #include "memory/ledger.h"

@@ -11,7 +11,7 @@
 #include "launch/rank_steps.h"
 #include "launch/train_module.h"
 #include "plan/footprint.h"
-#include "train/checkpoint_bytes.h"
+#include "train/footprint.h"
 
 namespace plimsoll::launch {
 namespace {

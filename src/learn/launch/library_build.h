@@ -1,14 +1,47 @@
-// Compiles the training library for the torch of a Python environment. A binary for each release of
-// torch would break with the next; the sources of the library come with the program instead.
+// `plimsoll torch build`: compiles the training library for the torch of a Python environment, and
+// keeps it for this program. A binary for each release of torch would break with the next; the
+// sources of the library come with the program instead.
+//
+// Libraries are in the user's cache, under the checksum of the program that they belong to: another
+// build of the program does not use them. Each path of a program has its own choice: the library
+// that was built last from there.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "launch/built_library.h"
-
 namespace plimsoll::launch {
+
+// ---- the libraries that were built ----
+
+struct BuiltLibrary {
+  std::filesystem::path library;
+  std::string torch;                   // its version
+  std::filesystem::path torch_folder;  // the Python package
+  std::string cuda;                    // the version; empty: without CUDA
+};
+
+// Where the libraries of this program lie, one folder for each torch. Throws Error{io} if the user
+// has no cache folder.
+std::filesystem::path built_libraries(const std::filesystem::path& program);
+// The folder for this torch in it.
+std::filesystem::path library_folder(const std::filesystem::path& program,
+                                     const BuiltLibrary& torch);
+
+// The file beside the library that describes it.
+void describe_library(const std::filesystem::path& folder, const BuiltLibrary& built);
+// Nothing if there is no library, or no description of it.
+std::optional<BuiltLibrary> read_library(const std::filesystem::path& folder);
+
+// The one that this program is to use, if it was built and is still there.
+std::optional<BuiltLibrary> chosen_library(const std::filesystem::path& program);
+void choose_library(const std::filesystem::path& program, const std::filesystem::path& folder);
+// Removes all of this program. False if there was none.
+bool remove_libraries(const std::filesystem::path& program);
+
+// ---- building one ----
 
 // The torch of a Python environment.
 struct PythonTorch {

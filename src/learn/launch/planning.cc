@@ -10,29 +10,21 @@
 #include "base/error.h"
 #include "base/print.h"
 #include "base/units.h"
-#include "batch/first_layer.h"
+#include "batch/assemble.h"
 #include "launch/train_module.h"
 #include "memory/limit.h"
 #include "memory/usage.h"
 #include "plan/describe.h"
 #include "plan/machine.h"
-#include "plan/must_measure.h"
-#include "train/checkpoint_bytes.h"
+#include "train/footprint.h"
 
 namespace plimsoll::launch {
 namespace {
 
-// The most memory that planning itself may take. Does not depend on the limit: if the limit is too
-// small, planning should report that and not fail itself.
-constexpr uint64_t kPlanningBytes = 256 * kMiB;
 // About how long sampling for one fan-out may use the disk.
 constexpr double kDrawSeconds = 0.4;
 constexpr uint64_t kLeastReads = 1'000;
 constexpr uint64_t kMostReads = 40'000;
-// Lists up to this size are loaded into memory, where reads are almost free. The plan is then the
-// same on every disk.
-constexpr uint64_t kSmallBytes = 32 * kMiB;
-constexpr uint64_t kReadsInMemory = 400'000;
 constexpr uint64_t kRemedyPart = 8;  // a fan-out that might be a remedy gets 1/8 of the reads
 // The memory for measuring the machine: 1/kLimitPart of the limit, but more than a CPU's caches.
 constexpr uint64_t kMostMeasuringBytes = 896 * kMiB;
@@ -138,19 +130,16 @@ void check_trainable(const graph::Store& store, const recipe::Recipe& recipe) {
 Planner::Planner(Planned planned, const PlannerOptions& options)
     : planned_(std::move(planned)),
       options_(options),
-      ledger_(kPlanningBytes),
+      ledger_(plan::kPlanningBytes),
       machine_(measured_machine(planned_, options)),
       shape_(planned_.shape ? *planned_.shape : plan::read_shape(planned_.store, ledger_)) {}
 
 plan::DrawBudget Planner::draw_budget() const {
-  const auto& files = planned_.store.meta().files;
-  if (files.at("offsets.u64").bytes + files.at("neighbors.u32").bytes <= kSmallBytes) {
-    return {.reads = kReadsInMemory, .in_memory = true};
-  }
-  if (planned_.scale > 1)
-    return {.reads = kMostReads};  // the file was just written, so it is cached
-  return {.reads = std::clamp(static_cast<uint64_t>(kDrawSeconds * machine_.reads_per_second),
-                              kLeastReads, kMostReads)};
+  const auto affordable = static_cast<uint64_t>(kDrawSeconds * machine_.reads_per_second);
+  // The file of an estimate was just written, so it is cached.
+  const bool cached = planned_.scale > 1;
+  return plan::draw_budget(planned_.store,
+                           cached ? kMostReads : std::clamp(affordable, kLeastReads, kMostReads));
 }
 
 plan::Draws Planner::draw(const recipe::Recipe& recipe, const plan::DrawBudget& budget) {

@@ -6,12 +6,12 @@
 #include "base/error.h"
 #include "base/run_files.h"
 #include "base/units.h"
-#include "batch/first_layer.h"
+#include "batch/assemble.h"
 #include "io/partial_file.h"
 #include "launch/planning.h"
 #include "launch/train_module.h"
 #include "memory/index_set.h"
-#include "train/predict_bytes.h"
+#include "train/footprint.h"
 
 namespace plimsoll::launch {
 namespace {

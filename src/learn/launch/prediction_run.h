@@ -7,7 +7,7 @@
 
 #include "graph/store.h"
 #include "launch/running.h"
-#include "launch/training_device.h"
+#include "launch/train_module.h"
 #include "memory/limit.h"
 #include "ranks/group.h"
 #include "recipe/recipe.h"
@@ -44,7 +44,7 @@ plan::Plan plan_for(const PredictRequest& request, const graph::Store& store,
                     const recipe::Recipe& recipe, uint64_t limit_bytes, const GpuFacts& gpus,
                     const ranks::Group* group);
 
-// What the ledger of this process may give away.
+// The limit of this process's ledger.
 uint64_t ledger_bytes_for(const PredictRequest& request, const graph::Store& store,
                           const recipe::Recipe& recipe, const plan::Plan& plan,
                           const ranks::Group& group);

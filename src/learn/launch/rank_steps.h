@@ -1,4 +1,5 @@
-// What a command does as one of several ranks: meet, agree, end together, and speak with one voice.
+// The steps of a command that runs as one of several ranks: connect, agree on the plan, end
+// together, and print each message once.
 #pragma once
 
 #include <cstdint>

@@ -17,9 +17,9 @@
 #include "base/print.h"
 #include "formats/data_root.h"
 #include "graph/store.h"
-#include "launch/own_program.h"
-#include "launch/save_folder.h"
+#include "launch/running.h"
 #include "launch/training_record.h"
+#include "launch/training_run.h"
 
 namespace plimsoll::launch {
 namespace {

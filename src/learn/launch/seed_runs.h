@@ -1,5 +1,5 @@
-// plimsoll train --seeds N: the same training with N seeds, each by a process and in a folder of
-// its own.
+// plimsoll train --seeds N: the same training with N seeds. Each seed has its own process and its
+// own folder.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@
 
 namespace plimsoll::launch {
 
-// A variable of the trainings that train_seeds() starts: it says how to continue, they do not.
+// train_seeds() sets this variable for the trainings that it starts. They then do not print how to
+// continue; train_seeds() does.
 constexpr const char* kOfSeeds = "PLIMSOLL_OF_SEEDS";
 
 struct SeedsOptions {

@@ -25,7 +25,6 @@ using ingest::SynthOptions;
 
 // Large enough that a batch does not reach the whole graph, small enough to be built in a second.
 constexpr double kSmallNodes = 150'000;
-constexpr uint64_t kMostNodes = 0xffffffff;
 constexpr uint64_t kBuildingBytes = 192 * kMiB;
 
 std::vector<std::string> preset_names() {
@@ -106,9 +105,9 @@ SynthOptions shape_of(const std::string& preset, const ShapeOptions& options) {
   shape.nodes = options.nodes.value_or(shape.nodes);
   shape.edges = options.edges.value_or(shape.edges);
   shape.classes = static_cast<uint32_t>(
-      std::min<uint64_t>(options.classes.value_or(shape.classes), kMostNodes));
+      std::min<uint64_t>(options.classes.value_or(shape.classes), UINT32_MAX));
   shape.feature_columns = static_cast<uint32_t>(
-      std::min<uint64_t>(options.columns.value_or(shape.feature_columns), kMostNodes));
+      std::min<uint64_t>(options.columns.value_or(shape.feature_columns), UINT32_MAX));
   if (options.train_nodes) {
     shape.train = *options.train_nodes;
     const uint64_t rest = shape.nodes - std::min(shape.nodes, shape.train);

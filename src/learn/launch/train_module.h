@@ -1,14 +1,18 @@
-// Loads the training library, the only part that uses torch. It is loaded only when a command needs
-// it, because that takes half a second and 160 MB.
+// The training library, the only part that uses torch, and the device that it will compute on. The
+// library is loaded only when a command needs it, because that takes half a second and 160 MB;
+// until then the device is known only as far as the driver tells.
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "train/job.h"
 
 namespace plimsoll::launch {
+
+// ---- the library ----
 
 constexpr const char* kTrainLibrary = "libplimsoll_train.so";
 
@@ -33,5 +37,30 @@ bool train_library_has_cuda();
 // Opens the library; it stays open until the process ends. Throws Error{io} if it is missing or
 // cannot be loaded.
 const train::Module& load_train_module();
+
+// ---- the device ----
+
+struct GpuFacts {
+  bool built_with_cuda = false;  // the training library
+  std::string usable;            // the name of the first GPU that CUDA may use; empty = none
+};
+
+// What this build can use of the GPUs that the driver shows. `first_usable` names the first; it is
+// only asked if the training library can compute on a GPU.
+GpuFacts gpu_facts(const std::function<std::string()>& first_usable);
+
+struct TrainingDevice {
+  bool gpu = false;
+  std::string name = "cpu";  // or the name of the GPU
+
+  bool operator==(const TrainingDevice&) const = default;
+};
+// Throws Error{usage} if cuda is wanted but there is no usable GPU.
+TrainingDevice training_device(train::DeviceKind wanted, const GpuFacts& facts);
+
+// The final choice when torch is loaded: torch decides whether there is a GPU. `expected` is the
+// result of training_device().
+TrainingDevice settled_device(train::DeviceKind wanted, bool torch_has_gpu,
+                              const TrainingDevice& expected);
 
 }  // namespace plimsoll::launch

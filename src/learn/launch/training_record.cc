@@ -87,7 +87,7 @@ void take_newer(const Json& json, TrainingRecord& record) {
 
 uint64_t byte_count(const Json& json) {
   if (!json.is_number_unsigned()) {
-    fail(ErrorKind::input, "{} is no number of bytes", json.dump());
+    fail(ErrorKind::input, "{} is not a number of bytes", json.dump());
   }
   return json.get<uint64_t>();
 }

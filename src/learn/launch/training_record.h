@@ -1,5 +1,5 @@
-// A training as its folder shows it: results.json, read without torch. For commands that look at
-// trainings instead of running them.
+// A training as its folder describes it: results.json and diary.json, read without torch. For
+// commands that show trainings and do not run them.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "recipe/recipe.h"
-#include "recipe/status.h"
 
 namespace plimsoll::launch {
 
@@ -129,8 +128,8 @@ TrainingRecord read_training(const std::filesystem::path& folder);
 // The text of a results.json. Throws Error{input}.
 TrainingRecord parse_training(std::string_view text, const std::filesystem::path& folder);
 
-// The same of a training that may not have ended: what its diary says if it has no results. Nothing
-// if it has neither, or if they cannot be read.
+// The same for a training that may not have ended: without results, the content of its diary.
+// Nothing if it has neither, or if they cannot be read.
 std::optional<TrainingRecord> find_training(const std::filesystem::path& folder);
 
 // The trainings of a folder that have results. Throws Error{io} if there is none.
@@ -162,7 +161,7 @@ struct TrainingFigure {
 };
 std::vector<TrainingFigure> figures_of(const std::vector<TrainingRecord>& trainings);
 
-// Nothing if there is no diary or it cannot be read: it is for people who look, not for resuming.
+// Nothing if there is no diary or it cannot be read: a diary is for display only, not for resuming.
 std::optional<TrainingDiary> read_diary(const std::filesystem::path& folder);
 // The text of a diary.json. Throws Error{input}.
 TrainingDiary parse_diary(std::string_view text, const std::filesystem::path& folder);

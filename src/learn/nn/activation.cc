@@ -1,11 +1,10 @@
-#include "nn/activation.h"
-
 #include <ATen/ops/arange.h>
 
 #include <cmath>
 
 #include "base/random.h"
 #include "kernel/kernels.h"
+#include "nn/operations.h"
 #include "nn/threads.h"
 
 namespace plimsoll::nn {

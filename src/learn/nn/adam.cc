@@ -1,10 +1,9 @@
-#include "nn/adam.h"
-
 #include <ATen/ops/sqrt.h>
 #include <ATen/ops/zeros_like.h>
 
 #include <cmath>
 
+#include "nn/model.h"
 #include "nn/threads.h"
 
 namespace plimsoll::nn {

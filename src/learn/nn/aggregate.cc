@@ -1,13 +1,12 @@
 // On a CPU the kernels of kernel/ sum the rows directly. On a GPU the block is a sparse matrix of
 // ones, and the rows are scaled before and after the product. Neither allocates a message per edge.
-#include "nn/aggregate.h"
-
 #include <ATen/ops/_sparse_csr_tensor_unsafe.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/mm.h>
 #include <ATen/ops/ones.h>
 
 #include "kernel/kernels.h"
+#include "nn/operations.h"
 #include "nn/threads.h"
 
 namespace plimsoll::nn {

@@ -1,5 +1,3 @@
-#include "nn/batch_norm.h"
-
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/native_batch_norm.h>
 #include <ATen/ops/native_batch_norm_backward.h>
@@ -12,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include "nn/layer.h"
 #include "nn/threads.h"
 
 namespace plimsoll::nn {

@@ -4,8 +4,7 @@
 #include <vector>
 
 #include "base/units.h"
-#include "nn/product_parts.h"
-#include "nn/tensor_room.h"
+#include "nn/threads.h"
 
 namespace plimsoll::nn {
 namespace {
@@ -47,7 +46,7 @@ struct LayerShape {
   bool summed = false;  // its sums are already in the batch
 };
 
-// The parts of a weight's gradient, except the first (nn/product_parts.h).
+// The parts of a weight's gradient, except the first (nn/threads.h).
 uint64_t gradient_parts(const LayerShape& shape, uint64_t rows) {
   const uint64_t values = shape.in * shape.out;
   const auto parts =

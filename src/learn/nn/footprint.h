@@ -3,13 +3,25 @@
 // torch, because plans are made before torch is loaded.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
 #include "recipe/recipe.h"
-#include "sample/batch_size.h"
+#include "sample/sampler.h"
 
 namespace plimsoll::nn {
+
+// The memory of one tensor. Our allocator for torch uses the same function (train/device.cc). It
+// rounds up to one of eight sizes per doubling, so that batches of slightly different size can use
+// the same memory.
+inline constexpr uint64_t kTensorHeaderBytes = 128;
+constexpr uint64_t tensor_room_bytes(uint64_t value_bytes) {
+  const uint64_t bytes = value_bytes + kTensorHeaderBytes;
+  const uint64_t step = std::max<uint64_t>(1, std::bit_floor(bytes) / 8);
+  return (bytes + step - 1) / step * step;
+}
 
 struct Dimensions {
   recipe::ModelKind kind = recipe::ModelKind::gcn;

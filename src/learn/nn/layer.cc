@@ -3,9 +3,7 @@
 #include <cmath>
 #include <utility>
 
-#include "nn/aggregate.h"
-#include "nn/attention.h"
-#include "nn/product.h"
+#include "nn/operations.h"
 
 namespace plimsoll::nn {
 namespace {

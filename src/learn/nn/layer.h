@@ -1,16 +1,18 @@
 // The layers, with explicit backward functions and without autograd. So it is known what a layer
 // keeps from forward to backward, and its memory can be counted before anything is allocated.
-// Formulas and parameter names are those of PyTorch Geometric.
+// Formulas and parameter names are those of PyTorch Geometric. Batch norm, which may follow a
+// layer, is here, too.
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <c10/core/Device.h>
 
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "nn/block_tensors.h"
+#include "nn/operations.h"
 
 namespace plimsoll::nn {
 
@@ -67,5 +69,40 @@ std::unique_ptr<Layer> make_gat(const LayerShape& shape);
 
 // Whether summing before the matrix product takes fewer multiplications than summing after it.
 bool sum_first(const BlockTensors& block, int64_t in, int64_t out);
+
+// Batch norm over the columns of [rows, columns] like torch. On a CPU the sums over the rows are
+// made in double precision, in parts that are added in order (nn/threads.h); on a GPU torch makes
+// them.
+class BatchNorm {
+ public:
+  BatchNorm(int64_t columns, c10::Device device);
+
+  // In training: normalises with the mean and variance of the rows, updates the running ones and
+  // keeps what backward needs. Else normalises with the running mean and variance.
+  at::Tensor forward(const at::Tensor& x, bool training);
+  // Adds to the parameters' gradients. Returns the gradient of x.
+  at::Tensor backward(const at::Tensor& gradient);
+  // Releases what forward kept for backward.
+  void forget() { x_.reset(); }
+
+  Parameter weight;
+  Parameter bias;
+  at::Tensor running_mean;
+  at::Tensor running_var;
+  at::Tensor batches;  // how many were seen in training; an int64 on the CPU
+
+ private:
+  void learn_figures(const at::Tensor& x);
+  at::Tensor forward_on_cpu(const at::Tensor& x, const at::Tensor& mean,
+                            const at::Tensor& inverse_deviation) const;
+  at::Tensor forward_on_gpu(const at::Tensor& x, bool training);
+  at::Tensor backward_on_cpu(const at::Tensor& gradient);
+  at::Tensor backward_on_gpu(const at::Tensor& gradient);
+
+  // Kept by forward for backward.
+  at::Tensor x_;
+  at::Tensor mean_;
+  at::Tensor inverse_deviation_;
+};
 
 }  // namespace plimsoll::nn

@@ -1,11 +1,10 @@
-#include "nn/loss.h"
-
 #include <ATen/ops/_log_softmax.h>
 #include <ATen/ops/argmax.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/full.h>
 
+#include "nn/operations.h"
 #include "nn/threads.h"
 
 namespace plimsoll::nn {

@@ -1,5 +1,5 @@
-// A model: layers with batch norm, ReLU and dropout between them, over one flat tensor of
-// parameters.
+// A model and its optimizer. A model has layers with batch norm, ReLU and dropout between them,
+// over one flat tensor of parameters.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -10,10 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "nn/activation.h"
-#include "nn/batch_norm.h"
-#include "nn/block_tensors.h"
 #include "nn/layer.h"
+#include "nn/operations.h"
 #include "recipe/recipe.h"
 
 namespace plimsoll::nn {
@@ -92,6 +90,24 @@ class Model {
   at::Tensor gradients_;
   std::vector<NamedTensor> parameters_;
   std::vector<at::Tensor> activations_;  // in training: the output of each layer except the last
+};
+
+// Adam over the flat tensor of all parameters: a few operations per step, for any number of layers.
+// The arithmetic is the same as in torch.optim.Adam.
+struct Adam {
+  explicit Adam(const at::Tensor& parameters);
+
+  // Updates `parameters`. Overwrites `gradient`, which is undefined afterwards. Allocates nothing,
+  // so a lack of memory cannot interrupt a step.
+  void step(at::Tensor& parameters, at::Tensor& gradient, double lr, double weight_decay);
+
+  static constexpr double kBeta1 = 0.9;
+  static constexpr double kBeta2 = 0.999;
+  static constexpr double kEpsilon = 1e-8;
+
+  int64_t steps = 0;
+  at::Tensor mean;    // moving average of the gradients
+  at::Tensor square;  // moving average of their squares
 };
 
 }  // namespace plimsoll::nn

@@ -1,5 +1,3 @@
-#include "nn/product.h"
-
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/mm.h>
@@ -7,6 +5,7 @@
 
 #include <algorithm>
 
+#include "nn/operations.h"
 #include "nn/threads.h"
 
 namespace plimsoll::nn {

@@ -8,9 +8,7 @@
 #include "batch/flat.h"
 #include "batch/seeds.h"
 #include "plan/footprint.h"
-#include "plan/lines.h"
 #include "plan/timing.h"
-#include "plan/windows.h"
 
 namespace plimsoll::plan {
 namespace {

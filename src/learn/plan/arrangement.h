@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "batch/window.h"
 #include "io/bulk_reader.h"
 
 namespace plimsoll::plan {
@@ -42,6 +43,13 @@ struct Arrangement {
 
   // How many batches exist at the same time, besides those in windows.
   unsigned slots() const { return workers + ahead + held; }
+  batch::WindowOptions windows() const {
+    return {.batches = window,
+            .first_batches = first_window,
+            .bytes = window_bytes,
+            .threads = drawing,
+            .price = price};
+  }
   bool operator==(const Arrangement&) const = default;
 };
 

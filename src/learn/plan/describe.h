@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "plan/fastest.h"
 #include "plan/plan.h"
 
 namespace plimsoll::plan {

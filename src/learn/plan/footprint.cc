@@ -8,10 +8,8 @@
 
 #include "base/units.h"
 #include "batch/assemble.h"
-#include "batch/first_layer.h"
 #include "batch/gather.h"
-#include "batch/hidden_rows.h"
-#include "batch/needed_nodes.h"
+#include "batch/layerwise.h"
 #include "batch/pipeline.h"
 #include "batch/window.h"
 #include "sample/sampler.h"

@@ -8,7 +8,6 @@
 #include "nn/footprint.h"
 #include "plan/arrangement.h"
 #include "plan/probe.h"
-#include "plan/shape.h"
 #include "recipe/recipe.h"
 
 namespace plimsoll::plan {
@@ -34,7 +33,7 @@ uint64_t activation_bytes(const Work& work);
 uint64_t model_bytes(const Work& work);
 uint64_t parameter_bytes(const Work& work);  // the parameters alone
 
-// The node sets of an evaluation with all neighbours (batch/needed_nodes.h); 0 for a sampled one.
+// The node sets of an evaluation with all neighbours (batch/layerwise.h); 0 for a sampled one.
 uint64_t node_sets_bytes(const Work& work);
 bool evaluates_in_full(const Work& work);
 

@@ -29,12 +29,10 @@
 #include "io/random_read.h"
 #include "memory/buffer.h"
 #include "plan/measuring.h"
-#include "plan/must_measure.h"
 
 namespace plimsoll::plan {
 namespace {
 
-constexpr uint64_t kSectorBytes = 512;
 constexpr uint64_t kMostAreaBytes = 32 * kMiB;
 constexpr uint64_t kLeastAreaBytes = kMiB;
 constexpr unsigned kMostQueues = 4;
@@ -102,7 +100,7 @@ void measure_disk(const std::filesystem::path& path, unsigned threads, memory::L
   const memory::Buffer<std::byte> area(ledger, "calibration", bytes);
   std::ranges::fill(area.span(), std::byte{1});  // so that no read waits for a fresh page
   machine.read_method = queue->method();
-  machine.read_bytes = std::max(file.alignment, kSectorBytes);
+  machine.read_bytes = std::max(file.alignment, io::kSectorBytes);
   machine.reads_per_second = read_rate(*queue, file, {machine.read_bytes}, area.span());
   const unsigned queues = std::min(threads, kMostQueues);
   machine.most_reads_per_second =

@@ -120,4 +120,8 @@ struct Wanted {
 // without the training library although there is one now, are measured again as soon as possible.
 Machine known_machine(const Wanted& wanted, memory::Ledger& ledger);
 
+// Whether known_machine() would measure now instead of taking the rates from the cache. Measuring
+// takes seconds, which a command should announce.
+bool must_measure(const Wanted& wanted);
+
 }  // namespace plimsoll::plan

@@ -16,7 +16,7 @@
 #include "base/parallel.h"
 #include "base/random.h"
 #include "base/units.h"
-#include "batch/first_layer.h"
+#include "batch/assemble.h"
 #include "batch/pipeline.h"
 #include "memory/buffer.h"
 

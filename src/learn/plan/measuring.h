@@ -73,8 +73,8 @@ struct MakingRates {
 // Takes a second, and most of the ledger up to 640 MiB.
 MakingRates measure_making(unsigned threads, memory::Ledger& ledger);
 
-// Threads that make batches, which nobody uses, while something else is measured: so the load is
-// like in a training run.
+// Threads that make batches while something else is measured, so that the load is like in a
+// training run. The batches are not used.
 class BusyMakers {
  public:
   BusyMakers(unsigned count, memory::Ledger& ledger);

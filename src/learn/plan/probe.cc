@@ -1,150 +1,19 @@
 #include "plan/probe.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numeric>
 #include <span>
+#include <utility>
 
 #include "base/error.h"
-#include "batch/first_layer.h"
+#include "batch/assemble.h"
 #include "batch/seeds.h"
 #include "io/file.h"
 #include "sample/sampler.h"
 #include "sample/topology.h"
 
 namespace plimsoll::plan {
-namespace {
-
-constexpr uint64_t kFirstSeeds = 32;    // to find out what one seed costs
-constexpr uint64_t kMostSeeds = 65536;  // if they cost nothing
-constexpr uint64_t kDrawKey = 0x70726f6265;
-constexpr uint64_t kMostOthers = 8 << 20;  // nodes of a split that are loaded to choose seeds from
-
-sample::Topology open_topology(const graph::Store& store, bool in_memory, memory::Ledger& ledger) {
-  if (!in_memory) return {store, ledger};
-  return sample::load_topology(store, ledger, {}, 1, [](uint64_t) {});
-}
-
-memory::Buffer<uint32_t> load_split(const graph::Store& store, size_t split,
-                                    memory::Ledger& ledger) {
-  constexpr std::array<const char*, 3> kSplitFiles = {"split.train.u32", "split.valid.u32",
-                                                      "split.test.u32"};
-  return io::load_array<uint32_t>(ledger, "plan", store.file(kSplitFiles.at(split)),
-                                  store.meta().split_sizes.at(split), 1,
-                                  [](std::span<const uint32_t>) {});
-}
-
-class Drawer {
- public:
-  Drawer(const graph::Store& store, const recipe::Recipe& recipe, const DrawBudget& budget,
-         memory::Ledger& ledger)
-      : topology_(open_topology(store, budget.in_memory, ledger)),
-        loaded_(budget.from.empty() ? load_split(store, 0, ledger) : memory::Buffer<uint32_t>()),
-        train_nodes_(budget.from.empty() ? loaded_.span() : budget.from),
-        fanout_(batch::drawn_fanout(recipe, store.meta().first_layer)),
-        sampler_(topology_, {.fanout = fanout_, .draw = recipe.sampler}, ledger),
-        neighborhood_(ledger, fanout_.size()) {
-    if (train_nodes_.size() >= recipe.batch_size || !budget.from.empty()) return;
-    for (const size_t split : {1, 2}) {
-      const uint64_t nodes = store.meta().split_sizes.at(split);
-      if (nodes == 0 || nodes > kMostOthers) continue;
-      others_.push_back(load_split(store, split, ledger));
-    }
-  }
-
-  uint64_t candidates() const {
-    uint64_t count = train_nodes_.size();
-    for (const auto& nodes : others_) count += nodes.size();
-    return count;
-  }
-  size_t hops() const { return fanout_.size(); }
-
-  // False if the ledger has too little memory.
-  bool draw(uint64_t seeds) {
-    std::vector<uint32_t> chosen;
-    const auto choose = [&](std::span<const uint32_t> nodes) {
-      const batch::Seeds shuffled = batch::Seeds::shuffled(nodes, kDrawKey);
-      for (size_t i = 0; i < nodes.size() && chosen.size() < seeds; ++i) {
-        chosen.push_back(shuffled.node(shuffled.place(i)));
-      }
-    };
-    choose(train_nodes_);
-    for (const auto& nodes : others_) choose(nodes.span());
-    try {
-      sampler_.sample(chosen, kDrawKey, neighborhood_);
-    } catch (const Error& error) {
-      if (error.kind() != ErrorKind::memory) throw;
-      return false;
-    }
-    return true;
-  }
-
-  // In the last draw. A node takes two reads: the bounds of its list, and the list.
-  double reads_a_seed() const {
-    return 2.0 * static_cast<double>(expanded()) / static_cast<double>(neighborhood_.seeds);
-  }
-
-  Draws drawn() const {
-    const auto copy = [](const auto& array, uint64_t count) {
-      const auto values = array.first(count);
-      return std::vector<uint32_t>(values.begin(), values.end());
-    };
-    Draws draws{.seeds = neighborhood_.seeds,
-                .nodes = copy(neighborhood_.nodes, neighborhood_.node_count())};
-    if (!neighborhood_.hops.empty()) {
-      draws.degrees = copy(neighborhood_.degrees, expanded());
-      draws.degrees.resize(neighborhood_.hops.back().destinations);
-    }
-    for (const sample::Hop& hop : neighborhood_.hops) {
-      draws.hops.push_back({.destinations = hop.destinations,
-                            .offsets = copy(hop.offsets, uint64_t{hop.destinations} + 1),
-                            .indices = copy(hop.indices, hop.edges())});
-    }
-    return draws;
-  }
-
- private:
-  // How many nodes had their lists read. These are the first nodes.
-  uint64_t expanded() const {
-    uint64_t count = 0;
-    for (size_t i = 0; i < fanout_.size(); ++i) {
-      if (fanout_[i] > 0) count = neighborhood_.hops[i].destinations;
-    }
-    return count;
-  }
-
-  sample::Topology topology_;
-  memory::Buffer<uint32_t> loaded_;
-  std::span<const uint32_t> train_nodes_;
-  // If the training nodes are fewer than a batch: batches of evaluations are larger.
-  std::vector<memory::Buffer<uint32_t>> others_;
-  std::vector<uint32_t> fanout_;
-  sample::Sampler sampler_;
-  sample::Neighborhood neighborhood_;
-};
-
-}  // namespace
-
-Draws draw(const graph::Store& store, const recipe::Recipe& recipe, const DrawBudget& budget,
-           memory::Ledger& ledger) {
-  Drawer drawer(store, recipe, budget, ledger);
-  Draws none;
-  none.hops.resize(drawer.hops());
-  uint64_t seeds = std::min(drawer.candidates(), kFirstSeeds);
-  while (seeds > 0 && !drawer.draw(seeds)) seeds /= 2;
-  if (seeds == 0) return none;
-  Draws draws = drawer.drawn();
-  const auto affordable =
-      static_cast<double>(budget.reads) / std::max(drawer.reads_a_seed(), 1.0 / kMostSeeds);
-  const uint64_t most = std::min(drawer.candidates(), kMostSeeds);
-  const auto wanted = static_cast<uint64_t>(std::min(affordable, static_cast<double>(most)));
-  for (uint64_t count = wanted; count > seeds; count /= 2) {
-    if (drawer.draw(count)) return drawer.drawn();
-  }
-  return draws;
-}
-
 namespace {
 
 constexpr uint64_t kMostBatches = 1024;  // for the average

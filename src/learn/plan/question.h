@@ -8,7 +8,6 @@
 #include "plan/footprint.h"
 #include "plan/machine.h"
 #include "plan/probe.h"
-#include "plan/shape.h"
 #include "recipe/recipe.h"
 
 namespace plimsoll::plan {

@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "nn/block_work.h"
-#include "plan/windows.h"
+#include "nn/threads.h"
 
 namespace plimsoll::plan {
 namespace {

@@ -1,11 +1,40 @@
-// Predicts how long batches and epochs take, from the measured rates of the machine.
+// Predicts how long batches and epochs take, from the measured rates of the machine: what the disk
+// does, with and without windows of batches (batch/window.h), and how making, reading and computing
+// overlap.
 #pragma once
 
-#include "plan/lines.h"
+#include <cstdint>
+
+#include "io/bulk_reader.h"
+#include "plan/arrange.h"
+#include "plan/arrangement.h"
+#include "plan/machine.h"
 #include "plan/question.h"
-#include "plan/windows.h"
 
 namespace plimsoll::plan {
+
+// ---- the disk and the size of windows (windows.cc) ----
+
+io::ReadPrice read_price(const Machine& machine);
+
+// What the disk does for one batch, on average.
+struct DiskWork {
+  double requests = 0;
+  double bytes = 0;
+  double rows = 0;  // that are read for it; each row counts once in a window
+
+  double seconds(const io::ReadPrice& price) const {
+    return requests * price.request_seconds + bytes * price.byte_seconds;
+  }
+};
+// With the arrangement's lines, in windows of `batches` batches.
+DiskWork window_work(const Question& question, const Arrangement& arrangement, double batches);
+
+// The arrangement with the largest windows that take at most `bytes`, or with the question's; with
+// window 1 if not even two batches fit.
+Arrangement with_windows(const Question& question, const Arrangement& arrangement, uint64_t bytes);
+
+// ---- batches and epochs (timing.cc) ----
 
 // Seconds per epoch of training, without evaluation; 0 if the machine has not been measured.
 double predict_time(const Question& question, const Arrangement& arrangement, const Reads& reads);

@@ -1,19 +1,19 @@
-#include "plan/windows.h"
-
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "batch/window.h"
+#include "io/file.h"
+#include "plan/arrange.h"
 #include "plan/footprint.h"
-#include "plan/lines.h"
+#include "plan/timing.h"
 
 namespace plimsoll::plan {
 namespace {
 
 constexpr double kRowsVary = 1.08;  // some windows have more rows than the average one
 constexpr uint64_t kLeastWindows = batch::kWindows;  // an epoch: one is read, one is trained on
-constexpr double kSectorBytes = 512;
+constexpr auto kSector = static_cast<double>(io::kSectorBytes);
 
 // Items of one size, of which some are wanted, at random.
 struct Items {
@@ -33,7 +33,7 @@ DiskWork work_for(const Items& items, const io::ReadPrice& price) {
   const double through =
       empty <= 0 ? 0
                  : empty * (1 - (widest + 1) * std::pow(empty, widest) + widest * alone) / density;
-  const double read = alone * std::max(kSectorBytes, items.bytes) + (1 - alone) * items.bytes +
+  const double read = alone * std::max(kSector, items.bytes) + (1 - alone) * items.bytes +
                       std::max(0.0, through) * items.bytes;
   return {.requests = items.wanted * alone, .bytes = items.wanted * read};
 }
@@ -80,8 +80,8 @@ DiskWork list_work(const Question& question, const Lines& lines, double batches)
   const io::ReadPrice price = read_price(question.machine);
   DiskWork all;
   const auto add = [&](double bytes, double reads) {
-    const double count = bytes / kSectorBytes;
-    const DiskWork work = work_for({count, distinct(count, batches * reads), kSectorBytes}, price);
+    const double count = bytes / kSector;
+    const DiskWork work = work_for({count, distinct(count, batches * reads), kSector}, price);
     all.requests += work.requests;
     all.bytes += work.bytes;
   };

@@ -1,8 +1,59 @@
 #include "ranks/group.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <charconv>
+
+#include "base/error.h"
 
 namespace plimsoll::ranks {
+namespace {
+
+std::string host_name() {
+  std::array<char, 256> name = {};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown host";
+}
+
+}  // namespace
+
+RankProcess this_process(const Host& host) {
+  std::string boot = read_text(host.root / "proc/sys/kernel/random/boot_id").value_or("");
+  while (!boot.empty() && boot.back() == '\n') boot.pop_back();
+  struct stat about = {};
+  // A container has processes of its own, and /proc/PID means another one there.
+  const bool known = ::stat((host.root / "proc/self/ns/pid").c_str(), &about) == 0;
+  return {.host = host_name(),
+          .machine = fmt::format("{}/{}", boot, known ? about.st_ino : 0),
+          .pid = ::getpid()};
+}
+
+std::string to_text(const RankProcess& process) {
+  return fmt::format("{}\n{}\n{}", process.pid, process.machine, process.host);
+}
+
+RankProcess parse_process(std::string_view text) {
+  const size_t first = text.find('\n');
+  const size_t second = first == std::string_view::npos ? first : text.find('\n', first + 1);
+  RankProcess process;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), process.pid);
+  if (second == std::string_view::npos || parsed.ec != std::errc()) {
+    fail(ErrorKind::internal, "another rank describes itself as '{}'", text);
+  }
+  process.machine = text.substr(first + 1, second - first - 1);
+  process.host = text.substr(second + 1);
+  return process;
+}
+
+std::vector<unsigned> ranks_of_host(const std::vector<RankProcess>& all, unsigned rank) {
+  std::vector<unsigned> same;
+  for (unsigned other = 0; other < all.size(); ++other) {
+    if (all[other].machine == all.at(rank).machine) same.push_back(other);
+  }
+  return same;
+}
 
 bool Group::agree(bool mine) { return exchange(mine ? "yes" : "no").front() == "yes"; }
 

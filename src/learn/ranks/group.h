@@ -1,15 +1,35 @@
-// How the ranks of a run talk to each other without tensors. The training library
-// implements it with c10d (train/rank_group.h).
+// The ranks of a run as a group: which of them share a host, and how they talk to each other
+// without tensors. The training library implements it with c10d (train/rank_group.h).
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/host.h"
 #include "ranks/rank_place.h"
-#include "ranks/shared_host.h"
 
 namespace plimsoll::ranks {
+
+// One rank's process, as the others know it. Two ranks share a host if their `machine` is the same:
+// the kernel's boot id, and the namespace that gives processes their numbers.
+struct RankProcess {
+  std::string host;  // its name, for messages
+  std::string machine;
+  int pid = 0;
+
+  bool operator==(const RankProcess&) const = default;
+};
+
+RankProcess this_process(const Host& host = Host::real());
+
+// As text for another rank, and back. Throws Error{internal} if the text has another form.
+std::string to_text(const RankProcess& process);
+RankProcess parse_process(std::string_view text);
+
+// The ranks on the same host as `rank`, in ascending order, itself included. The first is the
+// host's leader, which loads what they share.
+std::vector<unsigned> ranks_of_host(const std::vector<RankProcess>& all, unsigned rank);
 
 // For one thread. All ranks must make the same calls in the same order, except give_up().
 class Group {
@@ -40,7 +60,7 @@ class Group {
   // Whether rank 0 ended without saying why, or no longer answers.
   virtual bool first_is_lost() const = 0;
 
-  // What rank 0 says, on all ranks.
+  // Returns the value of rank 0 on all ranks.
   bool agree(bool mine);
 
   bool first() const { return place().rank == 0; }

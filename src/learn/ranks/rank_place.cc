@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <string_view>
 #include <vector>
 
 #include "base/error.h"
 #include "base/units.h"
-#include "ranks/node_list.h"
 
 namespace plimsoll::ranks {
 namespace {
@@ -19,6 +19,15 @@ constexpr uint64_t kFirstSpecialStep = 0xfffffff0;
 // Below the ports that kernels give to clients (32768 on Linux), so that none of them has it.
 constexpr uint64_t kFirstPort = 10'000;
 constexpr uint64_t kPorts = 20'000;
+
+// The first number of "03-05,9": the text up to a dash, a comma or the end.
+std::string_view first_number(std::string_view numbers) {
+  return numbers.substr(0, numbers.find_first_of("-,"));
+}
+
+bool is_number(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
 
 std::optional<uint64_t> whole_number(const std::string& text) {
   uint64_t number = 0;
@@ -88,8 +97,9 @@ RankPlace from_torchrun(const Reader& reader) {
          place.local_rank, *local_size, place.size);
   }
   if (place.address.empty() || place.port == 0) {
-    fail(ErrorKind::usage, "MASTER_ADDR={} and MASTER_PORT={} are no address to meet at",
-         place.address, place.port);
+    fail(ErrorKind::usage,
+         "MASTER_ADDR={} and MASTER_PORT={} are not an address where ranks can meet", place.address,
+         place.port);
   }
   return place;
 }
@@ -122,7 +132,7 @@ RankPlace from_slurm(const Reader& reader) {
   check_rank(place, "SLURM_PROCID", size_name);
   const std::string hosts = *reader.text(hosts_name);
   const auto host = first_host(hosts);
-  if (!host) fail(ErrorKind::usage, "the variable {}={} is no list of nodes", hosts_name, hosts);
+  if (!host) fail(ErrorKind::usage, "the variable {}={} is not a list of nodes", hosts_name, hosts);
   place.address = reader.text("MASTER_ADDR").value_or(*host);
   const uint64_t job = *reader.number("SLURM_JOB_ID", UINT32_MAX);
   const uint64_t step = *reader.number("SLURM_STEP_ID", UINT32_MAX);
@@ -132,6 +142,27 @@ RankPlace from_slurm(const Reader& reader) {
 }
 
 }  // namespace
+
+// A name may have several brackets, as in "rack[1-2]node[1-4]": the first of each counts.
+std::optional<std::string> first_host(std::string_view list) {
+  std::string host;
+  while (!list.empty() && list.front() != ',') {
+    if (list.front() != '[') {
+      const size_t end = std::min(list.find_first_of("[,"), list.size());
+      host += list.substr(0, end);
+      list.remove_prefix(end);
+      continue;
+    }
+    const size_t end = list.find(']');
+    if (end == std::string_view::npos) return std::nullopt;
+    const std::string_view number = first_number(list.substr(1, end - 1));
+    if (!is_number(number)) return std::nullopt;
+    host += number;
+    list.remove_prefix(end + 1);
+  }
+  const bool valid = !host.empty() && host.find_first_of("] \t\n") == std::string::npos;
+  return valid ? std::optional(host) : std::nullopt;
+}
 
 RankPlace find_place(const Variables& variables, unsigned asked) {
   const Reader reader(variables);

@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace plimsoll::ranks {
 
@@ -40,6 +41,10 @@ constexpr unsigned kMostRanks = 4096;
 // `asked` is the number of --ranks, 0 if it is not given. Throws Error{usage} that names the
 // variables if they are incomplete, no numbers, or contradict each other or --ranks.
 RankPlace find_place(const Variables& variables, unsigned asked);
+
+// The first host of Slurm's short form of a node list: "gpu[03-05,9],login1" -> "gpu03". Nothing if
+// the text is no such list.
+std::optional<std::string> first_host(std::string_view node_list);
 
 // "8 ranks, from Slurm's variables; they meet at n01:12345"
 std::string describe(const RankPlace& place);

@@ -28,6 +28,8 @@ constexpr std::array<std::string_view, 2> kNorms = {"sampled", "full"};
 constexpr std::array<std::string_view, 2> kDraws = {"uniform", "labor"};
 constexpr std::array<std::string_view, 2> kEvaluations = {"sampled", "full"};
 constexpr std::array<std::string_view, 3> kSchedules = {"constant", "cosine", "plateau"};
+constexpr std::array<std::string_view, 6> kStatuses = {"running", "finished",    "early stopped",
+                                                       "stopped", "interrupted", "unknown"};
 
 std::span<const std::string_view> names_of(ModelKind /*kind*/) { return kModels; }
 std::span<const std::string_view> names_of(Norm /*norm*/) { return kNorms; }
@@ -171,12 +173,12 @@ std::optional<uint32_t> parse_one_fanout(std::string_view word) {
 
 void check_share(std::string_view option, double value) {
   if (!(value >= 0 && value < 1)) {
-    fail(ErrorKind::usage, "{} {}: from 0 to less than 1", option, value);
+    fail(ErrorKind::usage, "{} {}: it must be from 0 to less than 1", option, value);
   }
 }
 
 void check_at_least_1(std::string_view option, uint64_t value) {
-  if (value < 1) fail(ErrorKind::usage, "{} {}: 1 or more", option, value);
+  if (value < 1) fail(ErrorKind::usage, "{} {}: it must be 1 or more", option, value);
 }
 
 }  // namespace
@@ -239,7 +241,7 @@ void check(const Recipe& recipe) {
          recipe.fanout.size(), kMostLayers);
   }
   for (const uint32_t one : recipe.fanout) {
-    if (one == 0) fail(ErrorKind::usage, "--fanout {}: 1 or more, or all", one);
+    if (one == 0) fail(ErrorKind::usage, "--fanout {}: it must be 1 or more, or all", one);
   }
   check_at_least_1("--hidden", recipe.hidden);
   check_at_least_1("--heads", recipe.heads);
@@ -252,11 +254,11 @@ void check(const Recipe& recipe) {
   check_at_least_1("--batch-size", recipe.batch_size);
   check_at_least_1("--epochs", recipe.epochs);
   if (!(recipe.lr > 0 && recipe.lr < kHighest)) {
-    fail(ErrorKind::usage, "--lr {}: more than 0 and less than {}", recipe.lr, kHighest);
+    fail(ErrorKind::usage, "--lr {}: it must be more than 0 and less than {}", recipe.lr, kHighest);
   }
   if (!(recipe.weight_decay >= 0 && recipe.weight_decay < kHighest)) {
-    fail(ErrorKind::usage, "--weight-decay {}: 0 or more and less than {}", recipe.weight_decay,
-         kHighest);
+    fail(ErrorKind::usage, "--weight-decay {}: it must be 0 or more and less than {}",
+         recipe.weight_decay, kHighest);
   }
   check_share("--label-smoothing", recipe.label_smoothing);
   check_at_least_1("--log-steps", recipe.log_steps);
@@ -319,6 +321,14 @@ Recipe resume(const Recipe& stored, const Recipe& given, const std::set<std::str
   }
   check(recipe);
   return recipe;
+}
+
+std::string_view name(TrainingStatus status) { return kStatuses.at(static_cast<size_t>(status)); }
+
+TrainingStatus status_named(std::string_view name) {
+  const auto* const found = std::ranges::find(kStatuses, name);
+  if (found == kStatuses.end()) return TrainingStatus::unknown;
+  return static_cast<TrainingStatus>(found - kStatuses.begin());
 }
 
 }  // namespace plimsoll::recipe

@@ -1,6 +1,7 @@
 // A recipe holds every setting that decides what a training run learns. Two runs with the same
 // recipe on the same store give the same model. Where and how fast they run (device, threads,
-// folders) is not part of it.
+// folders) is not part of it. Also here: the random keys that its seed gives, and the words for how
+// a training ended.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/random.h"
 
 namespace plimsoll::recipe {
 
@@ -83,5 +86,26 @@ Recipe parse(std::string_view text, std::string_view where);
 // line. epochs, patience, log_steps and evaluation may change; any other given field must have the
 // stored value, else throws Error{usage} with both values.
 Recipe resume(const Recipe& stored, const Recipe& given, const std::set<std::string>& given_names);
+
+// The random keys of a training: one for each purpose and epoch, all from the recipe's seed. The
+// same seed and epoch give the same batches in every program.
+enum class Purpose : uint64_t { shuffle = 1, draws = 2, dropout = 3, parameters = 4 };
+
+constexpr uint64_t epoch_key(uint64_t seed, Purpose purpose, uint64_t epoch) {
+  return RandomStream(seed, static_cast<uint64_t>(purpose)).at(epoch);
+}
+
+// The state of a training, one word in results.json and diary.json.
+enum class TrainingStatus {
+  running,
+  finished,
+  early_stopped,  // by --patience
+  stopped,        // by a signal; it can be resumed
+  interrupted,    // it ended without saying so; only readers use it
+  unknown,        // a word of another version
+};
+
+std::string_view name(TrainingStatus status);        // "early stopped"
+TrainingStatus status_named(std::string_view name);  // `unknown` for other words
 
 }  // namespace plimsoll::recipe

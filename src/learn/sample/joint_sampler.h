@@ -19,6 +19,8 @@
 
 namespace plimsoll::sample {
 
+class Sectors;
+
 // A neighbourhood that is being sampled with others.
 struct Draft {
   explicit Draft(memory::Ledger& ledger) : bounds(ledger, "windows"), missing(ledger, "windows") {}
@@ -61,7 +63,6 @@ class JointSampler {
  private:
   struct Scratch;
   class Lent;
-  class Sectors;
 
   void find_bounds(std::span<Draft> drafts);
   void pick(std::span<Draft> drafts, size_t hop);

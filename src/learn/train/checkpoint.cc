@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/json.h"
-#include "train/checkpoint_bytes.h"
+#include "train/footprint.h"
 
 namespace plimsoll::train {
 namespace {

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "graph/store.h"
-#include "nn/adam.h"
 #include "nn/model.h"
 #include "recipe/recipe.h"
 #include "train/results.h"
@@ -18,7 +17,7 @@
 
 namespace plimsoll::train {
 
-// How far a run has come. Together with model, optimizer, recipe and store it determines everything
+// The position of a run. Together with model, optimizer, recipe and store it determines everything
 // that follows, because sampling and dropout are hashes of (seed, epoch, batch).
 struct Position {
   uint64_t epoch = 0;   // epochs completed

@@ -1,13 +1,17 @@
 // What a run reads from a store: lists, rows and splits. Lists and rows are in memory up to the
-// lines of the arrangement.
+// lines of the arrangement; a RoomKeeper moves the lines when the machine's memory gets short.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <vector>
 
 #include "batch/seeds.h"
-#include "feature/row_source.h"
+#include "feature/rows.h"
 #include "graph/store.h"
+#include "io/lined_file.h"
 #include "memory/ledger.h"
+#include "memory/pressure.h"
 #include "plan/arrangement.h"
 #include "sample/topology.h"
 #include "train/job.h"
@@ -30,5 +34,32 @@ struct Data {
 // map its memory. Such lines stay where they are.
 Data load_data(const graph::Store& store, const plan::Arrangement& arrangement,
                const LaunchOptions& run, memory::Ledger& ledger, ranks::Group* group = nullptr);
+
+// Releases memory during a run when the rest of the machine needs it, and takes it again later.
+// Reasons are another process, a lowered memory.high, or stalls.
+class RoomKeeper {
+ public:
+  // Both references must outlive it. `rows` is the file whose line goes up again. The ledger keeps
+  // at least `needed_bytes`, what the run needs without its lines, even if less is leased at the
+  // moment when memory is short.
+  RoomKeeper(memory::Ledger& ledger, io::LinedFile& rows, uint64_t needed_bytes);
+
+  // Called by the watch. A negative number of bytes must be released; a positive one may be taken.
+  void adjust(int64_t room_bytes);
+  // Rethrows the exception that ended the watch, if any.
+  void rethrow_failure() const { watch_.rethrow_failure(); }
+
+  uint64_t given_back_bytes() const { return given_back_bytes_; }  // the maximum so far
+
+ private:
+  memory::Ledger& ledger_;
+  io::LinedFile& rows_;
+  const uint64_t planned_limit_bytes_;
+  const uint64_t planned_line_bytes_;
+  const uint64_t needed_bytes_;
+  uint64_t most_used_bytes_ = 0;  // the most that was leased when memory got short
+  std::atomic<uint64_t> given_back_bytes_ = 0;
+  memory::PressureWatch watch_;  // declared last: it uses all of the above
+};
 
 }  // namespace plimsoll::train

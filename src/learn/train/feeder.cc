@@ -10,8 +10,9 @@
 #include <mutex>
 #include <span>
 #include <thread>
+#include <utility>
 
-#include "batch/first_layer.h"
+#include "batch/assemble.h"
 
 namespace plimsoll::train {
 namespace {
@@ -223,27 +224,30 @@ void Feeder::copy(Copying& copying) {
   }
 }
 
-Hops hops_of(const recipe::Recipe& recipe, graph::FirstLayer first_layer) {
-  return {batch::drawn_fanout(recipe, first_layer), recipe.sampler};
+batch::PipelineOptions batches_of(const recipe::Recipe& recipe, graph::FirstLayer first_layer) {
+  return {.fanout = batch::drawn_fanout(recipe, first_layer),
+          .draw = recipe.sampler,
+          .assembly = batch::assembly_for(recipe, first_layer)};
 }
 
-BatchFeed::BatchFeed(const Place& place, const feature::RowSource& rows, const Hops& hops,
-                     const batch::Assembly& assembly)
+namespace {
+
+batch::PipelineOptions at_place(batch::PipelineOptions what, const Place& place,
+                                memory::PageSource* pages) {
+  what.workers = place.arrangement.workers;
+  what.slots = place.arrangement.slots();
+  what.window = place.arrangement.windows();
+  what.pages = pages;
+  what.on_stall = place.on_stall;
+  return what;
+}
+
+}  // namespace
+
+BatchFeed::BatchFeed(const Place& place, const feature::RowSource& rows,
+                     batch::PipelineOptions what)
     : pages(pinned_pages(place.device)),
-      pipeline(place.topology, rows,
-               {.fanout = hops.fanout,
-                .draw = hops.draw,
-                .assembly = assembly,
-                .workers = place.arrangement.workers,
-                .slots = place.arrangement.slots(),
-                .window = {.batches = place.arrangement.window,
-                           .first_batches = place.arrangement.first_window,
-                           .bytes = place.arrangement.window_bytes,
-                           .threads = place.arrangement.drawing,
-                           .price = place.arrangement.price},
-                .pages = pages.get(),
-                .on_stall = place.on_stall},
-               place.ledger),
+      pipeline(place.topology, rows, at_place(std::move(what), place, pages.get()), place.ledger),
       feeder(pipeline, place.device) {}
 
 }  // namespace plimsoll::train

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "batch/pipeline.h"
-#include "feature/row_source.h"
+#include "feature/rows.h"
 #include "memory/buffer.h"
 #include "memory/ledger.h"
 #include "nn/model.h"
@@ -95,17 +95,14 @@ struct Place {
   std::function<void(const std::string& what)> on_stall = {};
 };
 
-struct Hops {
-  std::vector<uint32_t> fanout;
-  recipe::Draw draw = recipe::Draw::uniform;
-};
+// Which batches a recipe is trained on: fan-out, draw and assembly.
+batch::PipelineOptions batches_of(const recipe::Recipe& recipe,
+                                  graph::FirstLayer first_layer = graph::FirstLayer::none);
 
-Hops hops_of(const recipe::Recipe& recipe, graph::FirstLayer first_layer = graph::FirstLayer::none);
-
-// A pipeline for these hops and this device, with its feeder.
+// A pipeline with its feeder.
 struct BatchFeed {
-  BatchFeed(const Place& place, const feature::RowSource& rows, const Hops& hops,
-            const batch::Assembly& assembly);
+  // `what` says which batches; everything else in it follows from the place.
+  BatchFeed(const Place& place, const feature::RowSource& rows, batch::PipelineOptions what);
 
   std::unique_ptr<memory::PageSource> pages;
   batch::Pipeline pipeline;

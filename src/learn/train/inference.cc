@@ -11,8 +11,8 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/random.h"
-#include "batch/needed_nodes.h"
-#include "nn/loss.h"
+#include "batch/layerwise.h"
+#include "nn/operations.h"
 #include "train/device.h"
 
 namespace plimsoll::train {
@@ -138,7 +138,8 @@ void Inference::compute_layer(size_t layer, const feature::RowSource& rows,
   const bool summed = layer == 0 && options_.first_layer != graph::FirstLayer::none;
   batch::Assembly assembly = batch::assembly_for(model_.shape().kind, recipe::Norm::full);
   assembly.precomputed = summed;
-  BatchFeed feed(place_, rows, {.fanout = {summed ? 0 : recipe::kAllNeighbors}}, assembly);
+  BatchFeed feed(place_, rows,
+                 {.fanout = {summed ? 0 : recipe::kAllNeighbors}, .assembly = assembly});
   const batch::Pass pass = {.seeds = batch::Seeds::members(nodes),
                             .batch_size = batch::kFullBatchNodes};
   for_each_batch(feed, pass, report,
@@ -158,8 +159,9 @@ void Inference::answer_last_layer(const feature::RowSource& rows,
   if (options_.embeddings && assembly.input == batch::Input::aggregated) {
     assembly.input = batch::Input::aggregated_and_own;
   }
-  BatchFeed feed(place_, rows, {.fanout = {assembly.precomputed ? 0 : recipe::kAllNeighbors}},
-                 assembly);
+  BatchFeed feed(
+      place_, rows,
+      {.fanout = {assembly.precomputed ? 0 : recipe::kAllNeighbors}, .assembly = assembly});
   for (size_t i = 0; i < queries.size(); ++i) {
     const batch::Pass pass = {.seeds = queries[i].seeds,
                               .labels = queries[i].labels,

@@ -12,14 +12,15 @@
 #include <utility>
 #include <vector>
 
-#include "batch/first_layer.h"
-#include "batch/hidden_rows.h"
+#include "batch/assemble.h"
+#include "batch/layerwise.h"
 #include "batch/pipeline.h"
 #include "batch/seeds.h"
-#include "feature/row_source.h"
+#include "feature/rows.h"
 #include "nn/model.h"
 #include "recipe/recipe.h"
 #include "train/feeder.h"
+#include "train/job.h"
 #include "train/rank_group.h"
 #include "train/report.h"
 
@@ -99,5 +100,9 @@ class Inference {
 std::vector<std::optional<double>> accuracies(Inference& inference,
                                               std::span<const batch::Split* const> splits,
                                               TrainReport& report);
+
+// `plimsoll predict`: computes the nodes of a split with a trained model and writes the results as
+// a NumPy file. (predict.cc)
+void predict(const PredictJob& job);
 
 }  // namespace plimsoll::train

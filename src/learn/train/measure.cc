@@ -1,5 +1,3 @@
-#include "train/measure.h"
-
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
@@ -17,12 +15,8 @@
 #include "base/random.h"
 #include "base/units.h"
 #include "batch/assemble.h"
-#include "nn/activation.h"
-#include "nn/adam.h"
-#include "nn/aggregate.h"
-#include "nn/attention.h"
-#include "nn/loss.h"
 #include "nn/model.h"
+#include "nn/operations.h"
 #include "nn/threads.h"
 #include "plan/measuring.h"
 #include "plan/timing.h"
@@ -112,8 +106,8 @@ class MadeUpBatches {
                .count = kNodes,
                .columns = look.columns}),
         place_{topology_, {.workers = 1, .ahead = 2}, device, ledger_},
-        feed_(place_, rows_, {.fanout = look.fanout},
-              batch::assembly_for(kind, recipe::Norm::full)),
+        feed_(place_, rows_,
+              {.fanout = look.fanout, .assembly = batch::assembly_for(kind, recipe::Norm::full)}),
         seeds_(look.seeds),
         nodes_(kNodes),
         labels_(kNodes) {

@@ -16,12 +16,10 @@
 #include "train/data.h"
 #include "train/device.h"
 #include "train/diary.h"
+#include "train/inference.h"
 #include "train/job.h"
-#include "train/measure.h"
-#include "train/pickle_reader.h"
-#include "train/predict.h"
+#include "train/pickled_values.h"
 #include "train/rank_group.h"
-#include "train/tensor_memory.h"
 #include "train/trainer.h"
 
 namespace plimsoll::train {

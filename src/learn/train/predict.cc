@@ -1,5 +1,3 @@
-#include "train/predict.h"
-
 #include <ATen/ops/empty.h>
 #include <fmt/format.h>
 
@@ -17,18 +15,16 @@
 #include "io/file.h"
 #include "io/partial_file.h"
 #include "memory/index_set.h"
-#include "nn/loss.h"
 #include "nn/model.h"
+#include "nn/operations.h"
 #include "nn/threads.h"
 #include "train/checkpoint.h"
 #include "train/data.h"
 #include "train/device.h"
+#include "train/footprint.h"
 #include "train/inference.h"
 #include "train/kept_rows.h"
-#include "train/predict_bytes.h"
 #include "train/rank_group.h"
-#include "train/room_keeper.h"
-#include "train/tensor_memory.h"
 
 namespace plimsoll::train {
 namespace {
@@ -277,7 +273,7 @@ Trained load(const PredictJob& job, c10::Device device) {
   const Checkpoint checkpoint = read_checkpoint(job.checkpoint, job.ledger);
   check_fit(checkpoint, job);
   if (job.output == Output::embeddings && checkpoint.shape.layers < 2) {
-    fail(ErrorKind::usage, "--embeddings: a model of one layer has none");
+    fail(ErrorKind::usage, "--embeddings: a model with one layer has no embeddings");
   }
   Trained trained{checkpoint.recipe, nn::Model(checkpoint.shape, 0, device)};
   load_model(checkpoint, job.checkpoint, trained.model);
@@ -303,8 +299,7 @@ void predict(const PredictJob& job) {
   const RoomKeeper room_keeper(job.ledger, data.rows.file(), limit - std::min(limit, lines));
   const Place place = {data.topology, arrangement, device, job.ledger};
   const graph::FirstLayer first_layer = job.store.meta().first_layer;
-  BatchFeed feed(place, data.rows, hops_of(recipe, first_layer),
-                 batch::assembly_for(recipe, first_layer));
+  BatchFeed feed(place, data.rows, batches_of(recipe, first_layer));
   Inference inference(trained.model, place, data.rows, feed,
                       {.evaluation = job.evaluation,
                        .batch_size = recipe.batch_size,

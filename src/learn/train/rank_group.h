@@ -1,6 +1,6 @@
 // The ranks of a run, connected by c10d: its TCPStore to meet and to beat, its Gloo to add up
-// gradients. A rank's end is everybody's end: whatever waits here for another rank throws
-// Error{lost} within ten seconds after that rank was killed, was stopped or lost its host.
+// gradients. If one rank ends, all end: a rank that waits here for another throws Error{lost}
+// within ten seconds after that rank was killed, was stopped or lost its host.
 //
 // c10d cannot interrupt an operation that waits for a rank that does not answer. After a loss it is
 // left behind with its threads, and the process must end soon.

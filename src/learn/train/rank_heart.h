@@ -17,8 +17,8 @@
 
 #include "base/fd.h"
 #include "ranks/beat.h"
+#include "ranks/group.h"
 #include "ranks/rank_place.h"
-#include "ranks/shared_host.h"
 
 namespace plimsoll::train {
 
@@ -50,7 +50,7 @@ class RankHeart {
   // Tells the others that this rank ends, and why. Returns false if the run ends already.
   bool give_up(const std::string& why) noexcept;
 
-  // An operation with other ranks: while it lasts, this rank waits and nobody expects progress.
+  // An operation with other ranks: while it lasts, this rank waits and need not make progress.
   using Done = std::shared_ptr<std::atomic<bool>>;
   void begin_operation() { waiting_ = true; }
   void finished(const Done& done);  // from any thread

@@ -60,7 +60,7 @@ std::string rank_key(unsigned rank) { return fmt::format("rank/{}", rank); }
   for (unsigned rank = 0; rank < place.size; ++rank) {
     if (!store.check({rank_key(rank)})) missing += fmt::format(" {}", rank);
   }
-  fail(ErrorKind::lost, "after {} seconds, these of {} ranks have not come to {}:{}:{}",
+  fail(ErrorKind::lost, "after {} seconds, these of {} ranks are not connected to {}:{}:{}",
        std::chrono::seconds(kJoinTime).count(), place.size, place.address, place.port, missing);
 }
 
@@ -110,7 +110,7 @@ c10::intrusive_ptr<c10d::Store> connect_store(const ranks::RankPlace& place, boo
         std::this_thread::sleep_for(kConnectAgain);
         continue;
       }
-      fail(ErrorKind::lost, "rank {} does not reach the meeting point {}:{} of the ranks: {}",
+      fail(ErrorKind::lost, "rank {} cannot reach the meeting point {}:{} of the ranks: {}",
            place.rank, place.address, place.port, first_line(error.what()));
     }
   }

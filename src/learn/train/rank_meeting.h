@@ -7,8 +7,8 @@
 #include <torch/csrc/distributed/c10d/Store.hpp>
 #include <vector>
 
+#include "ranks/group.h"
 #include "ranks/rank_place.h"
-#include "ranks/shared_host.h"
 
 namespace plimsoll::train {
 

@@ -1,6 +1,5 @@
-// What a training prints: one bar for the epoch, on a terminal; one line an epoch, always. The bar
-// is on stderr, in one place, and goes away; lines are on stdout, in the form that users' scripts
-// look for.
+// What a training prints. A terminal shows one bar for the epoch, on stderr; it is removed at the
+// end. Every epoch prints one line on stdout, in the form that users' scripts search for.
 #pragma once
 
 #include <chrono>
@@ -26,7 +25,7 @@ struct PassState {
 
   // Batches per second of this pass; 0 before the first.
   double rate() const;
-  double seconds_left() const;  // of this pass; 0 where there is no telling
+  double seconds_left() const;  // of this pass; 0 = unknown
 };
 
 // "Epoch 3/20:  42%|████▏     | 3961/9432 [01:04<01:28, 61.70it/s, loss=1.68], run 2:03:04 left",
@@ -40,8 +39,8 @@ struct EpochPlace {
   double epoch_seconds = 0;  // of an earlier one with its evaluation; 0 = unknown
 };
 
-// The time until the last epoch has ended, `elapsed` seconds after this one began; nothing where
-// there is no telling. Before the first epoch has ended it does not know of evaluations.
+// The time until the last epoch has ended, `elapsed` seconds after this one began; nothing if it is
+// unknown. Before the first epoch has ended, evaluations are not counted.
 std::optional<double> run_seconds_left(const EpochPlace& place, const PassState& pass,
                                        double elapsed_seconds);
 
@@ -59,7 +58,7 @@ struct EpochLine {
 // loss 1.6800  val 0.5012 *".
 std::string format_epoch(const EpochLine& line, size_t columns = 0);
 
-// One run's report, for one thread. A reader that has gone away does not end the run.
+// One run's report, for one thread. A closed pipe does not end the run.
 class TrainReport {
  public:
   explicit TrainReport(bool bars) : bars_(bars) {}

@@ -17,7 +17,6 @@
 #include "memory/timeline.h"
 #include "plan/plan.h"
 #include "recipe/recipe.h"
-#include "recipe/status.h"
 
 namespace plimsoll::train {
 

@@ -8,7 +8,7 @@
 
 #include "io/file.h"
 #include "memory/ledger.h"
-#include "train/pickle_reader.h"
+#include "train/pickled_values.h"
 #include "train/value.h"
 
 namespace plimsoll::train {

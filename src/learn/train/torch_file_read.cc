@@ -22,8 +22,8 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "memory/buffer.h"
-#include "train/checkpoint_bytes.h"
-#include "train/pickle_reader.h"
+#include "train/footprint.h"
+#include "train/pickled_values.h"
 #include "train/torch_file.h"
 
 namespace plimsoll::train {
@@ -31,7 +31,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint64_t kLeasedByTorchBytes = 64 * 1024;  // from this size on: train/tensor_memory.h
+constexpr uint64_t kLeasedByTorchBytes = 64 * 1024;  // from this size on: train/device.h
 constexpr uint64_t kMostMembers = 100'000;           // libzip keeps 300 bytes per member
 constexpr std::string_view kPickleName = "/data.pkl";
 

@@ -16,9 +16,8 @@
 #include "base/print.h"
 #include "io/partial_file.h"
 #include "memory/timeline.h"
-#include "nn/adam.h"
-#include "nn/loss.h"
 #include "nn/model.h"
+#include "nn/operations.h"
 #include "train/checkpoint.h"
 #include "train/data.h"
 #include "train/device.h"
@@ -27,8 +26,6 @@
 #include "train/job.h"
 #include "train/rank_group.h"
 #include "train/report.h"
-#include "train/room_keeper.h"
-#include "train/training_log.h"
 
 namespace plimsoll::train {
 
@@ -70,8 +67,8 @@ class Trainer {
   // Ends a batch: adds up the gradients of all ranks, then makes the optimizer's step. `loss` is
   // undefined if this rank has no part of the batch.
   void finish_batch(uint64_t index, uint64_t seeds, const at::Tensor& loss);
-  // Replaces gradients and loss by their sums over all ranks, and learns whether one of them has
-  // been asked to stop.
+  // Replaces gradients and loss by their sums over all ranks, and finds out whether one of them was
+  // asked to stop.
   at::Tensor add_up_ranks(const at::Tensor& loss);
   // The signal that asked this rank or, with several ranks, any of them to stop; else 0.
   int asked_to_stop() const;

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/json.h"
+#include "io/file.h"
 
 namespace plimsoll::graph {
 namespace {
@@ -11,7 +12,6 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view kFormatName = "plimsoll store";
-constexpr uint64_t kSectorBytes = 512;
 constexpr uint64_t kMostEdges = uint64_t{1} << 58;
 
 // Reads the fields of one JSON object; an error names the field that is missing or invalid.
@@ -104,8 +104,8 @@ std::string features_name(FeatureType type) { return fmt::format("features.{}", 
 
 uint64_t padded_row_bytes(FeatureType type, uint64_t columns) {
   const uint64_t bytes = columns * value_bytes(type);
-  if (bytes <= kSectorBytes) return std::bit_ceil(bytes);
-  return (bytes + kSectorBytes - 1) / kSectorBytes * kSectorBytes;
+  if (bytes <= io::kSectorBytes) return std::bit_ceil(bytes);
+  return (bytes + io::kSectorBytes - 1) / io::kSectorBytes * io::kSectorBytes;
 }
 
 std::map<std::string, uint64_t> expected_files(const Meta& meta) {

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "graph/meta.h"
 
 namespace plimsoll::ingest {
 namespace {
@@ -139,9 +140,9 @@ SynthOptions scaled(const SynthOptions& options, double scale) {
 }
 
 void check(const SynthOptions& options) {
-  constexpr uint64_t kMostNodes = 0xffffffffU;
-  if (options.nodes < kFewestNodes || options.nodes > kMostNodes) {
-    fail(ErrorKind::usage, "--nodes {}: from {} to {}", options.nodes, kFewestNodes, kMostNodes);
+  if (options.nodes < kFewestNodes || options.nodes > graph::kMostNodes) {
+    fail(ErrorKind::usage, "--nodes {}: from {} to {}", options.nodes, kFewestNodes,
+         graph::kMostNodes);
   }
   if (options.edges == 0) fail(ErrorKind::usage, "--edges 0: at least one");
   if (options.classes == 0 || options.classes > options.nodes / 2) {

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "base/random.h"
-#include "recipe/epoch_key.h"
+#include "recipe/recipe.h"
 #include "small_store.h"
 
 namespace plimsoll::api {

@@ -153,15 +153,15 @@ TEST(TrainOptions, RefuseValuesOutOfRange) {
   expect_refused({"x", "--epochs", "-1"}, "--epochs: '-1' is not a whole number");
   expect_refused({"x", "--lr", "fast"}, "--lr cannot be 'fast'; write a number");
   expect_refused({"x", "--lr", "0"}, "--lr 0: more than 0");
-  expect_refused({"x", "--dropout", "1"}, "--dropout 1: from 0 to less than 1");
+  expect_refused({"x", "--dropout", "1"}, "--dropout 1: it must be from 0 to less than 1");
   expect_refused({"x", "--checkpoint-minutes", "0"}, "--checkpoint-minutes 0: more than 0");
   expect_refused({"x", "--hiden_dim", "3"}, "did you mean --hidden_dim?");
   expect_refused({"x", "y"}, "unexpected argument 'y'");
 }
 
 TEST(TrainOptions, RefuseWhatTheModelHasNotGot) {
-  expect_refused({"x", "--model", "sage", "--norm", "full"}, "--norm goes with --model gcn");
-  expect_refused({"x", "--heads", "2"}, "--heads goes with --model gat");
+  expect_refused({"x", "--model", "sage", "--norm", "full"}, "--norm needs --model gcn");
+  expect_refused({"x", "--heads", "2"}, "--heads needs --model gat");
   expect_refused({"x", "--model", "gat", "--heads", "7"}, "--heads 7");
 }
 

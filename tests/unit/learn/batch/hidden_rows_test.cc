@@ -1,5 +1,3 @@
-#include "batch/hidden_rows.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -10,7 +8,8 @@
 
 #include "base/random.h"
 #include "base/units.h"
-#include "feature/row_reader.h"
+#include "batch/layerwise.h"
+#include "feature/rows.h"
 #include "temp_folder.h"
 
 namespace plimsoll::batch {

@@ -12,7 +12,7 @@
 #include "base/half.h"
 #include "base/random.h"
 #include "base/units.h"
-#include "feature/row_source.h"
+#include "feature/rows.h"
 #include "graph/meta.h"
 #include "kernel/kernels.h"
 #include "memory/ledger.h"

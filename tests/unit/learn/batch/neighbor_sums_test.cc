@@ -1,5 +1,3 @@
-#include "batch/neighbor_sums.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,6 +9,7 @@
 #include "base/half.h"
 #include "base/random.h"
 #include "base/units.h"
+#include "batch/precompute.h"
 #include "graph/store.h"
 #include "sample/small_graph.h"
 #include "temp_folder.h"

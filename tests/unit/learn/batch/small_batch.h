@@ -14,7 +14,7 @@
 #include "base/units.h"
 #include "batch/assemble.h"
 #include "batch/batch.h"
-#include "feature/row_source.h"
+#include "feature/rows.h"
 #include "kernel/kernels.h"
 #include "memory/ledger.h"
 #include "sample/sampler.h"

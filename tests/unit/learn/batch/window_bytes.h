@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "feature/row_source.h"
+#include "feature/rows.h"
 #include "io/bulk_reader.h"
 #include "memory/ledger.h"
 

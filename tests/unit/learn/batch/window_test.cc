@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "batch/needed_nodes.h"
+#include "batch/layerwise.h"
 #include "batch/pipeline.h"
 #include "graph/store.h"
 #include "lined_data.h"

@@ -1,6 +1,4 @@
 // Rows come out as they are in their file, whether they are resident or read into the area.
-#include "feature/row_reader.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,6 +13,7 @@
 
 #include "base/random.h"
 #include "base/units.h"
+#include "feature/rows.h"
 #include "temp_folder.h"
 
 namespace plimsoll::feature {

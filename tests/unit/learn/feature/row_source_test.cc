@@ -1,5 +1,3 @@
-#include "feature/row_source.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "base/units.h"
+#include "feature/rows.h"
 #include "graph/store.h"
 #include "temp_folder.h"
 

@@ -1,5 +1,3 @@
-#include "launch/save_folder.h"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -7,6 +5,7 @@
 #include <vector>
 
 #include "launch/train_module.h"
+#include "launch/training_run.h"
 #include "temp_folder.h"
 
 namespace plimsoll::launch {

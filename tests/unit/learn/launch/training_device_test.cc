@@ -1,7 +1,6 @@
-#include "launch/training_device.h"
-
 #include <gtest/gtest.h>
 
+#include "launch/train_module.h"
 #include "temp_folder.h"
 
 namespace plimsoll::launch {

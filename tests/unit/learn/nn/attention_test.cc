@@ -1,5 +1,3 @@
-#include "nn/attention.h"
-
 #include <ATen/Context.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
@@ -20,6 +18,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "nn/operations.h"
 #include "nn/small_block.h"
 #include "nn/threads.h"
 

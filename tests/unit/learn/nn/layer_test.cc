@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "nn/aggregate.h"
+#include "nn/operations.h"
 #include "nn/small_block.h"
 #include "nn/threads.h"
 

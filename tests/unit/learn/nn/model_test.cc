@@ -14,9 +14,8 @@
 #include <vector>
 
 #include "base/random.h"
-#include "nn/aggregate.h"
 #include "nn/dense_model.h"
-#include "nn/loss.h"
+#include "nn/operations.h"
 
 namespace plimsoll::nn {
 namespace {

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "nn/block_tensors.h"
+#include "nn/operations.h"
 
 namespace plimsoll::nn {
 

@@ -16,9 +16,8 @@
 
 #include "base/random.h"
 #include "kernel/kernels.h"
-#include "nn/activation.h"
-#include "nn/adam.h"
-#include "nn/loss.h"
+#include "nn/model.h"
+#include "nn/operations.h"
 #include "nn/small_block.h"
 #include "nn/threads.h"
 

@@ -16,11 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "nn/adam.h"
-#include "nn/aggregate.h"
-#include "nn/loss.h"
 #include "nn/model.h"
-#include "nn/product.h"
+#include "nn/operations.h"
 #include "nn/small_block.h"
 
 namespace plimsoll::nn {

@@ -7,7 +7,6 @@
 #include "base/units.h"
 #include "graph/tiny_store.h"
 #include "plan/probe.h"
-#include "plan/shape.h"
 
 namespace plimsoll::plan {
 namespace {

@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "plan/machine.h"
-#include "plan/must_measure.h"
 #include "temp_folder.h"
 
 namespace plimsoll::plan {

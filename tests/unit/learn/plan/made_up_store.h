@@ -13,7 +13,6 @@
 #include "plan/plan.h"
 #include "plan/probe.h"
 #include "plan/question.h"
-#include "plan/shape.h"
 
 namespace plimsoll::plan {
 

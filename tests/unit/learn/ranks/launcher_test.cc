@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>  // NOLINT(modernize-deprecated-headers)
 
-#include "ranks/shared_host.h"
+#include "ranks/group.h"
 
 namespace plimsoll::ranks {
 namespace {

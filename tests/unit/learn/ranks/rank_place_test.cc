@@ -5,7 +5,6 @@
 #include <map>
 
 #include "base/error.h"
-#include "ranks/node_list.h"
 
 namespace plimsoll::ranks {
 namespace {

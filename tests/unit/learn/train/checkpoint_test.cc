@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "temp_folder.h"
-#include "train/checkpoint_bytes.h"
+#include "train/footprint.h"
 #include "train/inference.h"
 #include "train/python.h"
 #include "train/small_graph.h"
@@ -318,8 +318,7 @@ TEST_F(CheckpointFile, PredictsInPythonAsHere) {
   Trained trained(recipe_of(ModelKind::gcn, /*batch_norm=*/true));
   write_torch_file(path_, trained.checkpoint());
   const Place place = {graph.topology(), {}, kCpu, graph.ledger()};
-  BatchFeed source(place, graph.rows(), hops_of(trained.recipe),
-                   batch::assembly_for(ModelKind::gcn, recipe::Norm::full));
+  BatchFeed source(place, graph.rows(), batches_of(trained.recipe));
   Inference inference(trained.model, place, graph.rows(), source,
                       {.evaluation = recipe::Evaluation::full});
   const at::Tensor logits = at::zeros({60, 5});

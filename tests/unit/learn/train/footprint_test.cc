@@ -9,9 +9,9 @@
 #include <tuple>
 #include <vector>
 
-#include "nn/adam.h"
+#include "nn/model.h"
+#include "train/device.h"
 #include "train/small_run.h"
-#include "train/tensor_memory.h"
 
 namespace plimsoll::train {
 namespace {

@@ -13,7 +13,7 @@
 #include <tuple>
 #include <vector>
 
-#include "nn/loss.h"
+#include "nn/operations.h"
 #include "nn/threads.h"
 #include "train/small_graph.h"
 #include "train/small_run.h"

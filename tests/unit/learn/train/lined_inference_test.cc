@@ -86,8 +86,9 @@ class LinedInference : public testing::Test {
                       ? ledger_.lease("others", ledger_.available_bytes() - where.left_bytes)
                       : memory::Lease()),
           place_{data_.topology, arrangement(where), kCpu, ledger_},
-          source_(place_, data_.rows, {.fanout = {3, 2, 2}},
-                  batch::assembly_for(model.shape().kind, recipe::Norm::full)) {}
+          source_(place_, data_.rows,
+                  {.fanout = {3, 2, 2},
+                   .assembly = batch::assembly_for(model.shape().kind, recipe::Norm::full)}) {}
 
     std::vector<Said> say(Evaluation evaluation = Evaluation::full) {
       Inference inference(model_, place_, data_.rows, source_,

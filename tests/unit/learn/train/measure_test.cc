@@ -1,7 +1,6 @@
-#include "train/measure.h"
-
 #include <gtest/gtest.h>
 
+#include "train/device.h"
 #include "train/small_run.h"
 
 namespace plimsoll::train {

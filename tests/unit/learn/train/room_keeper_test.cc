@@ -1,11 +1,10 @@
-#include "train/room_keeper.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "base/units.h"
 #include "temp_folder.h"
+#include "train/data.h"
 
 namespace plimsoll::train {
 namespace {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/units.h"
-#include "feature/row_source.h"
+#include "feature/rows.h"
 #include "kernel/kernels.h"
 #include "memory/buffer.h"
 #include "memory/ledger.h"

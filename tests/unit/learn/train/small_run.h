@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "nn/loss.h"
 #include "nn/model.h"
+#include "nn/operations.h"
 #include "train/inference.h"
 #include "train/small_graph.h"
 
@@ -51,8 +51,9 @@ inline Place place_of(SmallGraph& graph) {
 
 inline BatchFeed make_source(SmallGraph& graph, ModelKind kind, std::vector<uint32_t> fanout) {
   if (kind == ModelKind::mlp) fanout.clear();
-  return BatchFeed(place_of(graph), graph.rows(), {.fanout = std::move(fanout)},
-                   batch::assembly_for(kind, recipe::Norm::full));
+  return BatchFeed(
+      place_of(graph), graph.rows(),
+      {.fanout = std::move(fanout), .assembly = batch::assembly_for(kind, recipe::Norm::full)});
 }
 
 struct Step {

@@ -1,5 +1,3 @@
-#include "train/tensor_memory.h"
-
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
@@ -11,8 +9,9 @@
 
 #include "base/units.h"
 #include "memory/ledger.h"
-#include "nn/adam.h"
+#include "nn/model.h"
 #include "temp_folder.h"
+#include "train/device.h"
 
 namespace plimsoll::train {
 namespace {

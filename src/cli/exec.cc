@@ -19,16 +19,15 @@
 #include "base/utf8.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
-#include "diagnosis/last_run.h"
 #include "diagnosis/result_file.h"
 #include "diagnosis/verdict.h"
 #include "experiment/supervised_child.h"
-#include "gate/gpu_use.h"
+#include "gate/gate.h"
 #include "io/partial_file.h"
 #include "memory/limit.h"
-#include "process/level.h"
 #include "process/own_stream.h"
 #include "process/supervisor.h"
+#include "process/tree.h"
 
 namespace plimsoll::cli {
 namespace {

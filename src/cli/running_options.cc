@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "cli/arguments.h"
-#include "gate/gpu_use.h"
+#include "gate/gate.h"
 #include "ranks/rank_place.h"
 
 namespace plimsoll::cli {

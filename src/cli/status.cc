@@ -11,7 +11,6 @@
 #include "experiment/json_reader.h"
 #include "experiment/progress.h"
 #include "experiment/run_folder.h"
-#include "experiment/run_state.h"
 #include "screen/training_view.h"
 
 namespace plimsoll::cli {

@@ -7,14 +7,11 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "answer/means_output.h"
 #include "answer/results_table.h"
 #include "base/error.h"
 #include "base/units.h"
 #include "experiment/best.h"
-#include "statistics/effect.h"
-#include "statistics/mann_whitney.h"
-#include "statistics/shapiro_wilk.h"
+#include "statistics/hypothesis.h"
 
 namespace plimsoll::answer {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "answer/compared_group.h"
 #include "answer/text_table.h"
-#include "statistics/welch.h"
+#include "statistics/hypothesis.h"
 
 namespace plimsoll::answer {
 

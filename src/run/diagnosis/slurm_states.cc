@@ -1,12 +1,8 @@
-#include "diagnosis/slurm_states.h"
-
 #include <algorithm>
 #include <array>
 #include <cctype>
 
-#include "base/clock.h"
 #include "diagnosis/explain.h"
-#include "slurm/slurm_command.h"
 
 namespace plimsoll::diagnosis {
 namespace {
@@ -244,17 +240,6 @@ std::vector<LikelyCause> causes_of_state(const SlurmState& state, const Circumst
   Causes causes = causes_of_ended_job(state.name, now);
   if (causes.empty()) causes = causes_of_waiting_job(state.name);
   return causes.empty() ? causes_of_live_job(state.name) : causes;
-}
-
-slurm::EndFacts end_facts(const process::Ending& ending, const Verdict& verdict,
-                          const slurm::OwnJob& job) {
-  slurm::EndFacts facts{.exit_code = process::exit_code(ending),
-                        .out_of_memory = is_out_of_memory(verdict.cause),
-                        .signal = ending.handed_on_signal != 0 ? ending.handed_on_signal
-                                                               : ending.interrupting_signal};
-  if (facts.exit_code != 0) facts.record = slurm::read_record(job.id);
-  facts.now_seconds = seconds_since_1970();
-  return facts;
 }
 
 }  // namespace plimsoll::diagnosis

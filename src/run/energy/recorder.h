@@ -63,4 +63,16 @@ class Recorder {
 // The content of cpu_energy.txt: a summary of the CPU energy.
 std::string cpu_energy_text(const EnergyReport& report);
 
+// What a batch measures.
+struct EnergyUse {
+  std::string gpus;                  // like exec's --gpu; empty: no GPU is measured
+  double idle_baseline_seconds = 0;  // measure it now; 0: use the one in the folder, if any
+  std::filesystem::path folder;      // of the run
+  std::function<void(const std::string&)> say;
+};
+
+// Opens the recorder of a batch. Prints what is measured and how. Blocks while the baseline is
+// measured.
+std::unique_ptr<Recorder> open_recorder(const EnergyUse& use);
+
 }  // namespace plimsoll::energy

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "experiment/design_reader.h"
+#include "experiment/entry_reader.h"
 #include "experiment/json_reader.h"
 
 namespace plimsoll::experiment {

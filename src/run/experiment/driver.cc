@@ -214,7 +214,7 @@ void Driver::begin_attempt(Place& place, const Experiment& experiment, const Val
   ChildOptions child = child_options(experiment.training, place.with, values, folder);
   child.terms = terms_of(experiment);
   ask_for_room(experiment, child.terms);
-  if (options_.steps) child.launcher = step_words(*options_.steps, child.terms.memory_bytes);
+  if (options_.steps) child.launcher = slurm::step_words(*options_.steps, child.terms.memory_bytes);
   auto running = std::make_unique<Running>(
       Running{.experiment = experiment,
               .number = number,

@@ -19,16 +19,16 @@
 #include "experiment/background_load.h"
 #include "experiment/batch.h"
 #include "experiment/best.h"
-#include "experiment/cooldown.h"
 #include "experiment/early_stopping.h"
 #include "experiment/expected_time.h"
 #include "experiment/journal.h"
 #include "experiment/judging.h"
+#include "experiment/machine.h"
 #include "experiment/outputs.h"
 #include "experiment/progress.h"
 #include "experiment/record.h"
-#include "experiment/slurm_steps.h"
 #include "process/signal_inbox.h"
+#include "slurm/job.h"
 
 namespace plimsoll::experiment {
 
@@ -45,7 +45,7 @@ struct DriverOptions {
   double gpu_wait_seconds = 600;
   // Of all attempts together. An attempt without a limit of its own gets an equal share.
   std::optional<uint64_t> memory_bytes;
-  std::optional<SlurmSteps> steps;  // each attempt is a step of this Slurm job
+  std::optional<slurm::SlurmSteps> steps;  // each attempt is a step of this Slurm job
   // Whether a GPU computes that one of these processes holds; may be empty.
   std::function<bool(const std::vector<pid_t>&)> uses_gpu;
   // The state of the GPUs that are named like exec's --gpu, for the cooldown; may be empty.

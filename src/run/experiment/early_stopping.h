@@ -13,9 +13,9 @@
 
 #include "experiment/batch.h"
 #include "experiment/journal.h"
-#include "experiment/log_follower.h"
 #include "experiment/record.h"
 #include "experiment/stopping.h"
+#include "experiment/training_log.h"
 
 namespace plimsoll::experiment {
 

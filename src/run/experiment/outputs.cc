@@ -14,7 +14,6 @@
 #include "base/host.h"
 #include "base/json.h"
 #include "base/run_files.h"
-#include "experiment/energy_outputs.h"
 #include "experiment/judging.h"
 #include "io/partial_file.h"
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "diagnosis/cause.h"
+#include "diagnosis/verdict.h"
 #include "experiment/json_reader.h"
 #include "experiment/metrics.h"
 #include "experiment/stopping.h"

@@ -13,8 +13,7 @@
 #include <vector>
 
 #include "base/host.h"
-#include "meter/nvml_processes.h"
-#include "meter/process_info.h"
+#include "meter/gpu_processes.h"
 
 namespace plimsoll::meter {
 

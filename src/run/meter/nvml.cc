@@ -12,9 +12,8 @@
 
 #include "base/error.h"
 #include "meter/gpu.h"
+#include "meter/gpu_processes.h"
 #include "meter/nvml_functions.h"
-#include "meter/nvml_processes.h"
-#include "meter/process_info.h"
 
 namespace plimsoll::meter {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "base/fd.h"
 #include "process/launch.h"
-#include "process/level.h"
+#include "process/tree.h"
 #include "process/tree_group.h"
 
 namespace plimsoll::process {

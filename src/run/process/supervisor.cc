@@ -22,11 +22,10 @@
 #include "base/units.h"
 #include "process/command_output.h"
 #include "process/keeper.h"
-#include "process/other_children.h"
+#include "process/own_stream.h"
 #include "process/process_ref.h"
 #include "process/registry.h"
 #include "process/signal_inbox.h"
-#include "process/terminal_state.h"
 #include "process/tree_sampler.h"
 #include "process/tree_watch.h"
 

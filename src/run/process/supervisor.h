@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "process/ending.h"
-#include "process/level.h"
-#include "process/memory_group.h"
+#include "process/tree.h"
+#include "process/tree_group.h"
 
 namespace plimsoll::process {
 

@@ -1,5 +1,3 @@
-#include "statistics/shapiro_wilk.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "statistics/distribution.h"
+#include "statistics/hypothesis.h"
 
 namespace plimsoll::statistics {
 namespace {

@@ -8,10 +8,9 @@
 #include <map>
 #include <set>
 
-#include "answer/pareto_answer.h"
+#include "answer/exploration.h"
 #include "answer/results_table.h"
 #include "base/units.h"
-#include "diagnosis/cause.h"
 #include "diagnosis/verdict.h"
 #include "experiment/run_folder.h"
 #include "plot/axis.h"

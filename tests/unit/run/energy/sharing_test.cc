@@ -2,7 +2,7 @@
 
 #include "base/units.h"
 #include "energy/baseline.h"
-#include "energy/cpu_time.h"
+#include "energy/sources.h"
 #include "temp_folder.h"
 
 namespace plimsoll::energy {

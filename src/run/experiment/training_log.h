@@ -1,7 +1,8 @@
-// Follows the log of a running training and reports each line in which the metric of the objective
-// appears. The n-th such line is the n-th step.
+// The metrics of a training step by step, from its log: the n-th line in which a metric appears is
+// its n-th step.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -15,6 +16,7 @@
 
 namespace plimsoll::experiment {
 
+// Follows the log of a running training and reports each step of the objective's metric.
 class LogFollower {
  public:
   // `patterns` must have one for the objective's metric.
@@ -45,5 +47,17 @@ class LogFollower {
 std::map<std::string, Value> metrics_at(const std::filesystem::path& log,
                                         const std::vector<MetricPattern>& patterns,
                                         const Objective& objective, uint64_t step);
+
+constexpr size_t kMostSteps = 100'000;  // of a metric; later ones are left out
+
+// A metric over the steps of a training.
+struct MetricCurve {
+  std::string metric;
+  std::vector<double> values;
+};
+
+// One for each pattern, in their order. A log that is missing has no steps.
+std::vector<MetricCurve> curves_of(const std::filesystem::path& log,
+                                   const std::vector<MetricPattern>& patterns);
 
 }  // namespace plimsoll::experiment

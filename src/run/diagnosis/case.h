@@ -1,9 +1,11 @@
-// Shared by the parts of judge(): the known facts about an ending, prepared once.
+// What the parts of judge() share: the known facts about an ending, prepared once.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "diagnosis/log_signs.h"
 #include "diagnosis/verdict.h"
@@ -39,5 +41,19 @@ std::optional<Verdict> judge_gpu(const Case& end);
 std::optional<Verdict> judge_signal(const Case& end);
 std::optional<Verdict> judge_surroundings(const Case& end);  // disk, shared memory, dependencies
 Verdict judge_exit_code(const Case& end);
+
+// Suggestions for a command that ran out of memory: a smaller batch or a larger limit.
+
+// "--batch-size 32 instead of 64" for a command with "--batch-size 64", "--batch_size=64" or
+// "train.batch_size=64", also within `bash -c`; "--batch-size at half its value" if the command
+// names none.
+std::string smaller_batch(const std::vector<std::string>& command);
+
+// "24G" for 16 GiB: 1.5 times as much, in whole GiB, or in whole MiB below 4 GiB. Nothing if that
+// is more than `most_bytes`.
+std::optional<std::string> larger_memory(uint64_t bytes, std::optional<uint64_t> most_bytes);
+
+// "8G": at least `bytes`, in the form that the command line takes.
+std::string rounded_up(uint64_t bytes);
 
 }  // namespace plimsoll::diagnosis

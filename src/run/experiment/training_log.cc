@@ -1,11 +1,15 @@
-#include "experiment/log_follower.h"
+#include "experiment/training_log.h"
 
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <string_view>
+#include <system_error>
 #include <utility>
+
+#include "base/text_file.h"
 
 namespace plimsoll::experiment {
 namespace {
@@ -65,6 +69,25 @@ std::map<std::string, Value> metrics_at(const std::filesystem::path& log,
     if (reader.lines_with(objective.metric) < step) reader.line(line);
   });
   return reader.metrics();
+}
+
+std::vector<MetricCurve> curves_of(const std::filesystem::path& log,
+                                   const std::vector<MetricPattern>& patterns) {
+  std::vector<MetricCurve> curves;
+  for (const MetricPattern& pattern : patterns) curves.push_back({pattern.name, {}});
+  std::error_code missing;
+  if (!std::filesystem::exists(log, missing)) return curves;
+  LogReader reader(patterns, {});
+  for_each_line(log, [&](std::string_view line) {
+    reader.line(line);
+    for (MetricCurve& curve : curves) {
+      const bool found = reader.lines_with(curve.metric) > curve.values.size();
+      if (found && curve.values.size() < kMostSteps) {
+        curve.values.push_back(reader.metrics().at(curve.metric).number);
+      }
+    }
+  });
+  return curves;
 }
 
 }  // namespace plimsoll::experiment

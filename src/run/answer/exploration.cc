@@ -16,16 +16,6 @@
 #include "statistics/pareto.h"
 
 namespace plimsoll::answer {
-namespace {
-
-std::optional<double> mean_of(const Configuration& one, const std::string& figure) {
-  const auto found = one.figures.find(figure);
-  if (found == one.figures.end() || found->second.numbers.empty()) return std::nullopt;
-  return found->second.moments().mean;
-}
-
-}  // namespace
-
 ParetoAnswer pareto_of(const Configurations& configurations, const Aim& first, const Aim& second) {
   ParetoAnswer answer{.first = first, .second = second, .front = {}};
   std::vector<statistics::Tradeoff> points;
@@ -79,7 +69,7 @@ std::string describe(const ParetoAnswer& answer, const Configurations& configura
   }
   if (answer.knee == nullptr) text += "the front has no knee: it needs three points and a bend\n";
   for (const Aim* aim : {&answer.first, &answer.second}) {
-    text += fmt::format("{}: {}\n", heading_of(*aim), describe(*aim, ""));
+    text += fmt::format("{}: {}\n", heading_of(aim->figure), describe(*aim, ""));
   }
   if (!table.left_out.empty()) {
     text += fmt::format("left out, the terminal has {} columns: {}\n", most_columns,

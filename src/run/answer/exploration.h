@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "answer/configuration.h"
+#include "answer/selection.h"
 #include "statistics/hypothesis.h"
 
 namespace plimsoll::answer {

@@ -149,13 +149,11 @@ std::string spread_text(const FigureValues& values, double unit) {
 }
 
 FigureUnit unit_of(const Configurations& configurations, const std::string& figure) {
-  if (figure == kSeconds) return {.heading = "time (s)"};
-  if (figure == kCo2) return {.heading = "CO2 (g)"};
   if (figure == kCost) {
     const std::string& currency = configurations.prices.currency;
     return {.heading = currency.empty() ? "cost" : fmt::format("cost ({})", currency)};
   }
-  if (figure != kEnergy) return {.heading = figure};
+  if (figure != kEnergy) return {.heading = heading_of(figure)};
   double largest = 0;
   for (const Configuration& one : configurations.all) {
     const auto found = one.figures.find(figure);
@@ -252,8 +250,8 @@ std::vector<std::string> notes_of(const Configurations& configurations, const Re
   const bool one = configurations.all.size() == 1;
   if (!same.empty()) notes.push_back((one ? "values: " : "the same in all: ") + same);
   if (!one) {
-    notes.push_back(
-        fmt::format("best first by {}: {}", heading_of(view.aim), describe(view.aim, "--sort ")));
+    notes.push_back(fmt::format("best first by {}: {}", heading_of(view.aim.figure),
+                                describe(view.aim, "--sort ")));
   }
   const bool once = std::ranges::all_of(
       configurations.all, [](const Configuration& each) { return each.succeeded < 2; });

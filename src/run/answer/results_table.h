@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "answer/configuration.h"
+#include "answer/selection.h"
 #include "answer/text_table.h"
 
 namespace plimsoll::answer {

@@ -318,6 +318,10 @@ Catalog read_catalog(std::string_view text, const std::string& file, Problems& p
   return catalog;
 }
 
+void add_new(std::vector<std::string>& names, const std::string& name) {
+  if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+}
+
 std::vector<std::string> split_words(std::string_view text) {
   std::vector<std::string> words;
   std::string word;

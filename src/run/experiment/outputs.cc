@@ -116,10 +116,6 @@ using Json = nlohmann::ordered_json;
 
 void append(Row& cells, const Row& more) { cells.insert(cells.end(), more.begin(), more.end()); }
 
-void add_new(std::vector<std::string>& names, const std::string& name) {
-  if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-}
-
 // Empty for an experiment that runs alone.
 Row background_cells(const Experiment& experiment, const ExperimentResult& result) {
   if (!experiment.background) return {"", "", ""};

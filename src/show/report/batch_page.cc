@@ -38,12 +38,6 @@ Quantity quantity_of(const std::string& figure) {
   return Quantity::number;
 }
 
-std::optional<double> mean_of(const Configuration& one, const std::string& figure) {
-  const auto found = one.figures.find(figure);
-  if (found == one.figures.end() || found->second.numbers.empty()) return std::nullopt;
-  return found->second.moments().mean;
-}
-
 // "Mean over n runs." of "mean over n runs".
 std::string sentence(std::string text) {
   if (!text.empty()) {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "answer/configuration.h"
+#include "answer/selection.h"
 #include "graph/summary.h"
 #include "plan/describe.h"
 #include "plot/chart.h"

@@ -1,4 +1,4 @@
-#include "answer/condition.h"
+#include "answer/selection.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,9 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <tuple>
 
+#include "answer/results_table.h"
 #include "base/error.h"
 #include "base/nearest.h"
+#include "experiment/best.h"
 
 namespace plimsoll::answer {
 namespace {
@@ -127,6 +130,97 @@ bool meets(const Configuration& one, const ResultCondition& condition) {
 bool meets_all(const Configuration& one, const std::vector<ResultCondition>& conditions) {
   return std::ranges::all_of(
       conditions, [&](const ResultCondition& condition) { return meets(one, condition); });
+}
+
+namespace {
+
+// Why no experiment has an energy, or what is made from it; empty for other figures.
+std::string why_unknown(const Configurations& configurations, const std::string& figure) {
+  if (figure != kEnergy && figure != kCo2 && figure != kCost) return "";
+  if (configurations.energy_parts.empty()) {
+    const std::string note = energy_note(configurations);
+    return note.empty() ? "; no successful run has an energy" : "\n" + note;
+  }
+  return figure == kCo2 ? "; CO2 needs --grams-per-kwh" : "; a cost needs --price";
+}
+
+}  // namespace
+
+Aim aim_of(const Configurations& configurations, const std::string& text) {
+  const std::vector<std::string> known = configurations.figures();
+  const auto& objective = configurations.objective;
+  const auto has = [&](const std::string& figure) {
+    return std::find(known.begin(), known.end(), figure) != known.end();
+  };
+  const auto without_goal = [&](const std::string& figure) -> Aim {
+    if (objective && objective->metric == figure) {
+      return {figure, objective->maximize, Aim::Source::by_objective};
+    }
+    return {figure, !experiment::smaller_is_better(figure), Aim::Source::by_name};
+  };
+  if (text.empty()) {
+    if (objective && has(objective->metric)) return without_goal(objective->metric);
+    return without_goal(known.empty() ? kSeconds : known.front());
+  }
+  std::string figure = text;
+  std::optional<bool> maximize;
+  for (const auto& [ending, upwards] : {std::pair{":max", true}, std::pair{":min", false}}) {
+    if (!figure.ends_with(ending)) continue;
+    figure.resize(figure.size() - std::string_view(ending).size());
+    maximize = upwards;
+    break;
+  }
+  if (figure == "time") figure = kSeconds;
+  if (!has(figure)) {
+    const auto near = nearest(figure, known);
+    fail(ErrorKind::usage, "no experiment has the figure {}{}; known: {}{}", figure,
+         near ? fmt::format("; did you mean {}?", *near) : "",
+         known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")),
+         why_unknown(configurations, figure));
+  }
+  if (!maximize) return without_goal(figure);
+  return {figure, *maximize, Aim::Source::by_user};
+}
+
+std::string describe(const Aim& aim, std::string_view option) {
+  const std::string better = fmt::format("{} is better", aim.maximize ? "higher" : "lower");
+  switch (aim.source) {
+    case Aim::Source::by_user:
+      return better;
+    case Aim::Source::by_objective:
+      return better + ", as the objective says";
+    case Aim::Source::by_name:
+      break;
+  }
+  return fmt::format("{}, judged by its name; if not: {}{}:{}", better, option,
+                     aim.figure == kSeconds ? "time" : aim.figure, aim.maximize ? "min" : "max");
+}
+
+std::vector<std::string> figures_named(const Configurations& configurations,
+                                       const std::vector<std::string>& names,
+                                       std::vector<std::string> usual) {
+  if (names.empty()) return usual;
+  std::vector<std::string> figures;
+  for (const std::string& name : names) figures.push_back(aim_of(configurations, name).figure);
+  return figures;
+}
+
+std::vector<std::string> aim_and_energy(const Configurations& configurations, const Aim& aim) {
+  std::vector<std::string> figures = {aim.figure};
+  const auto known = configurations.figures();
+  const bool energy = std::find(known.begin(), known.end(), kEnergy) != known.end();
+  if (energy && aim.figure != kEnergy) figures.emplace_back(kEnergy);
+  return figures;
+}
+
+void sort_by(Configurations& configurations, const Aim& aim) {
+  const auto key = [&](const Configuration& one) {
+    const auto mean = mean_of(one, aim.figure);
+    const double worth = aim.maximize ? -mean.value_or(0) : mean.value_or(0);
+    return std::tuple(!mean, worth, one.number);
+  };
+  std::stable_sort(configurations.all.begin(), configurations.all.end(),
+                   [&](const Configuration& a, const Configuration& b) { return key(a) < key(b); });
 }
 
 }  // namespace plimsoll::answer

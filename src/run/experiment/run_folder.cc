@@ -1,12 +1,15 @@
 #include "experiment/run_folder.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <ctime>
 #include <optional>
@@ -17,6 +20,7 @@
 
 #include "base/error.h"
 #include "base/host.h"
+#include "base/interrupt.h"
 #include "base/run_files.h"
 #include "base/shell_word.h"
 #include "base/units.h"
@@ -27,7 +31,26 @@
 
 namespace plimsoll::experiment {
 
-using experiment::RunLock;
+std::optional<RunLock> RunLock::take(const std::filesystem::path& file, bool wait) {
+  Fd lock(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
+  // Another user's lock file in a shared folder: read access is enough to lock it.
+  if (!lock) lock = Fd(open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!lock) fail_errno("open the lock", file.string(), errno);
+  fchmod(lock.get(), 0644);  // independent of the umask; fails for another user's file, harmlessly
+  while (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK && errno != EINTR) fail_errno("lock", file.string(), errno);
+    if (!wait) return std::nullopt;
+    throw_if_interrupted();
+    usleep(100'000);
+  }
+  return RunLock(std::move(lock));
+}
+
+bool RunLock::is_taken(const std::filesystem::path& file) {
+  const Fd lock(open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!lock || flock(lock.get(), LOCK_SH | LOCK_NB) == 0) return false;
+  return errno == EWOULDBLOCK;
+}
 
 RunLock take_lock(const std::filesystem::path& file, const std::string& what,
                   const Waiting& waiting) {

@@ -11,6 +11,7 @@
 #include "experiment/json_reader.h"
 #include "experiment/progress.h"
 #include "experiment/run_folder.h"
+#include "gate/policy.h"
 #include "screen/training_view.h"
 
 namespace plimsoll::cli {
@@ -37,7 +38,8 @@ void print_status(const Options& options) {
     print("  failed  {}: {}{}\n", failure.experiment, failure.headline, failure.log);
   }
   if (run.driven) {
-    for (const auto& line : lines_of(progress, experiment::MachineWatch("all").read())) {
+    for (const auto& line : lines_of(
+             progress, experiment::MachineWatch({.kind = gate::GpuSelection::Kind::all}).read())) {
       print("{}\n", line);
     }
     return;

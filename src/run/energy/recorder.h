@@ -17,6 +17,7 @@
 #include "energy/meter.h"
 #include "energy/report.h"
 #include "energy/sources.h"
+#include "gate/policy.h"
 
 namespace plimsoll::energy {
 
@@ -65,7 +66,7 @@ std::string cpu_energy_text(const EnergyReport& report);
 
 // What a batch measures.
 struct EnergyUse {
-  std::string gpus;                  // like exec's --gpu; empty: no GPU is measured
+  gate::GpuSelection gpus;           // the GPUs that are measured
   double idle_baseline_seconds = 0;  // measure it now; 0: use the one in the folder, if any
   std::filesystem::path folder;      // of the run
   std::function<void(const std::string&)> say;

@@ -146,7 +146,8 @@ using Recorders = std::vector<std::unique_ptr<energy::Recorder>>;
 
 // One for each experiment that runs at once. The idle power is measured once, on all GPUs.
 Recorders open_recorders(const fs::path& folder, const BatchClaim& claim,
-                         const std::vector<std::string>& gpus, const BatchRunOptions& options) {
+                         const std::vector<gate::GpuSelection>& gpus,
+                         const BatchRunOptions& options) {
   energy::EnergyUse use{.gpus = claim.gpus.gpus,
                         .idle_baseline_seconds = options.idle_baseline_seconds,
                         .folder = folder,
@@ -157,7 +158,7 @@ Recorders open_recorders(const fs::path& folder, const BatchClaim& claim,
   recorders.clear();
   use.idle_baseline_seconds = 0;  // now it is in the folder
   use.say = [](const std::string&) {};
-  for (const std::string& handed : gpus) {
+  for (const gate::GpuSelection& handed : gpus) {
     use.gpus = handed;
     recorders.push_back(energy::open_recorder(use));
   }
@@ -179,7 +180,7 @@ std::optional<slurm::SlurmSteps> find_steps(const ExperimentBatch& batch, const 
   return steps;
 }
 
-std::vector<meter::GpuReading> read_gpus(const std::string& gpus) {
+std::vector<meter::GpuReading> read_gpus(const gate::GpuSelection& gpus) {
   const meter::GpuAccess access = meter::open_gpus();
   if (!access.gpus) return {};
   return gate::choose_gpus(gpus, access.gpus->read_counters(),
@@ -192,7 +193,7 @@ BatchClaim claim_for(const ExperimentBatch& batch, const JobOptions& jobs, const
                      bool use_steps, const Waiting& waiting) {
   BatchClaim claim{
       .gpus = {}, .jobs = jobs, .steps = use_steps ? find_steps(batch, jobs) : std::nullopt};
-  if (!claim.steps) claim.gpus = claim_gpus(gpus, waiting);
+  if (!claim.steps) claim.gpus = claim_gpus(gate::selection_of(gpus), waiting);
   hand_out_gpus(claim.gpus, jobs);  // throws if there are too few
   return claim;
 }
@@ -211,10 +212,9 @@ Journal create_journal(const fs::path& folder, const BatchTexts& texts,
 
 DriverEnd drive(const fs::path& folder, const BatchClaim& claim, const BatchTexts& texts,
                 const ExperimentBatch& batch, Journal& journal, const BatchRunOptions& options) {
-  const std::string& gpus = claim.gpus.gpus;
   const Governor governor(batch.settings.governor);
   if (!governor.obstacle().empty()) options.say("warning: " + governor.obstacle());
-  const std::vector<std::string> handed = hand_out_gpus(claim.gpus, claim.jobs);
+  const std::vector<gate::GpuSelection> handed = hand_out_gpus(claim.gpus, claim.jobs);
   const bool elsewhere = claim.steps && claim.steps->nodes > 1;
   Recorders recorders(handed.size());
   if (!elsewhere) recorders = open_recorders(folder, claim, handed, options);
@@ -241,7 +241,7 @@ DriverEnd drive(const fs::path& folder, const BatchClaim& claim, const BatchText
     options.say("warning: cooldown auto has no GPU to wait for; give a time such as \"30s\"");
   }
   driving.finished = options.finished;
-  MachineWatch machine(gpus.empty() ? "none" : gpus);
+  MachineWatch machine(claim.gpus.gpus);
   driving.uses_gpu = [&machine](const std::vector<pid_t>& processes) {
     return machine.compute_for(processes);
   };

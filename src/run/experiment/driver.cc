@@ -160,14 +160,17 @@ bool Driver::is_cool(Place& place) {
   if (cooldown.automatic && calm_.empty() && options_.read_gpus) {
     calm_ = calm_from(journal_.fact(kCalmFact));
     if (calm_.empty()) {
-      calm_ = calm_of(options_.read_gpus("all"));
+      calm_ = calm_of(options_.read_gpus({.kind = gate::GpuSelection::Kind::all}));
       journal_.set_fact(kCalmFact, to_text(calm_));
     }
   }
   if (!place.free_since) return true;
   const double waited = std::chrono::duration<double>(Clock::now() - *place.free_since).count();
   if (waited < cooldown.seconds) return false;
-  if (!cooldown.automatic || calm_.empty() || place.with.gpus.empty()) return true;
+  if (!cooldown.automatic || calm_.empty() ||
+      place.with.gpus.kind == gate::GpuSelection::Kind::unchanged) {
+    return true;
+  }
   const std::string hot = unrest(calm_, calm_of(options_.read_gpus(place.with.gpus)));
   if (hot.empty()) return true;
   if (waited < kLongestCooldown) return false;

@@ -27,6 +27,7 @@
 #include "experiment/outputs.h"
 #include "experiment/progress.h"
 #include "experiment/record.h"
+#include "gate/policy.h"
 #include "process/signal_inbox.h"
 #include "slurm/job.h"
 
@@ -34,7 +35,7 @@ namespace plimsoll::experiment {
 
 // A place where one attempt runs at a time.
 struct JobPlace {
-  std::string gpus;                    // like exec's --gpu; empty: leave the GPUs alone
+  gate::GpuSelection gpus;             // of its attempts
   energy::Recorder* energy = nullptr;  // measures every attempt; may be null
 };
 
@@ -48,8 +49,8 @@ struct DriverOptions {
   std::optional<slurm::SlurmSteps> steps;  // each attempt is a step of this Slurm job
   // Whether a GPU computes that one of these processes holds; may be empty.
   std::function<bool(const std::vector<pid_t>&)> uses_gpu;
-  // The state of the GPUs that are named like exec's --gpu, for the cooldown; may be empty.
-  std::function<std::vector<meter::GpuReading>(const std::string& gpus)> read_gpus;
+  // The state of the selected GPUs, for the cooldown; may be empty.
+  std::function<std::vector<meter::GpuReading>(const gate::GpuSelection&)> read_gpus;
   Durations earlier;                            // for the expected times
   std::function<void(const std::string&)> say;  // prints a line for the user
   // An experiment has finished; may be empty.

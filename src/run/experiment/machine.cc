@@ -153,7 +153,7 @@ std::string unrest(const std::vector<GpuCalm>& began, const std::vector<GpuCalm>
 
 // Empty if there is no GPU driver or it fails now: that must not fail a batch.
 std::vector<meter::GpuReading> MachineWatch::gpus(bool with_holders) {
-  if (!std::exchange(opened_, true) && gpus_ != "none") access_ = meter::open_gpus();
+  if (!std::exchange(opened_, true) && gpus_.wants_gpus()) access_ = meter::open_gpus();
   if (!access_.gpus) return {};
   try {
     return gate::choose_gpus(gpus_,

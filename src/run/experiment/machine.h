@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "gate/policy.h"
 #include "meter/gpu.h"
 
 namespace plimsoll::experiment {
@@ -63,10 +64,10 @@ struct MachineNow {
   uint64_t ram_total_bytes = 0;
 };
 
-// Reads the machine's use; of the GPUs, those that `gpus` names, like exec's --gpu. For one thread.
+// Reads the machine's use; of the GPUs, the selected ones. For one thread.
 class MachineWatch {
  public:
-  explicit MachineWatch(std::string gpus) : gpus_(std::move(gpus)) {}
+  explicit MachineWatch(gate::GpuSelection gpus) : gpus_(std::move(gpus)) {}
   MachineNow read();
 
   // Whether a GPU that one of these processes holds computes. If the driver does not report
@@ -76,7 +77,7 @@ class MachineWatch {
  private:
   std::vector<meter::GpuReading> gpus(bool with_holders);
 
-  std::string gpus_;
+  gate::GpuSelection gpus_;
   bool opened_ = false;
   meter::GpuAccess access_;
 };

@@ -65,15 +65,18 @@ RunLock take_lock(const std::filesystem::path& file, const std::string& what,
   return std::move(*taken);
 }
 
-GpuClaim claim_gpus(const std::string& gpus, const Waiting& waiting) {
-  if (gpus == "none") return {.gpus = "none", .locks = {}, .uuids = {}};
+GpuClaim claim_gpus(const gate::GpuSelection& gpus, const Waiting& waiting) {
+  using Kind = gate::GpuSelection::Kind;
+  if (gpus.kind == Kind::none) return {.gpus = gpus, .locks = {}, .uuids = {}};
+  const bool any = gpus.kind == Kind::unchanged;
   const meter::GpuAccess access = meter::open_gpus();
   const auto visible = Host::real().variable("CUDA_VISIBLE_DEVICES");
   const bool hidden = visible && (visible->empty() || *visible == "-1");
-  if (gpus.empty() && (!access.gpus || hidden)) return {};
+  if (any && (!access.gpus || hidden)) return {};
   const auto all = gate::require_gpus(access).read();
-  if (gpus.empty() && all.empty()) return {};
-  GpuClaim claim{.gpus = gpus.empty() ? "all" : gpus, .locks = {}, .uuids = {}};
+  if (any && all.empty()) return {};
+  GpuClaim claim{.gpus = gpus, .locks = {}, .uuids = {}};
+  if (any) claim.gpus = {.kind = Kind::all};
   auto chosen = gate::choose_gpus(claim.gpus, all, visible);
   for (const auto& gpu : chosen) claim.uuids.push_back(gpu.uuid);
   // Always lock in the same order, so that two drivers never wait for each other.
@@ -86,10 +89,10 @@ GpuClaim claim_gpus(const std::string& gpus, const Waiting& waiting) {
   return claim;
 }
 
-std::vector<std::string> hand_out_gpus(const GpuClaim& claim, const JobOptions& jobs) {
+std::vector<gate::GpuSelection> hand_out_gpus(const GpuClaim& claim, const JobOptions& jobs) {
   const size_t places = jobs.at_once.value_or(1);
   if (claim.uuids.empty() || (places == 1 && !jobs.gpus_per_job)) {
-    return std::vector<std::string>(places, claim.gpus);
+    return std::vector<gate::GpuSelection>(places, claim.gpus);
   }
   const size_t each = jobs.gpus_per_job.value_or(1);
   if (places * each > claim.uuids.size()) {
@@ -98,11 +101,12 @@ std::vector<std::string> hand_out_gpus(const GpuClaim& claim, const JobOptions& 
          "--gpu none if they need no GPU",
          counted(places, "job"), counted(each, "GPU"), places * each, claim.uuids.size());
   }
-  std::vector<std::string> handed;
+  std::vector<gate::GpuSelection> handed;
   for (size_t i = 0; i < places; ++i) {
     const auto begin = claim.uuids.begin() + static_cast<std::ptrdiff_t>(i * each);
-    handed.push_back(
-        fmt::format("{}", fmt::join(begin, begin + static_cast<std::ptrdiff_t>(each), ",")));
+    handed.push_back({.kind = gate::GpuSelection::Kind::listed,
+                      .list = fmt::format(
+                          "{}", fmt::join(begin, begin + static_cast<std::ptrdiff_t>(each), ","))});
   }
   return handed;
 }

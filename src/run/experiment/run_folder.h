@@ -14,6 +14,7 @@
 #include "experiment/journal.h"
 #include "experiment/queue.h"
 #include "experiment/record.h"
+#include "gate/policy.h"
 
 namespace plimsoll::experiment {
 
@@ -44,17 +45,17 @@ RunLock take_lock(const std::filesystem::path& file, const std::string& what,
                   const Waiting& waiting);
 
 struct GpuClaim {
-  std::string gpus;  // for exec's --gpu; empty if there are none
+  gate::GpuSelection gpus;  // `unchanged` if there are none
   std::vector<RunLock> locks;
   std::vector<std::string> uuids;  // in the order in which they are handed out
 };
 
-// For each experiment that runs at once, its GPUs for exec's --gpu. A single one gets all, unless
+// The GPUs of each experiment that runs at once. A single one gets all, unless
 // it is told how many; several get different ones. Throws Error{usage} if there are not enough.
-std::vector<std::string> hand_out_gpus(const GpuClaim& claim, const JobOptions& jobs);
+std::vector<gate::GpuSelection> hand_out_gpus(const GpuClaim& claim, const JobOptions& jobs);
 
-// Locks the GPUs that `gpus` names, like exec's --gpu; empty: all GPUs.
-GpuClaim claim_gpus(const std::string& gpus, const Waiting& waiting);
+// Locks the selected GPUs; `unchanged` means all, if there are any.
+GpuClaim claim_gpus(const gate::GpuSelection& gpus, const Waiting& waiting);
 
 // Makes results/run_20261115_081500 and returns its absolute path. A second run in the same second
 // gets a suffix.

@@ -78,27 +78,27 @@ std::string describe_missing(const std::vector<GpuReading>& before,
 
 }  // namespace
 
-Admission wait_for_room(const Options& options, const std::vector<std::string>& uuids,
+Admission wait_for_room(const GpuRequest& request, const std::vector<std::string>& uuids,
                         const Surroundings& around) {
-  Policy policy(options.free_bytes.value_or(0), options.wait_seconds, around.classify);
+  GatePolicy policy(request.free_bytes.value_or(0), request.wait_seconds, around.classify);
   Admission entry;
   const double start = around.now_seconds();
   std::string said;
   double said_at = 0;
   for (;;) {
     entry.gpus = read_chosen(around.gpus, uuids);
-    const Decision decision = policy.next(entry.gpus, around.now_seconds());
+    const GateDecision decision = policy.next(entry.gpus, around.now_seconds());
     entry.waited_seconds = around.now_seconds() - start;
-    entry.open = decision.move == Decision::Move::open;
+    entry.open = decision.move == GateDecision::Move::open;
     entry.reason = decision.reason;
-    if (entry.open || decision.move == Decision::Move::give_up) return entry;
+    if (entry.open || decision.move == GateDecision::Move::give_up) return entry;
     for (const GpuHolder& holder : decision.to_end) {
       around.say("ending a process on the GPU left over from an earlier run: " + describe(holder));
       around.end_leftover(holder);
       ++entry.leftovers_ended;
     }
     const bool is_news = said.empty() || around.now_seconds() - said_at >= kSayAgainSeconds;
-    if (decision.move == Decision::Move::wait && decision.reason != said && is_news) {
+    if (decision.move == GateDecision::Move::wait && decision.reason != said && is_news) {
       said = decision.reason;
       said_at = around.now_seconds();
       around.say("waiting for the GPU: " + said);
@@ -132,13 +132,13 @@ void say(const std::string& text) {
   process::write_patiently(STDERR_FILENO, printable(fmt::format("plimsoll exec: {}\n", text)));
 }
 
-gate::Whose classify(const meter::GpuHolder& holder) {
+Whose classify(const meter::GpuHolder& holder) {
   for (const process::Orphan& orphan : process::find_leftovers().orphans) {
     if (orphan.process.pid == holder.pid && orphan.process.start_ticks == holder.start_ticks) {
-      return gate::Whose::leftover;
+      return Whose::leftover;
     }
   }
-  return gate::classify_by_user(holder, geteuid());
+  return classify_by_user(holder, geteuid());
 }
 
 void end_leftover(const meter::GpuHolder& holder) {
@@ -151,7 +151,7 @@ void end_leftover(const meter::GpuHolder& holder) {
   if (!process->wait(kLeftoverGrace)) process->signal(SIGKILL);
 }
 
-gate::Surroundings surroundings(meter::Gpus& gpus) {
+Surroundings surroundings(meter::Gpus& gpus) {
   using Clock = std::chrono::steady_clock;
   return {.gpus = gpus,
           .classify = classify,
@@ -169,23 +169,23 @@ gate::Surroundings surroundings(meter::Gpus& gpus) {
 
 meter::Gpus& GpuUse::driver() {
   if (!access_.gpus) access_ = meter::open_gpus();
-  return gate::require_gpus(access_);
+  return require_gpus(access_);
 }
 
 std::optional<std::string> GpuUse::enter() {
-  if (!options_.wants_gpus()) return std::nullopt;
-  for (const auto& gpu : gate::choose_gpus(options_.gpus, driver().read(), allowed_)) {
+  if (!request_.gpus.wants_gpus()) return std::nullopt;
+  for (const auto& gpu : choose_gpus(request_.gpus, driver().read(), allowed_)) {
     uuids_.push_back(gpu.uuid);
   }
-  const gate::Admission entry = gate::wait_for_room(options_, uuids_, surroundings(driver()));
+  const Admission entry = wait_for_room(request_, uuids_, surroundings(driver()));
   access_ = {};
   before_ = entry.gpus;
   return entry.open ? std::nullopt : std::optional(entry.reason);
 }
 
 std::vector<std::string> GpuUse::environment() const {
-  if (options_.gpus.empty()) return {};
-  return {"CUDA_VISIBLE_DEVICES=" + gate::visible_devices(before_)};
+  if (request_.gpus.kind == GpuSelection::Kind::unchanged) return {};
+  return {"CUDA_VISIBLE_DEVICES=" + visible_devices(before_)};
 }
 
 bool GpuUse::busy() try {
@@ -201,8 +201,8 @@ bool GpuUse::busy() try {
 
 void GpuUse::leave() try {
   if (uuids_.empty()) return;
-  const gate::Release release =
-      gate::wait_until_released(before_, kReturnPatienceSeconds, surroundings(driver()));
+  const Release release =
+      wait_until_released(before_, kReturnPatienceSeconds, surroundings(driver()));
   at_end_ = release.gpus;
   if (!release.back) say(release.reason);
 } catch (const Error& error) {  // do not throw: the command has run, and exec must report its end
@@ -213,7 +213,7 @@ std::string first_usable_gpu() {
   try {
     const meter::GpuAccess access = meter::open_gpus();
     if (!access.gpus) return {};
-    return choose_gpus("all", access.gpus->read_counters(),
+    return choose_gpus({.kind = GpuSelection::Kind::all}, access.gpus->read_counters(),
                        Host::real().variable("CUDA_VISIBLE_DEVICES"))
         .front()
         .name;

@@ -32,9 +32,9 @@ struct Admission {
   std::vector<meter::GpuReading> gpus;  // the chosen GPUs, last reading before the command starts
 };
 
-// Waits until each of the GPUs named by `uuids` has `options.free_bytes` free. Ends processes left
-// over from earlier runs. Gives up after `options.wait_seconds`.
-Admission wait_for_room(const Options& options, const std::vector<std::string>& uuids,
+// Waits until each of the GPUs named by `uuids` has `request.free_bytes` free. Ends processes left
+// over from earlier runs. Gives up after `request.wait_seconds`.
+Admission wait_for_room(const GpuRequest& request, const std::vector<std::string>& uuids,
                         const Surroundings& around);
 
 struct Release {
@@ -55,8 +55,8 @@ Release wait_until_released(const std::vector<meter::GpuReading>& before, double
 class GpuUse {
  public:
   // `allowed`: CUDA_VISIBLE_DEVICES as the command would see it without plimsoll.
-  GpuUse(gate::Options options, std::optional<std::string> allowed)
-      : options_(std::move(options)), allowed_(std::move(allowed)) {}
+  GpuUse(GpuRequest request, std::optional<std::string> allowed)
+      : request_(std::move(request)), allowed_(std::move(allowed)) {}
 
   // Waits until the GPUs have enough free memory, then closes the driver, so that no process
   // started later inherits its files. If there is no room in time, returns which processes hold the
@@ -78,7 +78,7 @@ class GpuUse {
  private:
   meter::Gpus& driver();
 
-  gate::Options options_;
+  GpuRequest request_;
   std::optional<std::string> allowed_;
   meter::GpuAccess access_;
   std::vector<std::string> uuids_;

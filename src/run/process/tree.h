@@ -42,6 +42,9 @@ std::string obstacle(Level level, const Host& host = Host::real());
 // other users' groups. With a user namespace, the level must be requested by name.
 Level strongest_level(const Host& host = Host::real());
 
+// From SIGTERM to SIGKILL, unless the user says otherwise.
+inline constexpr double kDefaultGraceSeconds = 10;
+
 // Pids with start times.
 using ProcessSet = std::set<std::pair<pid_t, uint64_t>>;
 

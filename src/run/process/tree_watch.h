@@ -52,7 +52,7 @@ class OtherChildren {
 struct TreeWatchOptions {
   Tree tree;         // its root is the process that calls run(), a subreaper with SIGCHLD blocked
   pid_t leader = 0;  // a child of the root; 0: already ended, or a child of the namespace's init
-  double grace_seconds = 10;
+  double grace_seconds = kDefaultGraceSeconds;
   int orders_fd = -1;        // source of KeeperOrder; end of file is an order to end the tree
   int exec_failure_fd = -1;  // source of the errno of a failed exec
   int init_reports_fd = -1;  // source of the leader's wait status, from a namespace's init

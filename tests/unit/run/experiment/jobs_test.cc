@@ -13,20 +13,27 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
+std::vector<std::string> handed_out(const GpuClaim& claim, const JobOptions& jobs) {
+  std::vector<std::string> texts;
+  for (const auto& gpus : hand_out_gpus(claim, jobs)) texts.push_back(text_of(gpus));
+  return texts;
+}
+
 TEST(Jobs, GetDifferentGpus) {
-  GpuClaim claim{.gpus = "all", .locks = {}, .uuids = {"a", "b", "c", "d"}};
-  EXPECT_THAT(hand_out_gpus(claim, {}), ElementsAre("all"));
-  EXPECT_THAT(hand_out_gpus(claim, {.at_once = 3}), ElementsAre("a", "b", "c"));
-  EXPECT_THAT(hand_out_gpus(claim, {.at_once = 2, .gpus_per_job = 2}), ElementsAre("a,b", "c,d"));
-  EXPECT_THAT(hand_out_gpus(claim, {.gpus_per_job = 1}), ElementsAre("a"));
+  GpuClaim claim{.gpus = gate::selection_of("all"), .locks = {}, .uuids = {"a", "b", "c", "d"}};
+  EXPECT_THAT(handed_out(claim, {}), ElementsAre("all"));
+  EXPECT_THAT(handed_out(claim, {.at_once = 3}), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(handed_out(claim, {.at_once = 2, .gpus_per_job = 2}), ElementsAre("a,b", "c,d"));
+  EXPECT_THAT(handed_out(claim, {.gpus_per_job = 1}), ElementsAre("a"));
   expect_error(ErrorKind::usage, {"3 jobs with 2 GPUs each need 6 GPUs, and there are 4"},
                [&] { hand_out_gpus(claim, {.at_once = 3, .gpus_per_job = 2}); });
 }
 
 TEST(Jobs, WithoutGpusTheyAreLeftAlone) {
-  EXPECT_THAT(hand_out_gpus({}, {.at_once = 2}), ElementsAre("", ""));
-  EXPECT_THAT(hand_out_gpus({.gpus = "none", .locks = {}, .uuids = {}}, {.at_once = 2}),
-              ElementsAre("none", "none"));
+  EXPECT_THAT(handed_out({}, {.at_once = 2}), ElementsAre("", ""));
+  EXPECT_THAT(
+      handed_out({.gpus = gate::selection_of("none"), .locks = {}, .uuids = {}}, {.at_once = 2}),
+      ElementsAre("none", "none"));
 }
 
 TEST(Cooldown, LastsUntilTheGpusAreAsTheyWereWhenTheBatchBegan) {

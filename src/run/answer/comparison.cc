@@ -42,7 +42,7 @@ std::string interval_text(const SampleDifference& found) {
   return text;
 }
 
-// With its unit.
+// The figure with its unit.
 std::string shown_figure(const std::string& figure) {
   return figure == kEnergy ? "energy (J)" : heading_of(figure);
 }
@@ -242,7 +242,7 @@ std::string describe(const ComparisonAnswer& answer, size_t most_columns) {
     tests += row.found.p ? 1 : 0;
     rows.push_back(&row);
   }
-  // Of many pairs, those that show something, and the smallest p of the others.
+  // The pairs with the smallest p first: the table shows only some of many pairs.
   std::ranges::stable_sort(rows, [](const ComparisonRow* x, const ComparisonRow* y) {
     return x->figure == y->figure && x->found.p.value_or(2) < y->found.p.value_or(2);
   });

@@ -33,12 +33,14 @@ double other_cpu_seconds(const CpuUse& use) {
 }
 
 std::string cpu_shared_because(const CpuUse& use) {
-  if (!use.host_seconds) return "/proc/stat cannot be read: others cannot be told from it";
+  if (!use.host_seconds) {
+    return "/proc/stat cannot be read, so the CPU time of other processes is unknown";
+  }
   const double others = other_cpu_seconds(use);
   const bool counts = others > kOthersSeconds && others > kOthersCpus * use.seconds &&
                       others > kOthersShare * *use.host_seconds;
   if (!counts) return "";
-  return fmt::format("other processes used {:.2f} s of CPU time, it {:.2f} s", others,
+  return fmt::format("other processes used {:.2f} s of CPU time, the run {:.2f} s", others,
                      use.own_seconds);
 }
 

@@ -44,7 +44,7 @@ struct DriverOptions {
   bool keep_going = false;
   std::vector<JobPlace> places;  // as many attempts run at once
   double gpu_wait_seconds = 600;
-  // Of all attempts together. An attempt without a limit of its own gets an equal share.
+  // The limit of all attempts together. An attempt without its own limit gets an equal share.
   std::optional<uint64_t> memory_bytes;
   std::optional<slurm::SlurmSteps> steps;  // each attempt is a step of this Slurm job
   // Whether a GPU computes that one of these processes holds; may be empty.

@@ -60,7 +60,7 @@ std::vector<std::string> metrics_without_pattern(const Expectation& expect,
 std::optional<std::string> obstacle_of_stopping(const Terms& terms,
                                                 const std::vector<MetricPattern>& patterns);
 
-// Combines two: where `over` sets a term, it wins.
+// Combines two: a term that `over` sets wins.
 Terms merged(const Terms& under, const Terms& over);
 
 }  // namespace plimsoll::experiment

@@ -199,7 +199,7 @@ std::vector<GpuHolder> GatePolicy::leftovers(const std::vector<GpuReading>& chos
   std::vector<GpuHolder> found;
   for (const GpuReading& gpu : chosen) {
     for (const GpuHolder& holder : gpu.holders) {
-      // Without a start time it cannot be told from another process with the same pid.
+      // Without a start time, it could be another process that has the same pid now.
       if (holder.start_ticks == 0 || whose(holder) != Whose::leftover) continue;
       const Who who(holder.pid, holder.start_ticks);
       const auto ended = ended_at_.find(who);

@@ -86,8 +86,8 @@ struct JobAccount {
   std::optional<double> run_seconds;
   std::optional<double> limit_seconds;
   uint64_t sampled_peak_bytes = 0;  // MaxRSS: the largest of its steps; 0 = not sampled
-  // Of the step that decided, if the job itself only says FAILED or COMPLETED: the first one that
-  // was out of memory or ended by a signal.
+  // The step that decided, if the job itself only says FAILED or COMPLETED: the first one that ran
+  // out of memory or was ended by a signal.
   std::string step;
   std::string step_state;
   std::string step_exit_code;

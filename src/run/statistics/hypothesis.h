@@ -45,7 +45,7 @@ struct MannWhitneyTest {
   ConfidenceInterval interval;  // of the shift; its level is what the number of values allows
 };
 
-// Of two samples with at least one value each. p is exact if a sample has at most 8 values and
+// Both samples need at least one value. p is exact if a sample has at most 8 values and
 // there are no ties; otherwise by the normal distribution, corrected for ties and continuity. The
 // interval of such a small sample is exact, and with ties conservative.
 MannWhitneyTest mann_whitney_test(std::span<const double> a, std::span<const double> b);

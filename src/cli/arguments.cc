@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "base/units.h"
-#include "gate/gpu_use.h"
+#include "gate/gate.h"
 #include "ranks/rank_place.h"
 
 namespace plimsoll::cli {

@@ -13,7 +13,6 @@
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "diagnosis/checkup.h"
-#include "diagnosis/machine_facts.h"
 
 namespace plimsoll::cli {
 namespace {

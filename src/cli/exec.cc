@@ -18,16 +18,15 @@
 #include "base/units.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
-#include "diagnosis/last_run.h"
 #include "diagnosis/result_file.h"
 #include "diagnosis/verdict.h"
 #include "experiment/supervised_child.h"
-#include "gate/gpu_use.h"
+#include "gate/gate.h"
 #include "io/partial_file.h"
 #include "memory/limit.h"
-#include "process/level.h"
 #include "process/own_stream.h"
 #include "process/supervisor.h"
+#include "process/tree.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -35,8 +34,6 @@ namespace {
 using diagnosis::Cause;
 using diagnosis::Evidence;
 using diagnosis::Verdict;
-
-constexpr double kDefaultGraceSeconds = 10;
 
 struct Options {
   std::vector<std::string> command;
@@ -49,7 +46,7 @@ struct Options {
   std::optional<std::filesystem::path> result;
   std::vector<std::string> environment;  // changes to ours, only for the command
   std::string level;
-  gate::Options gpus;
+  gate::GpuRequest gpus;
   bool quiet = false;
   std::vector<std::string> stray_words;
 };
@@ -66,7 +63,7 @@ process::SuperviseOptions run_options(const Options& options, gate::GpuUse& gpus
           .memory = {.limit_bytes = options.memory_bytes, .high_bytes = options.memory_high_bytes},
           .timeout_seconds = options.timeout_seconds,
           .idle_seconds = options.idle_seconds,
-          .grace_seconds = options.grace_seconds.value_or(kDefaultGraceSeconds),
+          .grace_seconds = options.grace_seconds.value_or(process::kDefaultGraceSeconds),
           .log = options.log,
           .level = process::level_named(options.level),
           .patient = Host::real().variable("SLURM_JOB_ID").has_value(),
@@ -149,8 +146,10 @@ void exec(Options& options) {
 void add_gpu_options(CLI::App& command, Options& options) {
   constexpr const char* kGpus = "GPUs";
   command
-      .add_option("--gpu", options.gpus.gpus,
-                  "the GPUs for it: 0,1 or all or none; default: those it would see without exec")
+      .add_option_function<std::string>(
+          "--gpu",
+          [&options](const std::string& text) { options.gpus.gpus = gate::selection_of(text); },
+          "the GPUs for it: 0,1 or all or none; default: those it would see without exec")
       ->type_name("LIST")
       ->group(kGpus);
   add_bytes(command, "--gpu-free", options.gpus.free_bytes,

@@ -19,9 +19,9 @@
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "diagnosis/circumstances.h"
-#include "diagnosis/last_run.h"
+#include "diagnosis/result_file.h"
 #include "diagnosis/verdict.h"
-#include "slurm/accounting.h"
+#include "slurm/job.h"
 #include "slurm/slurm_command.h"
 
 namespace plimsoll::cli {

@@ -18,6 +18,7 @@
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "meter/gpu.h"
+#include "process/tree.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -26,8 +27,6 @@ using nlohmann::ordered_json;
 using process::Leftovers;
 using process::Orphan;
 using process::RunElsewhere;
-
-constexpr double kDefaultGraceSeconds = 10;
 
 struct Options {
   bool kill = false;
@@ -112,7 +111,8 @@ void list(const Options& options) {
 }
 
 void kill(const Options& options) {
-  const auto cleared = process::end_orphans(options.grace_seconds.value_or(kDefaultGraceSeconds));
+  const auto cleared =
+      process::end_orphans(options.grace_seconds.value_or(process::kDefaultGraceSeconds));
   if (options.json) {
     ordered_json json = {{"ended", cleared.ended},
                          {"groups_removed", cleared.groups_removed},

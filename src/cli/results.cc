@@ -14,10 +14,8 @@
 
 #include "answer/comparison.h"
 #include "answer/configuration.h"
-#include "answer/importance_answer.h"
-#include "answer/means_output.h"
+#include "answer/exploration.h"
 #include "answer/merged_runs.h"
-#include "answer/pareto_answer.h"
 #include "answer/results_table.h"
 #include "base/json.h"
 #include "base/print.h"

@@ -40,7 +40,7 @@ LiveLines& screen() {
 
 void say(const std::string& text) { screen().say(text); }
 
-experiment::DriveOptions shown(experiment::DriveOptions driving) {
+experiment::BatchRunOptions shown(experiment::BatchRunOptions driving) {
   driving.say = say;
   if (screen().on_terminal()) {
     driving.show = [](const experiment::BatchProgress& progress,
@@ -86,7 +86,7 @@ tracking::BatchLogs open_logs(const BatchOptions& options, const BatchTexts& tex
                         const experiment::BatchClaim& claim, experiment::Journal& journal) {
   tracking::BatchLogs logs = open_logs(options, texts, batch, folder);
   logs.begin(journal);
-  experiment::DriveOptions driving = shown(options.driving);
+  experiment::BatchRunOptions driving = shown(options.driving);
   driving.finished = [&logs](const experiment::Experiment& experiment,
                              const experiment::ExperimentResult& result) {
     logs.add(experiment, result);

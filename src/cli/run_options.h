@@ -4,14 +4,13 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
-#include "experiment/batch_drive.h"
-#include "experiment/batch_request.h"
+#include "experiment/batch_run.h"
 
 namespace plimsoll::cli {
 
 struct BatchOptions {
   experiment::BatchRequest request;
-  experiment::DriveOptions driving;
+  experiment::BatchRunOptions driving;
   std::string resume;  // a folder, or kAutoResume
   bool list = false;
   bool dry_run = false;

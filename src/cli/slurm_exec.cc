@@ -18,7 +18,7 @@
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/slurm_options.h"
-#include "diagnosis/slurm_states.h"
+#include "diagnosis/explain.h"
 #include "diagnosis/verdict.h"
 #include "memory/limit.h"
 #include "process/own_stream.h"

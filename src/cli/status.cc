@@ -11,7 +11,7 @@
 #include "experiment/json_reader.h"
 #include "experiment/progress.h"
 #include "experiment/run_folder.h"
-#include "experiment/run_state.h"
+#include "gate/policy.h"
 #include "screen/screen.h"
 
 namespace plimsoll::cli {
@@ -38,7 +38,8 @@ void print_status(const Options& options) {
     print("  failed  {}: {}{}\n", failure.experiment, failure.headline, failure.log);
   }
   if (run.driven) {
-    for (const auto& line : lines_of(progress, experiment::MachineWatch("all").read())) {
+    for (const auto& line : lines_of(
+             progress, experiment::MachineWatch({.kind = gate::GpuSelection::Kind::all}).read())) {
       print("{}\n", line);
     }
     return;

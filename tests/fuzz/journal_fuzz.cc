@@ -4,7 +4,7 @@
 
 #include "energy/baseline.h"
 #include "experiment/batch.h"
-#include "experiment/cooldown.h"
+#include "experiment/machine.h"
 #include "experiment/outputs.h"
 #include "experiment/record.h"
 #include "experiment/stopping.h"

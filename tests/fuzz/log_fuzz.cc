@@ -3,7 +3,7 @@
 
 #include "base/print.h"
 #include "base/text_file.h"
-#include "diagnosis/kernel_log.h"
+#include "diagnosis/circumstances.h"
 #include "diagnosis/verdict.h"
 #include "experiment/history.h"
 #include "experiment/metrics.h"

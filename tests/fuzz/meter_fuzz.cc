@@ -8,11 +8,11 @@
 #include <fstream>
 #include <string>
 
-#include "energy/cpu_counters.h"
-#include "energy/cpu_time.h"
+#include "energy/counter.h"
+#include "energy/sources.h"
 #include "memory/limit.h"
 #include "meter/cpu_power.h"
-#include "meter/process_info.h"
+#include "meter/gpu_processes.h"
 #include "only_errors.h"
 #include "process/proc_stat.h"
 #include "process/registry.h"

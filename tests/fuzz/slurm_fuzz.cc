@@ -3,7 +3,6 @@
 #include <string>
 
 #include "only_errors.h"
-#include "slurm/accounting.h"
 #include "slurm/job.h"
 #include "slurm/script.h"
 

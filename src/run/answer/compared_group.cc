@@ -1,12 +1,11 @@
-#include "answer/compared_group.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
 
-#include "answer/condition.h"
+#include "answer/comparison.h"
+#include "answer/selection.h"
 #include "base/error.h"
 #include "base/nearest.h"
 #include "base/units.h"

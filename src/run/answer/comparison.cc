@@ -7,69 +7,17 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "answer/means_output.h"
 #include "answer/results_table.h"
 #include "base/error.h"
 #include "base/units.h"
-#include "experiment/best.h"
-#include "statistics/effect.h"
-#include "statistics/mann_whitney.h"
-#include "statistics/shapiro_wilk.h"
+#include "statistics/hypothesis.h"
 
 namespace plimsoll::answer {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The least efficiency of Mann and Whitney's test against the t test (Hodges and Lehmann, 1956).
-constexpr double kLeastEfficiency = 0.864;
 constexpr size_t kMostPairsShown = 10;
-
-// Why the samples cannot come from normal distributions; empty if nothing speaks against it.
-std::string not_normal(std::span<const double> a, std::span<const double> b) {
-  std::string text;
-  for (const auto& [sample, label] : {std::pair{a, "first"}, std::pair{b, "second"}}) {
-    const auto test = statistics::shapiro_wilk_test(sample);
-    if (!test || test->p >= kSignificant) continue;
-    text += fmt::format("{}Shapiro-Wilk p {:.2g} for the {} sample", text.empty() ? "" : ", ",
-                        test->p, label);
-  }
-  return text;
-}
-
-void test_by_ranks(std::span<const double> a, std::span<const double> b, SampleDifference& found) {
-  const auto test = statistics::mann_whitney_test(b, a);
-  found.test = "Mann-Whitney U";
-  found.difference = test.shift;
-  found.interval = test.interval;
-  found.p = test.p;
-  found.effect_name = "r";
-  found.effect = statistics::rank_biserial(test.u, b.size(), a.size());
-}
-
-void test_by_means(std::span<const double> a, std::span<const double> b, SampleDifference& found) {
-  const auto test = statistics::welch_test(b, a);
-  if (!test) {
-    found.reason = "neither sample varies";
-    return;
-  }
-  found.test = "Welch's t";
-  found.reason = std::min(a.size(), b.size()) < 3 ? "two values are too few to test for normality"
-                                                  : "nothing speaks against normal distributions";
-  found.interval = test->interval;
-  found.p = test->p;
-  found.effect_name = "g";
-  found.effect = statistics::hedges_g(b, a);
-}
-
-void plan_repeats(SampleDifference& found, double level) {
-  const double deviation = std::hypot(*found.a.deviation, *found.b.deviation) / std::sqrt(2.0);
-  found.repeats_needed = statistics::repeats_for(found.looked_for, deviation, level);
-  if (found.repeats_needed && found.effect_name == "r") {
-    found.repeats_needed = static_cast<size_t>(
-        std::ceil(static_cast<double>(*found.repeats_needed) / kLeastEfficiency));
-  }
-}
 
 std::string p_text(double p) {
   return p < 0.0001 ? "< 0.0001" : p < 0.1 ? fmt::format("{:.2g}", p) : fmt::format("{:.2f}", p);
@@ -94,11 +42,20 @@ std::string interval_text(const SampleDifference& found) {
   return text;
 }
 
-// With its unit.
+// The figure with its unit.
 std::string shown_figure(const std::string& figure) {
-  if (figure == kSeconds) return "time (s)";
-  if (figure == kEnergy) return "energy (J)";
-  return figure == kCo2 ? "CO2 (g)" : figure;
+  return figure == kEnergy ? "energy (J)" : heading_of(figure);
+}
+
+struct TestNames {
+  const char* test;
+  const char* effect_sign;
+  const char* effect;  // in JSON
+};
+
+TestNames names_of(DifferenceTest test) {
+  if (test == DifferenceTest::welch) return {"Welch's t", "g", "hedges_g"};
+  return {"Mann-Whitney U", "r", "rank_biserial"};
 }
 
 // "accuracy, A and B: B is higher (p 0.003)" and what is needed if it is not certain.
@@ -174,8 +131,9 @@ TextTable table_of(const std::vector<const ComparisonRow*>& rows, bool two_group
         mean_text(found.b),
         found.has_both() ? interval_text(found) : "-",
         adjusted ? p_text(*adjusted) : "-",
-        found.effect ? fmt::format("{} {:.2f}", found.effect_name, *found.effect) : "-",
-        found.test.empty() ? "none" : found.test};
+        found.effect ? fmt::format("{} {:.2f}", names_of(*found.test).effect_sign, *found.effect)
+                     : "-",
+        found.test ? names_of(*found.test).test : "none"};
     for (size_t i = 0; i < cells.size(); ++i) table.columns[i].cells.push_back(cells[i]);
   }
   if (two_groups) table.columns.erase(table.columns.begin() + 1, table.columns.begin() + 3);
@@ -241,27 +199,6 @@ void refuse_overlap(const ComparedGroup& a, const ComparedGroup& b) {
 
 }  // namespace
 
-SampleDifference difference_of(std::span<const double> a, std::span<const double> b,
-                               std::optional<double> looked_for) {
-  SampleDifference found{.a = statistics::moments_of(a), .b = statistics::moments_of(b)};
-  found.difference = found.b.mean - found.a.mean;
-  if (a.size() < 2 || b.size() < 2) {
-    found.reason = "it needs at least two repeats of each";
-    return found;
-  }
-  const std::string against = not_normal(a, b);
-  if (against.empty()) {
-    test_by_means(a, b, found);
-  } else {
-    test_by_ranks(a, b, found);
-    found.reason = against;
-  }
-  found.looked_for = looked_for.value_or(found.difference);
-  found.stated = looked_for.has_value();
-  plan_repeats(found, kSignificant);
-  return found;
-}
-
 ComparisonAnswer compare(std::vector<ComparedGroup> groups, const std::vector<std::string>& figures,
                          std::optional<double> looked_for) {
   ComparisonAnswer answer{.groups = std::move(groups), .rows = {}};
@@ -305,7 +242,7 @@ std::string describe(const ComparisonAnswer& answer, size_t most_columns) {
     tests += row.found.p ? 1 : 0;
     rows.push_back(&row);
   }
-  // Of many pairs, those that show something, and the smallest p of the others.
+  // The pairs with the smallest p first: the table shows only some of many pairs.
   std::ranges::stable_sort(rows, [](const ComparisonRow* x, const ComparisonRow* y) {
     return x->figure == y->figure && x->found.p.value_or(2) < y->found.p.value_or(2);
   });
@@ -352,13 +289,11 @@ Json to_json(const ComparisonAnswer& answer) {
                  {"of_b", moments_of_json(found.b)},
                  {"difference", found.has_both() ? Json(found.difference) : Json(nullptr)},
                  {"interval", nullptr},
-                 {"test", found.test.empty() ? Json(nullptr) : Json(found.test)},
+                 {"test", found.test ? Json(names_of(*found.test).test) : Json(nullptr)},
                  {"reason", found.reason},
                  {"p", known(found.p)},
                  {"holm_p", known(found.adjusted_p)},
-                 {"effect_name", found.effect_name == "g"   ? Json("hedges_g")
-                                 : found.effect_name == "r" ? Json("rank_biserial")
-                                                            : Json(nullptr)},
+                 {"effect_name", found.test ? Json(names_of(*found.test).effect) : Json(nullptr)},
                  {"effect", known(found.effect)},
                  {"looked_for", found.looked_for},
                  {"repeats_needed", known(found.repeats_needed)}};

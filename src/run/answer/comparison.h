@@ -1,45 +1,45 @@
-// Is the difference real? Two samples are compared by the test that the data allow.
+// --compare and --over: groups of experiments side by side, and whether they differ.
 #pragma once
 
+#include <cstddef>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "answer/compared_group.h"
+#include "answer/configuration.h"
+#include "answer/sample_difference.h"
 #include "answer/text_table.h"
-#include "statistics/welch.h"
 
 namespace plimsoll::answer {
 
-constexpr double kSignificant = 0.05;
-
-// The difference of two samples, b - a: how much more the second one has.
-struct SampleDifference {
-  statistics::Moments a;
-  statistics::Moments b;
-  double difference = 0;  // of the means, or the shift of Hodges and Lehmann
-  std::optional<statistics::ConfidenceInterval> interval;
-  std::string test;    // "Welch's t"; empty if there is none
-  std::string reason;  // why this test, or why none
-  std::optional<double> p;
-  std::optional<double> adjusted_p;  // by Holm, over all tests of the answer
-  std::string effect_name;           // "g" or "r"
-  std::optional<double> effect;
-  double looked_for = 0;  // the difference that the next figure is about
-  bool stated = false;    // by the user; otherwise it is the difference found
-  // How many repeats each sample needs in all to show `looked_for` in 80 % of cases. compare()
-  // divides the level of 5 % by the number of tests.
-  std::optional<size_t> repeats_needed;
-
-  bool has_both() const { return a.count > 0 && b.count > 0; }
+// Experiments that are compared with others.
+struct ComparedGroup {
+  std::string label;  // "A"
+  std::string name;   // "#3: learning_rate 3e-05"
+  std::map<std::string, FigureValues> figures;
+  std::vector<size_t> members = {};  // numbers of configurations; of trainings none
+  std::string nothing = {};          // "no successful run (own error 2)", if it has no figures
+  size_t stopped = 0;                // early; these runs are in no figure
+  size_t same_seed = 0;              // repeats with the seed of another repeat
+  std::string example = {};          // two conditions that exclude each other, for a message
 };
 
-// Shapiro and Wilk's test decides between Welch's t and Mann and Whitney's U. `looked_for`: a
-// difference that the user wants to see; otherwise the one between the samples.
-SampleDifference difference_of(std::span<const double> a, std::span<const double> b,
-                               std::optional<double> looked_for);
+// `text` is the number of a configuration ("3", "#3") or conditions ("learning_rate<0.01"). Throws
+// Error{usage} if it selects none.
+ComparedGroup select_group(const Configurations& configurations, const std::string& label,
+                           const std::string& text);
+
+// All configurations by their value of the parameter, which may also be model, repo or beside.
+// Throws Error{usage} if it has fewer than two values.
+std::vector<ComparedGroup> groups_over(const Configurations& configurations,
+                                       const std::string& parameter);
+
+// Whatever must be said of groups_over() besides the tests: which configurations it leaves out, and
+// which other parameters differ within or between the groups.
+std::vector<std::string> notes_over(const Configurations& configurations,
+                                    const std::string& parameter);
 
 struct ComparisonRow {
   std::string figure;

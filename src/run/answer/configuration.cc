@@ -6,14 +6,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "answer/results_table.h"
 #include "base/error.h"
-#include "base/nearest.h"
 #include "experiment/best.h"
 
 namespace plimsoll::answer {
 namespace {
 
+using experiment::add_new;
 using experiment::AttemptResult;
 using experiment::Values;
 
@@ -29,10 +28,6 @@ struct PartFigure {
 std::vector<PartFigure> parts_of(const AttemptResult& attempt) {
   if (!attempt.energy) return {};
   return {{kCpu, &attempt.energy->cpu.total}, {kGpu, &attempt.energy->all_gpus}};
-}
-
-void add_new(std::vector<std::string>& names, const std::string& name) {
-  if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
 }
 
 // The names that the model config has, in its order, and others that only the results have.
@@ -312,72 +307,14 @@ std::string short_name(const Configurations& configurations, const Configuration
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-namespace {
-
-// Why no experiment has an energy, or what is made from it; empty for other figures.
-std::string why_unknown(const Configurations& configurations, const std::string& figure) {
-  if (figure != kEnergy && figure != kCo2 && figure != kCost) return "";
-  if (configurations.energy_parts.empty()) {
-    const std::string note = energy_note(configurations);
-    return note.empty() ? "; no successful run has an energy" : "\n" + note;
-  }
-  return figure == kCo2 ? "; CO2 needs --grams-per-kwh" : "; a cost needs --price";
+std::string heading_of(const std::string& figure) {
+  return figure == kSeconds ? "time (s)" : figure == kCo2 ? "CO2 (g)" : figure;
 }
 
-}  // namespace
-
-Aim aim_of(const Configurations& configurations, const std::string& text) {
-  const std::vector<std::string> known = configurations.figures();
-  const auto& objective = configurations.objective;
-  const auto has = [&](const std::string& figure) {
-    return std::find(known.begin(), known.end(), figure) != known.end();
-  };
-  const auto without_goal = [&](const std::string& figure) -> Aim {
-    if (objective && objective->metric == figure) {
-      return {figure, objective->maximize, Aim::Source::by_objective};
-    }
-    return {figure, !experiment::smaller_is_better(figure), Aim::Source::by_name};
-  };
-  if (text.empty()) {
-    if (objective && has(objective->metric)) return without_goal(objective->metric);
-    return without_goal(known.empty() ? kSeconds : known.front());
-  }
-  std::string figure = text;
-  std::optional<bool> maximize;
-  for (const auto& [ending, upwards] : {std::pair{":max", true}, std::pair{":min", false}}) {
-    if (!figure.ends_with(ending)) continue;
-    figure.resize(figure.size() - std::string_view(ending).size());
-    maximize = upwards;
-    break;
-  }
-  if (figure == "time") figure = kSeconds;
-  if (!has(figure)) {
-    const auto near = nearest(figure, known);
-    fail(ErrorKind::usage, "no experiment has the figure {}{}; known: {}{}", figure,
-         near ? fmt::format("; did you mean {}?", *near) : "",
-         known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")),
-         why_unknown(configurations, figure));
-  }
-  if (!maximize) return without_goal(figure);
-  return {figure, *maximize, Aim::Source::by_user};
-}
-
-std::string describe(const Aim& aim, std::string_view option) {
-  const std::string better = fmt::format("{} is better", aim.maximize ? "higher" : "lower");
-  switch (aim.source) {
-    case Aim::Source::by_user:
-      return better;
-    case Aim::Source::by_objective:
-      return better + ", as the objective says";
-    case Aim::Source::by_name:
-      break;
-  }
-  return fmt::format("{}, judged by its name; if not: {}{}:{}", better, option,
-                     aim.figure == kSeconds ? "time" : aim.figure, aim.maximize ? "min" : "max");
-}
-
-std::string heading_of(const Aim& aim) {
-  return aim.figure == kSeconds ? "time (s)" : aim.figure == kCo2 ? "CO2 (g)" : aim.figure;
+std::optional<double> mean_of(const Configuration& one, const std::string& figure) {
+  const auto found = one.figures.find(figure);
+  if (found == one.figures.end() || found->second.numbers.empty()) return std::nullopt;
+  return found->second.moments().mean;
 }
 
 void set_price(EnergyPrices& prices, const std::string& text) {
@@ -392,34 +329,6 @@ void set_price(EnergyPrices& prices, const std::string& text) {
   if (!(*prices.price_per_kwh >= 0)) fail(ErrorKind::usage, "--price {}: less than 0", text);
   const size_t word = text.find_first_not_of(' ', used);
   if (word != std::string::npos) prices.currency = text.substr(word);
-}
-
-std::vector<std::string> figures_named(const Configurations& configurations,
-                                       const std::vector<std::string>& names,
-                                       std::vector<std::string> usual) {
-  if (names.empty()) return usual;
-  std::vector<std::string> figures;
-  for (const std::string& name : names) figures.push_back(aim_of(configurations, name).figure);
-  return figures;
-}
-
-std::vector<std::string> aim_and_energy(const Configurations& configurations, const Aim& aim) {
-  std::vector<std::string> figures = {aim.figure};
-  const auto known = configurations.figures();
-  const bool energy = std::find(known.begin(), known.end(), kEnergy) != known.end();
-  if (energy && aim.figure != kEnergy) figures.emplace_back(kEnergy);
-  return figures;
-}
-
-void sort_by(Configurations& configurations, const Aim& aim) {
-  const auto key = [&](const Configuration& one) {
-    const auto found = one.figures.find(aim.figure);
-    const bool known = found != one.figures.end() && !found->second.numbers.empty();
-    const double mean = known ? found->second.moments().mean : 0;
-    return std::tuple(!known, aim.maximize ? -mean : mean, one.number);
-  };
-  std::stable_sort(configurations.all.begin(), configurations.all.end(),
-                   [&](const Configuration& a, const Configuration& b) { return key(a) < key(b); });
 }
 
 }  // namespace plimsoll::answer

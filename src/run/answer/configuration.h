@@ -106,6 +106,13 @@ std::string same_seed_note(size_t repeats);
 // "own error 2, timed_out 1": the causes of failures for people.
 std::string counts_of_causes(const std::map<std::string, size_t>& causes);
 
+// The mean of a figure; nothing if no successful run has it.
+std::optional<double> mean_of(const Configuration& one, const std::string& figure);
+
+// A figure with its unit, for headings: "time (s)". Energy and cost have none here: unit_of()
+// chooses theirs.
+std::string heading_of(const std::string& figure);
+
 // "learning_rate 3e-05": what differs from the others; everything if nothing varies.
 std::string short_name(const Configurations& configurations, const Configuration& one);
 
@@ -134,32 +141,5 @@ class ShownValues {
 // (repo/model) or beside. Empty if it has nothing.
 std::string named_text(const Configurations& configurations, const Configuration& one,
                        const std::string& name);
-
-// A figure, what is better, and who says so.
-struct Aim {
-  enum class Source { by_name, by_objective, by_user };
-  std::string figure;
-  bool maximize = false;
-  Source source = Source::by_name;
-};
-// `text`: "accuracy", "loss:max", "accuracy:min". Empty: the objective, the first metric, or the
-// time. Without :min or :max, the objective of the files decides about its metric. Throws
-// Error{usage} if no configuration has the figure; of an energy, with the reason.
-Aim aim_of(const Configurations& configurations, const std::string& text);
-// "lower is better, judged by its name; if not: --sort loss:max", with the option as given
-std::string describe(const Aim& aim, std::string_view option);
-// The figure with its unit as in the headings, "time (s)"; energy without one.
-std::string heading_of(const Aim& aim);
-
-// The figures of these names, as aim_of() finds them; `usual` if there are none.
-std::vector<std::string> figures_named(const Configurations& configurations,
-                                       const std::vector<std::string>& names,
-                                       std::vector<std::string> usual);
-
-// The figure of the aim, and the energy if it was measured.
-std::vector<std::string> aim_and_energy(const Configurations& configurations, const Aim& aim);
-
-// Best first; those without the figure last.
-void sort_by(Configurations& configurations, const Aim& aim);
 
 }  // namespace plimsoll::answer

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "answer/condition.h"
+#include "answer/selection.h"
 #include "base/json.h"
 #include "experiment/batch.h"
 #include "experiment/json_reader.h"

@@ -14,10 +14,10 @@
 
 namespace plimsoll::answer {
 
-// What the files of a batch look for; of several entries, what the first says that says it.
+// The objective of a batch: the first one that an entry states.
 std::optional<experiment::Objective> stated_objective(const experiment::ExperimentBatch& batch);
 
-// In the order of the runs. They are numbered consecutively across runs; ids stay.
+// The experiments in the order of the runs, numbered consecutively across them. Their ids stay.
 struct MergedRuns {
   experiment::Catalog catalog;
   std::vector<Outcome> finished;

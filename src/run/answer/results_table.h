@@ -1,11 +1,13 @@
-// The table of `plimsoll results`: one line per configuration, best first, and what must be said
-// below it.
+// The answer of `plimsoll results`: a table with one line per configuration, best first, and the
+// notes below it; and the same figures as CSV and JSON for scripts.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
 #include "answer/configuration.h"
+#include "answer/selection.h"
 #include "answer/text_table.h"
 
 namespace plimsoll::answer {
@@ -38,5 +40,12 @@ struct FigureUnit {
   double divisor = 1;
 };
 FigureUnit unit_of(const Configurations& configurations, const std::string& figure);
+
+// For scripts: mean, standard deviation and n of every figure.
+std::string means_csv(const Configurations& configurations);
+nlohmann::ordered_json means_json(const Configurations& configurations);
+
+// {"mean": 0.41, "sd": 0.01, "n": 5}; an unknown standard deviation is null.
+nlohmann::ordered_json moments_json(const FigureValues& values);
 
 }  // namespace plimsoll::answer

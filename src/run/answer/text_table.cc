@@ -66,7 +66,7 @@ std::string in_tex(std::string_view text) {
 void fit(TextTable& table, size_t most_columns) {
   std::erase_if(table.columns, [](const TextColumn& column) { return is_empty(column); });
   while (most_columns > 0 && width_of(table) > most_columns) {
-    // Of equal ranks, the last one.
+    // If ranks are equal, the last column goes first.
     auto out = table.columns.end();
     for (auto column = table.columns.begin(); column != table.columns.end(); ++column) {
       if (column->rank > 0 && (out == table.columns.end() || column->rank >= out->rank)) {

@@ -1,20 +1,34 @@
-// The current state of this machine. It makes some explanations of an exit code more likely than
-// others.
+// The current state of this machine, and what its kernel log says about OOM kills and segmentation
+// faults. It makes some explanations of an exit code more likely than others.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/host.h"
-#include "diagnosis/kernel_log.h"
 #include "diagnosis/verdict.h"
 #include "memory/limit.h"
 #include "memory/usage.h"
 
 namespace plimsoll::diagnosis {
+
+// A message of the kernel log.
+struct KernelNote {
+  enum class What { oom_in_group, oom_on_host, segfault };
+  What what = What::oom_on_host;
+  std::string process;   // "python"
+  std::string resident;  // "12.0 GiB"; empty if the line does not say
+  double seconds_after_boot = 0;
+};
+
+std::vector<KernelNote> parse_kernel_log(std::string_view log);
+
+// Nothing if this user may not read it.
+std::optional<std::string> read_kernel_log();
 
 struct Space {
   uint64_t total_bytes = 0;

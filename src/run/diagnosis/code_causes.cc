@@ -1,5 +1,3 @@
-#include "diagnosis/code_causes.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +7,7 @@
 #include <string>
 
 #include "base/units.h"
-#include "diagnosis/slurm_states.h"
+#include "diagnosis/explain.h"
 
 namespace plimsoll::diagnosis {
 namespace {

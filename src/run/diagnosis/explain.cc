@@ -11,7 +11,6 @@
 
 #include "base/nearest.h"
 #include "base/units.h"
-#include "diagnosis/code_causes.h"
 #include "process/ending.h"
 
 namespace plimsoll::diagnosis {

@@ -1,3 +1,5 @@
+#include "diagnosis/case.h"
+
 // The order of the checks is the diagnosis: first what plimsoll did itself, then the kernel's
 // counters, then the output together with the signal, and the exit code last.
 #include <fmt/format.h>
@@ -9,8 +11,7 @@
 #include <variant>
 
 #include "base/units.h"
-#include "diagnosis/code_causes.h"
-#include "diagnosis/judging.h"
+#include "diagnosis/explain.h"
 
 namespace plimsoll::diagnosis {
 namespace {

@@ -1,3 +1,5 @@
+#include "diagnosis/case.h"
+
 // Verdicts for endings by a signal, by plimsoll itself, by the environment (disk, shared memory,
 // Slurm, missing dependencies), and by an ordinary exit code.
 #include <fmt/format.h>
@@ -7,9 +9,7 @@
 #include <variant>
 
 #include "base/units.h"
-#include "diagnosis/code_causes.h"
-#include "diagnosis/judging.h"
-#include "diagnosis/smaller.h"
+#include "diagnosis/explain.h"
 
 namespace plimsoll::diagnosis {
 namespace {

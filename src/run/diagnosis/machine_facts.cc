@@ -1,5 +1,3 @@
-#include "diagnosis/machine_facts.h"
-
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
@@ -12,6 +10,7 @@
 #include "base/child.h"
 #include "base/error.h"
 #include "base/units.h"
+#include "diagnosis/checkup.h"
 #include "io/file.h"
 #include "io/random_read.h"
 #include "io/temp_file.h"

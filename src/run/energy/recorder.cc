@@ -11,8 +11,11 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/host.h"
 #include "base/units.h"
+#include "gate/policy.h"
 #include "io/partial_file.h"
+#include "meter/gpu.h"
 
 namespace plimsoll::energy {
 namespace {
@@ -149,6 +152,42 @@ const Baseline& Recorder::measure_baseline(double seconds) {
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
   baseline_ = baseline_of(report(), at);
   return *baseline_;
+}
+
+namespace {
+
+GpuChoice choose(const gate::GpuSelection& gpus) {
+  if (gpus.kind == gate::GpuSelection::Kind::none) {
+    return {.uuids = {}, .none_because = "--gpu none"};
+  }
+  const meter::GpuAccess access = meter::open_gpus();
+  if (!access.gpus) return {.uuids = {}, .none_because = access.missing_because};
+  if (!gpus.wants_gpus()) return {.uuids = {}, .none_because = "no GPU is visible"};
+  GpuChoice choice;
+  for (const auto& gpu : gate::choose_gpus(gpus, access.gpus->read_counters(),
+                                           Host::real().variable("CUDA_VISIBLE_DEVICES"))) {
+    choice.uuids.push_back(gpu.uuid);
+  }
+  return choice;
+}
+
+}  // namespace
+
+std::unique_ptr<Recorder> open_recorder(const EnergyUse& use) {
+  auto recorder = std::make_unique<Recorder>(open_sources(choose(use.gpus)));
+  use.say(describe(recorder->sources()));
+  const std::filesystem::path file = use.folder / "idle_baseline.json";
+  if (use.idle_baseline_seconds > 0 && !any(recorder->sources())) {
+    use.say("--idle-baseline: no energy counter is available; there will be no net figures");
+  } else if (use.idle_baseline_seconds > 0) {
+    use.say(fmt::format("measuring the power of the idle machine for {}",
+                        format_seconds(use.idle_baseline_seconds)));
+    save(recorder->measure_baseline(use.idle_baseline_seconds), file);
+  } else if (const auto known = load_baseline(file)) {
+    recorder->set_baseline(*known);
+  }
+  if (recorder->baseline()) use.say(describe(*recorder->baseline()));
+  return recorder;
 }
 
 }  // namespace plimsoll::energy

@@ -17,6 +17,7 @@
 #include "energy/meter.h"
 #include "energy/report.h"
 #include "energy/sources.h"
+#include "gate/policy.h"
 
 namespace plimsoll::energy {
 
@@ -62,5 +63,17 @@ class Recorder {
 
 // The content of cpu_energy.txt: a summary of the CPU energy.
 std::string cpu_energy_text(const EnergyReport& report);
+
+// What a batch measures.
+struct EnergyUse {
+  gate::GpuSelection gpus;           // the GPUs that are measured
+  double idle_baseline_seconds = 0;  // measure it now; 0: use the one in the folder, if any
+  std::filesystem::path folder;      // of the run
+  std::function<void(const std::string&)> say;
+};
+
+// Opens the recorder of a batch. Prints what is measured and how. Blocks while the baseline is
+// measured.
+std::unique_ptr<Recorder> open_recorder(const EnergyUse& use);
 
 }  // namespace plimsoll::energy

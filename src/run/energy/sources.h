@@ -5,11 +5,12 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "energy/baseline.h"
-#include "energy/cpu_counters.h"
+#include "energy/counter.h"
 #include "meter/gpu.h"
 
 namespace plimsoll::energy {
@@ -47,5 +48,26 @@ std::string describe(const Sources& sources);
 
 // Whether `ancestor` is `pid` itself or one of its ancestors.
 bool descends_from(pid_t pid, pid_t ancestor);
+
+// The CPU time of this process and of all children that were waited for. After a run this includes
+// its whole tree.
+double own_cpu_seconds();
+
+// The CPU time of a period: that of our tree, and that of the whole host.
+struct CpuUse {
+  double seconds = 0;  // the length of the period
+  double own_seconds = 0;
+  std::optional<double> host_seconds;  // nothing if the kernel does not say
+};
+
+// Other processes count only if together they used more than this: a machine is never quite idle.
+constexpr double kOthersShare = 0.05;    // of all CPU time in use
+constexpr double kOthersCpus = 0.1;      // on average
+constexpr double kOthersSeconds = 0.05;  // the kernel counts in hundredths
+
+double other_cpu_seconds(const CpuUse& use);
+
+// Why a package was not ours alone; empty if it was. Pure.
+std::string cpu_shared_because(const CpuUse& use);
 
 }  // namespace plimsoll::energy

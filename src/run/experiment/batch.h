@@ -18,7 +18,7 @@ namespace plimsoll::experiment {
 // How many experiments run at once. Does not change what they are.
 struct JobOptions {
   std::optional<unsigned> at_once;       // --jobs; 1 without it
-  std::optional<unsigned> gpus_per_job;  // of one at a time all, else 1 without it
+  std::optional<unsigned> gpus_per_job;  // without it: all for a single job, otherwise 1 each
   std::optional<uint64_t> memory_bytes;  // of all together
 };
 

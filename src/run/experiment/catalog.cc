@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "experiment/design_reader.h"
+#include "experiment/entry_reader.h"
 #include "experiment/json_reader.h"
 
 namespace plimsoll::experiment {
@@ -316,6 +316,10 @@ Catalog read_catalog(std::string_view text, const std::string& file, Problems& p
   }
   object.finish("the model config");
   return catalog;
+}
+
+void add_new(std::vector<std::string>& names, const std::string& name) {
+  if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
 }
 
 std::vector<std::string> split_words(std::string_view text) {

@@ -68,6 +68,9 @@ struct Catalog {
   std::vector<std::string> names() const;
 };
 
+// Adds the name at the end, unless it is there already.
+void add_new(std::vector<std::string>& names, const std::string& name);
+
 Catalog read_catalog(std::string_view text, const std::string& file, Problems& problems);
 
 // Splits like a shell, without any expansion: at blanks, with '...', "..." and backslashes.

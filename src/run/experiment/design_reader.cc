@@ -1,11 +1,10 @@
-#include "experiment/design_reader.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
 #include "base/nearest.h"
+#include "experiment/entry_reader.h"
 
 namespace plimsoll::experiment {
 namespace {

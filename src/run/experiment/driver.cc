@@ -160,14 +160,17 @@ bool Driver::is_cool(Place& place) {
   if (cooldown.automatic && calm_.empty() && options_.read_gpus) {
     calm_ = calm_from(journal_.fact(kCalmFact));
     if (calm_.empty()) {
-      calm_ = calm_of(options_.read_gpus("all"));
+      calm_ = calm_of(options_.read_gpus({.kind = gate::GpuSelection::Kind::all}));
       journal_.set_fact(kCalmFact, to_text(calm_));
     }
   }
   if (!place.free_since) return true;
   const double waited = std::chrono::duration<double>(Clock::now() - *place.free_since).count();
   if (waited < cooldown.seconds) return false;
-  if (!cooldown.automatic || calm_.empty() || place.with.gpus.empty()) return true;
+  if (!cooldown.automatic || calm_.empty() ||
+      place.with.gpus.kind == gate::GpuSelection::Kind::unchanged) {
+    return true;
+  }
   const std::string hot = unrest(calm_, calm_of(options_.read_gpus(place.with.gpus)));
   if (hot.empty()) return true;
   if (waited < kLongestCooldown) return false;
@@ -214,7 +217,7 @@ void Driver::begin_attempt(Place& place, const Experiment& experiment, const Val
   ChildOptions child = child_options(experiment.training, place.with, values, folder);
   child.terms = terms_of(experiment);
   ask_for_room(experiment, child.terms);
-  if (options_.steps) child.launcher = step_words(*options_.steps, child.terms.memory_bytes);
+  if (options_.steps) child.launcher = slurm::step_words(*options_.steps, child.terms.memory_bytes);
   auto running = std::make_unique<Running>(
       Running{.experiment = experiment,
               .number = number,

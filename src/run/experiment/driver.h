@@ -19,22 +19,23 @@
 #include "experiment/background_load.h"
 #include "experiment/batch.h"
 #include "experiment/best.h"
-#include "experiment/cooldown.h"
 #include "experiment/early_stopping.h"
 #include "experiment/expected_time.h"
 #include "experiment/journal.h"
 #include "experiment/judging.h"
+#include "experiment/machine.h"
 #include "experiment/outputs.h"
 #include "experiment/progress.h"
 #include "experiment/record.h"
-#include "experiment/slurm_steps.h"
+#include "gate/policy.h"
 #include "process/signal_inbox.h"
+#include "slurm/job.h"
 
 namespace plimsoll::experiment {
 
 // A place where one attempt runs at a time.
 struct JobPlace {
-  std::string gpus;                    // like exec's --gpu; empty: leave the GPUs alone
+  gate::GpuSelection gpus;             // of its attempts
   energy::Recorder* energy = nullptr;  // measures every attempt; may be null
 };
 
@@ -43,13 +44,13 @@ struct DriverOptions {
   bool keep_going = false;
   std::vector<JobPlace> places;  // as many attempts run at once
   double gpu_wait_seconds = 600;
-  // Of all attempts together. An attempt without a limit of its own gets an equal share.
+  // The limit of all attempts together. An attempt without its own limit gets an equal share.
   std::optional<uint64_t> memory_bytes;
-  std::optional<SlurmSteps> steps;  // each attempt is a step of this Slurm job
+  std::optional<slurm::SlurmSteps> steps;  // each attempt is a step of this Slurm job
   // Whether a GPU computes that one of these processes holds; may be empty.
   std::function<bool(const std::vector<pid_t>&)> uses_gpu;
-  // The state of the GPUs that are named like exec's --gpu, for the cooldown; may be empty.
-  std::function<std::vector<meter::GpuReading>(const std::string& gpus)> read_gpus;
+  // The state of the selected GPUs, for the cooldown; may be empty.
+  std::function<std::vector<meter::GpuReading>(const gate::GpuSelection&)> read_gpus;
   Durations earlier;                            // for the expected times
   std::function<void(const std::string&)> say;  // prints a line for the user
   // An experiment has finished; may be empty.

@@ -112,7 +112,7 @@ void EarlyStopping::ended(const Experiment& experiment, const AttemptResult& las
   }
 }
 
-// Of the first training: when the decisions come, if the settings leave that open, or why none can.
+// Says when the decisions come, if the length of the first training decides that, or why none can.
 void EarlyStopping::say_length(const Experiment& experiment, uint64_t steps,
                                const StopRule& rule) const {
   const std::string metric = terms_of(experiment, batch_).objective->metric;

@@ -13,9 +13,9 @@
 
 #include "experiment/batch.h"
 #include "experiment/journal.h"
-#include "experiment/log_follower.h"
 #include "experiment/record.h"
 #include "experiment/stopping.h"
+#include "experiment/training_log.h"
 
 namespace plimsoll::experiment {
 
@@ -42,7 +42,7 @@ class EarlyStopping {
   // Makes all decisions that can be made now.
   void decide();
 
-  // Whether and where it is stopped; null if it goes on, or while that is not decided.
+  // How it is stopped; null if it continues, or if that is not decided yet.
   const StopRecord* stop_of(const Experiment& experiment) const;
   // Whether nothing remains to be decided about it.
   bool settled(const Experiment& experiment) const;

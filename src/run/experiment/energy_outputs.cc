@@ -1,5 +1,3 @@
-#include "experiment/energy_outputs.h"
-
 #include <fmt/format.h>
 
 #include <array>
@@ -7,6 +5,7 @@
 #include <optional>
 
 #include "energy/report.h"
+#include "experiment/outputs.h"
 
 namespace plimsoll::experiment {
 namespace {

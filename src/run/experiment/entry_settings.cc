@@ -82,7 +82,7 @@ std::vector<Values> EntrySettings::of(size_t index) {
   return chosen(entry, index, std::move(all));
 }
 
-// Of the settings of a grid or a list: those that the rules and the history leave, and of them as
+// The settings of a grid or a list that the rules and the history leave, and of them as
 // many as asked for.
 std::vector<Values> EntrySettings::chosen(const SettingsEntry& entry, size_t index,
                                           std::vector<Values> all) {

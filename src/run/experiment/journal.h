@@ -5,13 +5,9 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
-
-#include "base/fd.h"
 
 struct sqlite3;
 
@@ -103,39 +99,6 @@ class Journal {
 
   std::unique_ptr<sqlite3, Close> database_;
   std::string file_;
-};
-
-// A file lock that the only driver of a run holds while it lives. The kernel releases it when the
-// process ends, for any reason.
-class RunLock {
- public:
-  // Nothing if another process holds it; with `wait`, waits for it.
-  static std::optional<RunLock> take(const std::filesystem::path& file, bool wait);
-  // Whether a process holds it now.
-  static bool is_taken(const std::filesystem::path& file);
-
- private:
-  explicit RunLock(Fd file) : file_(std::move(file)) {}
-  Fd file_;
-};
-
-// A consistent copy of a journal: the file and its write-ahead log, in a private folder that the
-// destructor removes. It is made without a lock and needs only read access: a reader neither waits
-// for the driver nor blocks it.
-class JournalCopy {
- public:
-  // Throws Error{io} if the journal cannot be read or there is no place for the copy. `between` is
-  // called after the file is copied and before the log is; tests use it to write in between.
-  explicit JournalCopy(const std::filesystem::path& journal,
-                       const std::function<void()>& between = {});
-  JournalCopy(const JournalCopy&) = delete;
-  JournalCopy& operator=(const JournalCopy&) = delete;
-  ~JournalCopy();
-
-  std::filesystem::path file() const;
-
- private:
-  std::filesystem::path folder_;
 };
 
 }  // namespace plimsoll::experiment

@@ -14,7 +14,6 @@
 #include "base/host.h"
 #include "base/json.h"
 #include "base/run_files.h"
-#include "experiment/energy_outputs.h"
 #include "experiment/judging.h"
 #include "io/partial_file.h"
 
@@ -116,10 +115,6 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 void append(Row& cells, const Row& more) { cells.insert(cells.end(), more.begin(), more.end()); }
-
-void add_new(std::vector<std::string>& names, const std::string& name) {
-  if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-}
 
 // Empty for an experiment that runs alone.
 Row background_cells(const Experiment& experiment, const ExperimentResult& result) {

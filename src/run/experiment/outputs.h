@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <set>
 #include <string>
 #include <string_view>
@@ -79,5 +80,31 @@ std::vector<std::filesystem::path> wrong_outputs(const RunRecords& run, Mend men
 
 // Under sudo, gives the folder and its content to the user who called sudo. Otherwise does nothing.
 void give_to_caller(const std::filesystem::path& folder);
+
+// The energy in these files: columns of summary.csv, and energy_metrics in experiment.json. The
+// names must stay, because users' scripts read them. A cell without a figure is empty, not 0.
+
+// CPU, and all GPUs together.
+Row energy_columns();
+Row energy_cells(const AttemptResult& attempt);
+
+// The figures' source, coverage and quality.
+Row energy_note_columns();
+Row energy_notes(const AttemptResult& attempt);
+
+// For one GPU; used if there are several.
+Row gpu_columns(unsigned index);
+Row gpu_cells(const energy::GpuFigures& gpu);
+
+// The figures alone, and the figures with all details.
+nlohmann::ordered_json energy_figures_json(const AttemptResult& attempt);
+nlohmann::ordered_json energy_json(const AttemptResult& attempt);
+
+// A figure that is compared between runs of one configuration: "gpu_joules".
+struct NamedFigure {
+  std::string name;
+  double value = 0;
+};
+std::vector<NamedFigure> energy_to_compare(const AttemptResult& attempt);
 
 }  // namespace plimsoll::experiment

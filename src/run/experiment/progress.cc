@@ -12,44 +12,13 @@
 #include "base/host.h"
 #include "base/print.h"
 #include "base/units.h"
+#include "experiment/best.h"
+#include "experiment/driver.h"
+#include "experiment/record.h"
 #include "gate/policy.h"
 #include "statistics/sample.h"
 
 namespace plimsoll::experiment {
-
-// Empty if there is no GPU driver or it fails now: that must not fail a batch.
-std::vector<meter::GpuReading> MachineWatch::gpus(bool with_holders) {
-  if (!std::exchange(opened_, true) && gpus_ != "none") access_ = meter::open_gpus();
-  if (!access_.gpus) return {};
-  try {
-    return gate::choose_gpus(gpus_,
-                             with_holders ? access_.gpus->read() : access_.gpus->read_counters(),
-                             Host::real().variable("CUDA_VISIBLE_DEVICES"));
-  } catch (const Error&) {
-    access_.gpus.reset();
-    return {};
-  }
-}
-
-bool MachineWatch::compute_for(const std::vector<pid_t>& processes) {
-  const auto is_one_of_them = [&](const meter::GpuHolder& holder) {
-    return std::find(processes.begin(), processes.end(), holder.pid) != processes.end();
-  };
-  const auto all = gpus(true);
-  return std::any_of(all.begin(), all.end(), [&](const meter::GpuReading& gpu) {
-    return gpu.utilisation_percent.value_or(1) > 0 &&
-           std::any_of(gpu.holders.begin(), gpu.holders.end(), is_one_of_them);
-  });
-}
-
-experiment::MachineNow MachineWatch::read() {
-  experiment::MachineNow now{.gpus = gpus(false)};
-  const std::string text = read_text("/proc/meminfo").value_or("");
-  now.ram_total_bytes = number_of(text, "MemTotal:").value_or(0) * kKiB;
-  now.ram_used_bytes = now.ram_total_bytes - number_of(text, "MemAvailable:").value_or(0) * kKiB;
-  return now;
-}
-
 namespace {
 
 constexpr std::streamoff kTailBytes = 4096;
@@ -185,6 +154,83 @@ std::string last_line_of(std::string_view text) {
     text = text.substr(0, end == std::string::npos ? 0 : end);
   }
   return "";
+}
+
+namespace {
+
+// The attempts that have started but not ended: they are running now, or their driver was killed.
+std::vector<RunningNow> unfinished(const KnownRun& run, const ExpectedTimes& expected) {
+  std::vector<RunningNow> all;
+  for (const auto& attempt : run.attempts) {
+    if (!attempt.result.empty()) continue;
+    const auto& made = run.queue.at(static_cast<size_t>(attempt.experiment) - 1);
+    const auto begun = attempt_of(attempt.plan);
+    const double seconds = seconds_since_1970() - begun.started;
+    all.push_back({.experiment = made.folder,
+                   .attempt = static_cast<size_t>(attempt.number),
+                   .values = describe(begun.values),
+                   .last_line = last_line(run.folder / made.folder / kTrainingLog),
+                   .seconds = seconds,
+                   .expected_seconds = expected.of(made),
+                   .expected_rest = expected.rest_of(made, seconds)});
+  }
+  return all;
+}
+
+}  // namespace
+
+RunState state_of_run(const KnownRun& run, const ExperimentBatch& batch) {
+  ExpectedTimes expected(earlier_durations(run.folder.parent_path(), {}, run.folder));
+  RunState state;
+  BatchProgress& progress = state.progress;
+  BestSoFar best(batch.catalog, batch.settings);
+  std::vector<const Experiment*> waiting;
+  for (size_t i = 0; i < run.entries.size(); ++i) {
+    if (run.entries[i].result.empty()) {
+      waiting.push_back(&run.queue[i]);
+      if (!run.queue[i].warmup) ++progress.left;
+      continue;
+    }
+    if (run.queue[i].warmup) continue;
+    const auto result = result_of(run.entries[i].result);
+    ++(result.success ? progress.succeeded : failed(result) ? progress.failed : progress.stopped);
+    if (result.success) expected.add(run.queue[i], result.last.seconds);
+    best.add(run.queue[i], result);
+  }
+  progress.best = best.describe();
+  state.begun = unfinished(run, expected);
+  std::vector<RunningNow> running;
+  if (run.driven && !state.begun.empty()) {
+    running = state.begun;
+    progress.running = running.front();
+    progress.beside.assign(running.begin() + 1, running.end());
+  }
+  for (const auto& now : running) {
+    std::erase_if(waiting, [&](const auto* one) { return one->folder == now.experiment; });
+  }
+  progress.time_left = time_left(waiting, running, expected);
+  progress.time_left.share_among(std::max<size_t>(1, running.size()));
+  return state;
+}
+
+std::string describe_state(const KnownRun& run, const BatchProgress& progress) {
+  if (run.driven) return progress.running ? "running" : "running, between two experiments";
+  if (progress.left == 0) return "finished";
+  return run.paused.empty() ? "not running" : describe_pause(run.paused);
+}
+
+std::vector<FailedExperiment> failures_of(const KnownRun& run) {
+  std::vector<FailedExperiment> all;
+  for (size_t i = 0; i < run.entries.size(); ++i) {
+    if (run.entries[i].result.empty()) continue;
+    const auto result = result_of(run.entries[i].result);
+    if (!failed(result) || run.queue[i].warmup) continue;
+    const auto log = run.folder / run.queue[i].folder / kTrainingLog;
+    all.push_back({.experiment = run.queue[i].folder,
+                   .headline = result.last.headline,
+                   .log = describe_log(log, result.last.headline)});
+  }
+  return all;
 }
 
 }  // namespace plimsoll::experiment

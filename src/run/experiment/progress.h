@@ -2,17 +2,15 @@
 // another terminal.
 #pragma once
 
-#include <sys/types.h>
-
-#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "experiment/batch.h"
 #include "experiment/expected_time.h"
-#include "meter/gpu.h"
+#include "experiment/machine.h"
+#include "experiment/run_folder.h"
 
 namespace plimsoll::experiment {
 
@@ -38,31 +36,6 @@ struct BatchProgress {
   size_t stopped = 0;  // early, by the batch
 };
 
-// The machine's current use.
-struct MachineNow {
-  std::vector<meter::GpuReading> gpus;
-  uint64_t ram_used_bytes = 0;
-  uint64_t ram_total_bytes = 0;
-};
-
-// Reads the machine's use; of the GPUs, those that `gpus` names, like exec's --gpu. For one thread.
-class MachineWatch {
- public:
-  explicit MachineWatch(std::string gpus) : gpus_(std::move(gpus)) {}
-  MachineNow read();
-
-  // Whether a GPU that one of these processes holds computes. If the driver does not report
-  // utilisation, the GPU counts as busy: a load is not declared invalid without proof.
-  bool compute_for(const std::vector<pid_t>& processes);
-
- private:
-  std::vector<meter::GpuReading> gpus(bool with_holders);
-
-  std::string gpus_;
-  bool opened_ = false;
-  meter::GpuAccess access_;
-};
-
 // The live display: a few lines, always the same number while something runs.
 std::vector<std::string> lines_of(const BatchProgress& progress, const MachineNow& machine);
 
@@ -83,5 +56,25 @@ std::string last_line_of(std::string_view text);
 // and the path of the log. The line is left out if `headline` contains it. Empty if there is no
 // log.
 std::string describe_log(const std::filesystem::path& log, std::string_view headline = "");
+
+// How far a run is, from its journal: for those who look at it from outside.
+struct RunState {
+  BatchProgress progress;
+  // Attempts that have started but not ended: they are running now, or their driver was killed.
+  std::vector<RunningNow> begun;
+};
+
+RunState state_of_run(const KnownRun& run, const ExperimentBatch& batch);
+
+// "running", "finished", or why it is not running.
+std::string describe_state(const KnownRun& run, const BatchProgress& progress);
+
+struct FailedExperiment {
+  std::string experiment;  // its folder
+  std::string headline;
+  std::string log;  // as describe_log() has it
+};
+// Without those that only warm up the machine.
+std::vector<FailedExperiment> failures_of(const KnownRun& run);
 
 }  // namespace plimsoll::experiment

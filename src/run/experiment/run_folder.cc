@@ -1,12 +1,15 @@
 #include "experiment/run_folder.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <ctime>
 #include <optional>
@@ -18,6 +21,7 @@
 #include "base/child.h"
 #include "base/error.h"
 #include "base/host.h"
+#include "base/interrupt.h"
 #include "base/run_files.h"
 #include "base/units.h"
 #include "experiment/catalog.h"
@@ -27,7 +31,26 @@
 
 namespace plimsoll::experiment {
 
-using experiment::RunLock;
+std::optional<RunLock> RunLock::take(const std::filesystem::path& file, bool wait) {
+  Fd lock(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
+  // Another user's lock file in a shared folder: read access is enough to lock it.
+  if (!lock) lock = Fd(open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!lock) fail_errno("open the lock", file.string(), errno);
+  fchmod(lock.get(), 0644);  // independent of the umask; fails for another user's file, harmlessly
+  while (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK && errno != EINTR) fail_errno("lock", file.string(), errno);
+    if (!wait) return std::nullopt;
+    throw_if_interrupted();
+    usleep(100'000);
+  }
+  return RunLock(std::move(lock));
+}
+
+bool RunLock::is_taken(const std::filesystem::path& file) {
+  const Fd lock(open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!lock || flock(lock.get(), LOCK_SH | LOCK_NB) == 0) return false;
+  return errno == EWOULDBLOCK;
+}
 
 RunLock take_lock(const std::filesystem::path& file, const std::string& what,
                   const Waiting& waiting) {
@@ -42,15 +65,18 @@ RunLock take_lock(const std::filesystem::path& file, const std::string& what,
   return std::move(*taken);
 }
 
-GpuClaim claim_gpus(const std::string& gpus, const Waiting& waiting) {
-  if (gpus == "none") return {.gpus = "none", .locks = {}, .uuids = {}};
+GpuClaim claim_gpus(const gate::GpuSelection& gpus, const Waiting& waiting) {
+  using Kind = gate::GpuSelection::Kind;
+  if (gpus.kind == Kind::none) return {.gpus = gpus, .locks = {}, .uuids = {}};
+  const bool any = gpus.kind == Kind::unchanged;
   const meter::GpuAccess access = meter::open_gpus();
   const auto visible = Host::real().variable("CUDA_VISIBLE_DEVICES");
   const bool hidden = visible && (visible->empty() || *visible == "-1");
-  if (gpus.empty() && (!access.gpus || hidden)) return {};
+  if (any && (!access.gpus || hidden)) return {};
   const auto all = gate::require_gpus(access).read();
-  if (gpus.empty() && all.empty()) return {};
-  GpuClaim claim{.gpus = gpus.empty() ? "all" : gpus, .locks = {}, .uuids = {}};
+  if (any && all.empty()) return {};
+  GpuClaim claim{.gpus = gpus, .locks = {}, .uuids = {}};
+  if (any) claim.gpus = {.kind = Kind::all};
   auto chosen = gate::choose_gpus(claim.gpus, all, visible);
   for (const auto& gpu : chosen) claim.uuids.push_back(gpu.uuid);
   // Always lock in the same order, so that two drivers never wait for each other.
@@ -63,10 +89,10 @@ GpuClaim claim_gpus(const std::string& gpus, const Waiting& waiting) {
   return claim;
 }
 
-std::vector<std::string> hand_out_gpus(const GpuClaim& claim, const JobOptions& jobs) {
+std::vector<gate::GpuSelection> hand_out_gpus(const GpuClaim& claim, const JobOptions& jobs) {
   const size_t places = jobs.at_once.value_or(1);
   if (claim.uuids.empty() || (places == 1 && !jobs.gpus_per_job)) {
-    return std::vector<std::string>(places, claim.gpus);
+    return std::vector<gate::GpuSelection>(places, claim.gpus);
   }
   const size_t each = jobs.gpus_per_job.value_or(1);
   if (places * each > claim.uuids.size()) {
@@ -75,11 +101,12 @@ std::vector<std::string> hand_out_gpus(const GpuClaim& claim, const JobOptions& 
          "--gpu none if they need no GPU",
          counted(places, "job"), counted(each, "GPU"), places * each, claim.uuids.size());
   }
-  std::vector<std::string> handed;
+  std::vector<gate::GpuSelection> handed;
   for (size_t i = 0; i < places; ++i) {
     const auto begin = claim.uuids.begin() + static_cast<std::ptrdiff_t>(i * each);
-    handed.push_back(
-        fmt::format("{}", fmt::join(begin, begin + static_cast<std::ptrdiff_t>(each), ",")));
+    handed.push_back({.kind = gate::GpuSelection::Kind::listed,
+                      .list = fmt::format(
+                          "{}", fmt::join(begin, begin + static_cast<std::ptrdiff_t>(each), ","))});
   }
   return handed;
 }

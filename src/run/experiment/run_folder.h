@@ -5,15 +5,32 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/fd.h"
 #include "experiment/batch.h"
 #include "experiment/catalog.h"
 #include "experiment/journal.h"
 #include "experiment/queue.h"
 #include "experiment/record.h"
+#include "gate/policy.h"
 
 namespace plimsoll::experiment {
+
+// A file lock that the only driver of a run holds while it lives. The kernel releases it when the
+// process ends, for any reason.
+class RunLock {
+ public:
+  // Nothing if another process holds it; with `wait`, waits for it.
+  static std::optional<RunLock> take(const std::filesystem::path& file, bool wait);
+  // Whether a process holds it now.
+  static bool is_taken(const std::filesystem::path& file);
+
+ private:
+  explicit RunLock(Fd file) : file_(std::move(file)) {}
+  Fd file_;
+};
 
 // A driver needs exclusive use of its run folder and its GPUs: two batches on one GPU would disturb
 // each other's measurements. A second driver is refused, or waits.
@@ -24,21 +41,21 @@ struct Waiting {
 
 // Throws Error{exists} if another process holds the lock and `waiting.wait` is false. `what` names
 // the locked thing in messages.
-experiment::RunLock take_lock(const std::filesystem::path& file, const std::string& what,
-                              const Waiting& waiting);
+RunLock take_lock(const std::filesystem::path& file, const std::string& what,
+                  const Waiting& waiting);
 
 struct GpuClaim {
-  std::string gpus;  // for exec's --gpu; empty if there are none
-  std::vector<experiment::RunLock> locks;
+  gate::GpuSelection gpus;  // `unchanged` if there are none
+  std::vector<RunLock> locks;
   std::vector<std::string> uuids;  // in the order in which they are handed out
 };
 
-// For each experiment that runs at once, its GPUs for exec's --gpu. A single one gets all, unless
+// The GPUs of each experiment that runs at once. A single one gets all, unless
 // it is told how many; several get different ones. Throws Error{usage} if there are not enough.
-std::vector<std::string> hand_out_gpus(const GpuClaim& claim, const JobOptions& jobs);
+std::vector<gate::GpuSelection> hand_out_gpus(const GpuClaim& claim, const JobOptions& jobs);
 
-// Locks the GPUs that `gpus` names, like exec's --gpu; empty: all GPUs.
-GpuClaim claim_gpus(const std::string& gpus, const Waiting& waiting);
+// Locks the selected GPUs; `unchanged` means all, if there are any.
+GpuClaim claim_gpus(const gate::GpuSelection& gpus, const Waiting& waiting);
 
 // Makes results/run_20261115_081500 and returns its absolute path. A second run in the same second
 // gets a suffix.
@@ -65,10 +82,10 @@ std::string describe_pause(const std::string& cause);
 // A run as recorded in its journal.
 struct KnownRun {
   std::filesystem::path folder;
-  std::string settings;  // the text of its experiment::BatchTexts
-  std::vector<experiment::Experiment> queue;
-  std::vector<experiment::JournalEntry> entries;  // one per experiment in `queue`
-  std::vector<experiment::JournalAttempt> attempts;
+  std::string settings;  // the text of its BatchTexts
+  std::vector<Experiment> queue;
+  std::vector<JournalEntry> entries;  // one per experiment in `queue`
+  std::vector<JournalAttempt> attempts;
   std::string paused;   // the reason; empty if it is not paused
   bool driven = false;  // a driver runs it now
 };
@@ -76,6 +93,6 @@ KnownRun read_run(const std::filesystem::path& folder);
 
 // Prints to stderr which files of the run differ from the journal, as after a power loss. Writes
 // them again if the run belongs to this user. Does nothing if a driver runs it.
-void look_after_files(const KnownRun& run, const experiment::Catalog& catalog);
+void look_after_files(const KnownRun& run, const Catalog& catalog);
 
 }  // namespace plimsoll::experiment

@@ -7,9 +7,8 @@
 #include <sstream>
 
 #include "base/nearest.h"
-#include "experiment/design_reader.h"
+#include "experiment/entry_reader.h"
 #include "experiment/json_reader.h"
-#include "experiment/training_reader.h"
 
 namespace plimsoll::experiment {
 namespace {

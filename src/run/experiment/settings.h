@@ -28,8 +28,8 @@ struct SettingsEntry {
   size_t line = 0;
   Training foreground;
   std::optional<Training> background;  // runs beside it, restarted whenever it ends
-  // Of a mutation, the number of settings; of a default, the number of runs. Nothing: all settings
-  // of a grid or a list.
+  // The number of settings of a mutation, or of runs of a default. Nothing: all settings of a grid
+  // or a list.
   std::optional<uint64_t> runs = 1;
   uint64_t repeats = 1;        // of each setting
   bool other_seeds = false;    // each repeat has another seed; false in the old style

@@ -100,7 +100,7 @@ struct StopLength {
 // Collects the reports of all experiments of an entry, and decides about each step as soon as all
 // earlier experiments have reported that step or have ended. The reports may come in any order.
 //
-// At a step that no earlier experiment went beyond, nobody is stopped: it may be the last step of
+// At a step that no earlier experiment went beyond, none is stopped: it may be the last step of
 // every training. So the first experiment is never stopped.
 //
 // If the rule leaves min_steps open, the first experiment in the queue that succeeds decides it.
@@ -110,14 +110,14 @@ class StopBoard {
   StopBoard(const StopRule& rule, bool maximize, std::vector<size_t> experiments)
       : rule_(rule), maximize_(maximize), experiments_(std::move(experiments)) {}
 
-  // Of every step; the first report of a step counts.
+  // Call it for every step; the first report of a step counts.
   void report(size_t experiment, const Report& report);
   // It will report nothing more: it has ended after this many steps.
   void ended(size_t experiment, uint64_t steps, bool success);
   const StopRule& rule() const { return rule_; }
   // The training whose length decides min_steps; nothing while it is not known, or not needed.
   const std::optional<StopLength>& length() const { return length_; }
-  // Also of a resumed batch, where it was found before.
+  // Call it for a resumed batch that found the length before.
   void set_length(const StopLength& length);
 
   // The next decision that can be made and has not been returned yet.

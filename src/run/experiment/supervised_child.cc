@@ -240,8 +240,8 @@ std::vector<std::string> exec_words(const ChildOptions& options) {
   if (terms.timeout_seconds) add("--timeout", fmt::format("{:.3f}s", *terms.timeout_seconds));
   if (terms.idle_seconds) add("--idle-timeout", fmt::format("{:.3f}s", *terms.idle_seconds));
   if (terms.memory_bytes) add("--memory", fmt::format("{}", *terms.memory_bytes));
-  if (!options.gpus.empty()) {
-    add("--gpu", options.gpus);
+  if (options.gpus.kind != gate::GpuSelection::Kind::unchanged) {
+    add("--gpu", text_of(options.gpus));
     if (terms.gpu_free_bytes) {  // exec refuses less than 1 MiB
       add("--gpu-free", fmt::format("{}", std::max(*terms.gpu_free_bytes, kMiB)));
     }

@@ -13,7 +13,9 @@
 
 #include "base/fd.h"
 #include "experiment/terms.h"
+#include "gate/policy.h"
 #include "io/partial_file.h"
+#include "process/tree.h"
 
 namespace plimsoll::experiment {
 
@@ -31,9 +33,9 @@ struct ChildOptions {
   std::filesystem::path working_folder;
   std::filesystem::path output_folder;  // absolute, empty; gets log, result and exec's messages
   std::filesystem::path run_folder;
-  std::string gpus;  // like --gpu; empty: leave the GPUs alone
+  gate::GpuSelection gpus;
   double gpu_wait_seconds = 0;
-  double grace_seconds = 10;
+  double grace_seconds = process::kDefaultGraceSeconds;
   Terms terms;
 };
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "diagnosis/cause.h"
+#include "diagnosis/verdict.h"
 #include "experiment/json_reader.h"
 #include "experiment/metrics.h"
 #include "experiment/stopping.h"
@@ -60,7 +60,7 @@ std::vector<std::string> metrics_without_pattern(const Expectation& expect,
 std::optional<std::string> obstacle_of_stopping(const Terms& terms,
                                                 const std::vector<MetricPattern>& patterns);
 
-// Combines two: where `over` sets a term, it wins.
+// Combines two: a term that `over` sets wins.
 Terms merged(const Terms& under, const Terms& over);
 
 }  // namespace plimsoll::experiment

@@ -1,5 +1,3 @@
-#include "experiment/training_reader.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,7 +6,7 @@
 #include <utility>
 
 #include "base/nearest.h"
-#include "experiment/design_reader.h"
+#include "experiment/entry_reader.h"
 
 namespace plimsoll::experiment {
 namespace {

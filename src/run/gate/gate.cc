@@ -1,11 +1,20 @@
 #include "gate/gate.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <thread>
+#include <utility>
 
 #include "base/error.h"
+#include "base/print.h"
 #include "base/units.h"
+#include "process/orphans.h"
+#include "process/own_stream.h"
+#include "process/process_ref.h"
 
 namespace plimsoll::gate {
 namespace {
@@ -69,27 +78,27 @@ std::string describe_missing(const std::vector<GpuReading>& before,
 
 }  // namespace
 
-Admission wait_for_room(const Options& options, const std::vector<std::string>& uuids,
+Admission wait_for_room(const GpuRequest& request, const std::vector<std::string>& uuids,
                         const Surroundings& around) {
-  Policy policy(options.free_bytes.value_or(0), options.wait_seconds, around.classify);
+  GatePolicy policy(request.free_bytes.value_or(0), request.wait_seconds, around.classify);
   Admission entry;
   const double start = around.now_seconds();
   std::string said;
   double said_at = 0;
   for (;;) {
     entry.gpus = read_chosen(around.gpus, uuids);
-    const Decision decision = policy.next(entry.gpus, around.now_seconds());
+    const GateDecision decision = policy.next(entry.gpus, around.now_seconds());
     entry.waited_seconds = around.now_seconds() - start;
-    entry.open = decision.move == Decision::Move::open;
+    entry.open = decision.move == GateDecision::Move::open;
     entry.reason = decision.reason;
-    if (entry.open || decision.move == Decision::Move::give_up) return entry;
+    if (entry.open || decision.move == GateDecision::Move::give_up) return entry;
     for (const GpuHolder& holder : decision.to_end) {
       around.say("ending a process on the GPU left over from an earlier run: " + describe(holder));
       around.end_leftover(holder);
       ++entry.leftovers_ended;
     }
     const bool is_news = said.empty() || around.now_seconds() - said_at >= kSayAgainSeconds;
-    if (decision.move == Decision::Move::wait && decision.reason != said && is_news) {
+    if (decision.move == GateDecision::Move::wait && decision.reason != said && is_news) {
       said = decision.reason;
       said_at = around.now_seconds();
       around.say("waiting for the GPU: " + said);
@@ -111,6 +120,105 @@ Release wait_until_released(const std::vector<GpuReading>& before, double patien
     release.waited_seconds = around.now_seconds() - start;
     if (release.back || release.waited_seconds >= patience_seconds) return release;
     around.sleep(kPollSeconds);
+  }
+}
+
+namespace {
+
+constexpr double kReturnPatienceSeconds = 10;
+constexpr std::chrono::milliseconds kLeftoverGrace{2000};
+
+void say(const std::string& text) {
+  process::write_patiently(STDERR_FILENO, printable(fmt::format("plimsoll exec: {}\n", text)));
+}
+
+Whose classify(const meter::GpuHolder& holder) {
+  for (const process::Orphan& orphan : process::find_leftovers().orphans) {
+    if (orphan.process.pid == holder.pid && orphan.process.start_ticks == holder.start_ticks) {
+      return Whose::leftover;
+    }
+  }
+  return classify_by_user(holder, geteuid());
+}
+
+void end_leftover(const meter::GpuHolder& holder) {
+  const auto process = process::ProcessRef::open({.boot = process::boot_id(),
+                                                  .pid = holder.pid,
+                                                  .start_ticks = holder.start_ticks,
+                                                  .pid_namespace = process::pid_namespace()});
+  if (!process) return;
+  process->signal(SIGTERM);
+  if (!process->wait(kLeftoverGrace)) process->signal(SIGKILL);
+}
+
+Surroundings surroundings(meter::Gpus& gpus) {
+  using Clock = std::chrono::steady_clock;
+  return {.gpus = gpus,
+          .classify = classify,
+          .end_leftover = end_leftover,
+          .now_seconds =
+              [] { return std::chrono::duration<double>(Clock::now().time_since_epoch()).count(); },
+          .sleep =
+              [](double seconds) {
+                std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+              },
+          .say = say};
+}
+
+}  // namespace
+
+meter::Gpus& GpuUse::driver() {
+  if (!access_.gpus) access_ = meter::open_gpus();
+  return require_gpus(access_);
+}
+
+std::optional<std::string> GpuUse::enter() {
+  if (!request_.gpus.wants_gpus()) return std::nullopt;
+  for (const auto& gpu : choose_gpus(request_.gpus, driver().read(), allowed_)) {
+    uuids_.push_back(gpu.uuid);
+  }
+  const Admission entry = wait_for_room(request_, uuids_, surroundings(driver()));
+  access_ = {};
+  before_ = entry.gpus;
+  return entry.open ? std::nullopt : std::optional(entry.reason);
+}
+
+std::vector<std::string> GpuUse::environment() const {
+  if (request_.gpus.kind == GpuSelection::Kind::unchanged) return {};
+  return {"CUDA_VISIBLE_DEVICES=" + visible_devices(before_)};
+}
+
+bool GpuUse::busy() try {
+  if (uuids_.empty()) return false;
+  const auto gpus = driver().read_counters();
+  return std::any_of(gpus.begin(), gpus.end(), [this](const meter::GpuReading& gpu) {
+    const bool chosen = std::find(uuids_.begin(), uuids_.end(), gpu.uuid) != uuids_.end();
+    return chosen && gpu.utilisation_percent.value_or(0) > 0;
+  });
+} catch (const Error&) {
+  return false;  // the driver failed: the command will notice if it uses the GPU
+}
+
+void GpuUse::leave() try {
+  if (uuids_.empty()) return;
+  const Release release =
+      wait_until_released(before_, kReturnPatienceSeconds, surroundings(driver()));
+  at_end_ = release.gpus;
+  if (!release.back) say(release.reason);
+} catch (const Error& error) {  // do not throw: the command has run, and exec must report its end
+  say(error.what());
+}
+
+std::string first_usable_gpu() {
+  try {
+    const meter::GpuAccess access = meter::open_gpus();
+    if (!access.gpus) return {};
+    return choose_gpus({.kind = GpuSelection::Kind::all}, access.gpus->read_counters(),
+                       Host::real().variable("CUDA_VISIBLE_DEVICES"))
+        .front()
+        .name;
+  } catch (const Error&) {
+    return {};
   }
 }
 

@@ -13,6 +13,10 @@ namespace {
 
 using meter::GpuReading;
 
+// The words of --gpu.
+constexpr const char* kNone = "none";
+constexpr const char* kAll = "all";
+
 std::vector<std::string> split(std::string_view list) {
   std::vector<std::string> words;
   while (!list.empty()) {
@@ -62,17 +66,40 @@ bool contains(const std::vector<GpuReading>& gpus, const std::string& uuid) {
 
 }  // namespace
 
-std::vector<GpuReading> choose_gpus(const std::string& text, const std::vector<GpuReading>& all,
+GpuSelection selection_of(const std::string& text) {
+  if (text.empty()) return {};
+  if (text == kNone) return {.kind = GpuSelection::Kind::none};
+  if (text == kAll) return {.kind = GpuSelection::Kind::all};
+  return {.kind = GpuSelection::Kind::listed, .list = text};
+}
+
+std::string text_of(const GpuSelection& selection) {
+  switch (selection.kind) {
+    case GpuSelection::Kind::unchanged:
+      return "";
+    case GpuSelection::Kind::none:
+      return kNone;
+    case GpuSelection::Kind::all:
+      return kAll;
+    case GpuSelection::Kind::listed:
+      return selection.list;
+  }
+  return "";
+}
+
+std::vector<GpuReading> choose_gpus(const GpuSelection& selection,
+                                    const std::vector<GpuReading>& all,
                                     const std::optional<std::string>& allowed) {
-  if (text == "none") return {};
+  if (!selection.wants_gpus()) return {};
   std::vector<GpuReading> visible = allowed_of(all, allowed);
-  if (text == "all") {
+  if (selection.kind == GpuSelection::Kind::all) {
     if (visible.empty()) {
       fail(ErrorKind::usage, "--gpu all: there is no GPU to use; CUDA_VISIBLE_DEVICES is {}",
            allowed ? fmt::format("'{}'", *allowed) : "not set");
     }
     return visible;
   }
+  const std::string& text = selection.list;
   std::vector<GpuReading> chosen;
   for (const std::string& word : split(text)) {
     const GpuReading* gpu = find(word, all);
@@ -90,9 +117,6 @@ std::vector<GpuReading> choose_gpus(const std::string& text, const std::vector<G
       fail(ErrorKind::usage, "--gpu {}: GPU {} is named twice", text, gpu->index);
     }
     chosen.push_back(*gpu);
-  }
-  if (chosen.empty()) {
-    fail(ErrorKind::usage, "--gpu takes a list like 0,1, or all, or none, not '{}'", text);
   }
   return chosen;
 }
@@ -137,10 +161,10 @@ Whose classify_by_user(const GpuHolder& holder, uid_t me) {
   return holder.user_id == me ? Whose::my_job : Whose::other_user;
 }
 
-Policy::Policy(uint64_t needed_bytes, double wait_seconds, ClassifyHolder classify)
+GatePolicy::GatePolicy(uint64_t needed_bytes, double wait_seconds, ClassifyHolder classify)
     : needed_bytes_(needed_bytes), wait_seconds_(wait_seconds), classify_(std::move(classify)) {}
 
-Decision Policy::next(const std::vector<GpuReading>& chosen, double now_seconds) {
+GateDecision GatePolicy::next(const std::vector<GpuReading>& chosen, double now_seconds) {
   if (started_at_ < 0) started_at_ = now_seconds;
   whose_.clear();
   for (const GpuReading& gpu : chosen) {
@@ -152,30 +176,30 @@ Decision Policy::next(const std::vector<GpuReading>& chosen, double now_seconds)
   }
   std::vector<GpuHolder> to_end = leftovers(chosen, now_seconds);
   if (!to_end.empty()) {
-    return {.move = Decision::Move::end_leftovers,
+    return {.move = GateDecision::Move::end_leftovers,
             .to_end = std::move(to_end),
             .reason = reason_for(chosen)};
   }
   const bool has_room = std::ranges::all_of(
       chosen, [&](const GpuReading& gpu) { return gpu.free_bytes >= needed_bytes_; });
-  if (has_room) return {.move = Decision::Move::open, .to_end = {}, .reason = {}};
+  if (has_room) return {.move = GateDecision::Move::open, .to_end = {}, .reason = {}};
   // After ending a leftover, wait until its memory is free, even if --gpu-wait is shorter.
   double patience = wait_seconds_;
   if (first_ended_at_) {
     patience = std::max(patience, *first_ended_at_ + kLeftoverSeconds - started_at_);
   }
   const bool over = now_seconds - started_at_ >= patience;
-  return {.move = over ? Decision::Move::give_up : Decision::Move::wait,
+  return {.move = over ? GateDecision::Move::give_up : GateDecision::Move::wait,
           .to_end = {},
           .reason = reason_for(chosen)};
 }
 
-std::vector<GpuHolder> Policy::leftovers(const std::vector<GpuReading>& chosen,
-                                         double now_seconds) {
+std::vector<GpuHolder> GatePolicy::leftovers(const std::vector<GpuReading>& chosen,
+                                             double now_seconds) {
   std::vector<GpuHolder> found;
   for (const GpuReading& gpu : chosen) {
     for (const GpuHolder& holder : gpu.holders) {
-      // Without a start time it cannot be told from another process with the same pid.
+      // Without a start time, it could be another process that has the same pid now.
       if (holder.start_ticks == 0 || whose(holder) != Whose::leftover) continue;
       const Who who(holder.pid, holder.start_ticks);
       const auto ended = ended_at_.find(who);
@@ -188,11 +212,11 @@ std::vector<GpuHolder> Policy::leftovers(const std::vector<GpuReading>& chosen,
   return found;
 }
 
-Whose Policy::whose(const GpuHolder& holder) const {
+Whose GatePolicy::whose(const GpuHolder& holder) const {
   return whose_.at({holder.pid, holder.start_ticks});
 }
 
-std::string Policy::reason_for(const std::vector<GpuReading>& chosen) const {
+std::string GatePolicy::reason_for(const std::vector<GpuReading>& chosen) const {
   std::string text;
   for (const GpuReading& gpu : chosen) {
     const bool short_of_room = gpu.free_bytes < needed_bytes_;

@@ -14,21 +14,34 @@
 
 namespace plimsoll::gate {
 
+// Which GPUs a command gets: the value of --gpu.
+struct GpuSelection {
+  enum class Kind {
+    unchanged,  // plimsoll leaves the GPUs alone: the command sees what its environment allows
+    none,
+    all,  // that the environment allows
+    listed,
+  };
+  Kind kind = Kind::unchanged;
+  std::string list = {};  // with `listed`: indices or UUIDs, "0,1"
+
+  bool wants_gpus() const { return kind == Kind::all || kind == Kind::listed; }
+  bool operator==(const GpuSelection&) const = default;
+};
+GpuSelection selection_of(const std::string& text);  // "none", "all", "0,1"; "" is `unchanged`
+std::string text_of(const GpuSelection& selection);
+
 // What a command requests from the GPU gate.
-struct Options {
-  // --gpu: "0,1", UUIDs, "all" or "none". Empty: plimsoll leaves the GPUs alone, and the command
-  // sees those that its environment allows.
-  std::string gpus;
+struct GpuRequest {
+  GpuSelection gpus;
   std::optional<uint64_t> free_bytes;  // --gpu-free, needed on each GPU; without it 0
   double wait_seconds = 0;             // --gpu-wait; 0: check once
-
-  bool wants_gpus() const { return !gpus.empty() && gpus != "none"; }
 };
 
-// The GPUs that `text` names, in its order; "all" means all allowed GPUs. Throws Error{usage} for a
-// GPU that does not exist, and for one that `allowed` excludes. `allowed` is an inherited
-// CUDA_VISIBLE_DEVICES, as Slurm sets it.
-std::vector<meter::GpuReading> choose_gpus(const std::string& text,
+// The selected GPUs, in the order of the list. Throws Error{usage} for a GPU that does not exist,
+// and for one that `allowed` excludes. `allowed` is an inherited CUDA_VISIBLE_DEVICES, as Slurm
+// sets it.
+std::vector<meter::GpuReading> choose_gpus(const GpuSelection& selection,
                                            const std::vector<meter::GpuReading>& all,
                                            const std::optional<std::string>& allowed = {});
 
@@ -50,7 +63,7 @@ using ClassifyHolder = std::function<Whose(const meter::GpuHolder&)>;
 // A classification without the registry of runs: no process is a leftover.
 Whose classify_by_user(const meter::GpuHolder& holder, uid_t me);
 
-struct Decision {
+struct GateDecision {
   enum class Move { open, end_leftovers, wait, give_up };
   Move move = Move::open;
   std::vector<meter::GpuHolder> to_end;  // with end_leftovers: end these, then call next() again
@@ -60,12 +73,12 @@ struct Decision {
 
 // Decides from readings and a clock, without side effects outside itself. Call next() until it
 // opens or gives up.
-class Policy {
+class GatePolicy {
  public:
-  Policy(uint64_t needed_bytes, double wait_seconds, ClassifyHolder classify);
+  GatePolicy(uint64_t needed_bytes, double wait_seconds, ClassifyHolder classify);
 
   // `chosen`: current readings of the GPUs that the command will get.
-  Decision next(const std::vector<meter::GpuReading>& chosen, double now_seconds);
+  GateDecision next(const std::vector<meter::GpuReading>& chosen, double now_seconds);
 
  private:
   std::vector<meter::GpuHolder> leftovers(const std::vector<meter::GpuReading>& chosen,

@@ -75,7 +75,7 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kMostCpus = 8192;  // of any kernel
 
-// "event=0x02"; nothing where it has parts that we do not know.
+// "event=0x02"; nothing if it has parts that we do not know.
 std::optional<uint64_t> config_of(const std::string& text) {
   constexpr std::string_view kEvent = "event=";
   if (!text.starts_with(kEvent) || text.find(',') != std::string::npos) return {};

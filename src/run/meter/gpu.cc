@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "meter/process_info.h"
+#include "meter/gpu_processes.h"
 
 namespace plimsoll::meter {
 namespace {

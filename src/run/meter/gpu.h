@@ -1,4 +1,5 @@
-// What a GPU holds and does at one moment, as values: nothing here talks to a driver.
+// The GPUs of this machine: what each of them holds and does at one moment, and which processes
+// hold it.
 #pragma once
 
 #include <sys/types.h>
@@ -13,12 +14,11 @@
 #include <vector>
 
 #include "base/host.h"
-#include "meter/nvml_processes.h"
-#include "meter/process_info.h"
+#include "meter/gpu_processes.h"
 
 namespace plimsoll::meter {
 
-// A process that keeps memory of a GPU, or can.
+// A process that holds memory of a GPU, or may hold some because it has the device open.
 struct GpuHolder {
   pid_t pid = 0;
   uint64_t start_ticks = 0;       // with the pid, its identity; 0 if it has ended already
@@ -26,7 +26,7 @@ struct GpuHolder {
   std::string user;               // the name of that user, or the number
   std::string command;            // its command line, shortened
   std::optional<uint64_t> bytes;  // what the driver says it holds
-  bool listed_by_driver = true;   // else it only has the device open, as forked workers do
+  bool listed_by_driver = true;   // false: it only has the device open, as forked workers do
 };
 
 struct GpuReading {
@@ -38,15 +38,15 @@ struct GpuReading {
   uint64_t free_bytes = 0;
   std::vector<GpuHolder> holders;
 
-  // Nothing if the device or the driver does not report it: never 0.
+  // A value that the device or the driver does not report is missing; it is never 0.
   std::optional<unsigned> utilisation_percent;
   std::optional<double> power_watts;
   std::optional<unsigned> temperature_celsius;
   std::optional<uint64_t> energy_millijoules;  // a counter since the driver was loaded
 
-  // Used memory that no process holds which the driver lists with an amount.
+  // Used memory that no listed process accounts for.
   uint64_t unexplained_bytes() const;
-  // More of that than drivers keep for themselves on a GPU that nobody uses.
+  // Whether that is more than a driver keeps for itself on an unused GPU.
   bool has_unlisted_holder() const;
 };
 
@@ -57,7 +57,7 @@ struct GpuSample {
   std::optional<uint64_t> energy_millijoules;
   std::string no_power_because;
   std::string no_energy_because;
-  // Only if they were asked for.
+  // Only on request.
   std::optional<unsigned> temperature_celsius;
   std::optional<unsigned> memory_temperature_celsius;
   std::optional<unsigned> utilisation_percent;
@@ -70,10 +70,8 @@ std::string describe(const GpuHolder& holder);
 // worth mentioning is held.
 std::string describe_holders(const GpuReading& reading);
 
-// The GPUs of this machine. The NVIDIA library is opened while the program runs, so that the
-// program starts without one. Everything else uses this interface, which tests replace.
-
-// Used by one thread at a time.
+// The driver, for one thread at a time. The NVIDIA library is opened at run time, so that the
+// program also starts without it. Tests replace this interface.
 class Gpus {
  public:
   Gpus() = default;
@@ -82,30 +80,29 @@ class Gpus {
   virtual ~Gpus() = default;
 
   // All GPUs, holders included. Takes milliseconds, and up to a tenth of a second on a machine
-  // with tens of thousands of open files. Throws Error{io} where the driver fails.
+  // with tens of thousands of open files. Throws Error{io} if the driver fails.
   virtual std::vector<GpuReading> read() = 0;
   // The same without the holders, for a meter that reads many times a second.
   virtual std::vector<GpuReading> read_counters() = 0;
-  // The least a meter needs, of the GPUs with these indices, in their order: power and the energy
-  // counter; with `slow_ones`, temperatures and utilisation too. Never throws for a GPU that fails.
+  // Only what a meter needs, for the GPUs with these indices, in their order: power and the energy
+  // counter; with `slow_ones`, also temperatures and utilisation. Does not throw if a GPU fails.
   virtual std::vector<GpuSample> sample(const std::vector<unsigned>& indices, bool slow_ones);
   virtual std::string driver_version() const = 0;
 };
 
-// Either the GPUs, or why there are none: "there is no NVIDIA driver (libnvidia-ml.so.1: cannot
+// The GPUs, or why there are none: "there is no NVIDIA driver (libnvidia-ml.so.1: cannot
 // open shared object file)".
 struct GpuAccess {
   std::unique_ptr<Gpus> gpus;
   std::string missing_because;
 };
 
-// PLIMSOLL_NVML names another library than libnvidia-ml.so.1.
+// Opens libnvidia-ml.so.1, or the library that $PLIMSOLL_NVML names.
 GpuAccess open_gpus(const Host& host = Host::real());
 
-// Who holds a GPU: those the driver lists, and those who have its device open.
-
-// Of the GPU that is /dev/nvidia`minor`. A process that is listed twice (compute and graphics)
-// counts once; this process never counts.
+// The processes that hold the GPU /dev/nvidia`minor`: those that the driver lists, and those that
+// have its device open. A process that is listed twice (compute and graphics) counts once; this
+// process never counts.
 std::vector<GpuHolder> gpu_holders(const std::filesystem::path& proc,
                                    std::span<const ListedProcess> listed,
                                    std::span<const DeviceUser> device_users, unsigned minor);

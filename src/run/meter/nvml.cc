@@ -12,9 +12,8 @@
 
 #include "base/error.h"
 #include "meter/gpu.h"
+#include "meter/gpu_processes.h"
 #include "meter/nvml_functions.h"
-#include "meter/nvml_processes.h"
-#include "meter/process_info.h"
 
 namespace plimsoll::meter {
 namespace {
@@ -34,7 +33,7 @@ class Library {
   bool is_open() const { return handle_ != nullptr; }
   const std::string& error() const { return error_; }
 
-  // The first of the names that the driver has; null where it has none of them.
+  // The first of the names that the driver has; null if it has none of them.
   template <typename Function>
   Function find(std::initializer_list<const char*> names) const {
     for (const char* name : names) {

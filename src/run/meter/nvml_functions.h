@@ -15,7 +15,7 @@ constexpr Result kLibraryMismatch = 18;
 constexpr int kGpuSensor = 0;  // of temperatures
 
 struct Memory {
-  uint64_t total, free, used;  // `used` has what the driver keeps for itself
+  uint64_t total, free, used;  // `used` includes what the driver keeps for itself
 };
 struct Memory2 {
   unsigned version;
@@ -25,17 +25,17 @@ constexpr unsigned kMemory2Version = sizeof(Memory2) | (2U << 24);
 struct Utilisation {
   unsigned gpu, memory;  // percent of the last period in which it was busy
 };
-// A figure that has a number instead of a function.
+// A figure that is read by a number, because NVML has no function for it.
 struct FieldValue {
   unsigned field, scope;
   int64_t timestamp, latency_microseconds;
   int value_type;
   Result result;
-  uint64_t value;  // a union: the first bytes of it, by the type
+  uint64_t value;  // a union; value_type says how many bytes count
 };
 constexpr unsigned kMemoryTemperature = 82;
-constexpr unsigned kInstantPower = 186;  // milliwatts now, where nvmlDeviceGetPowerUsage averages
-constexpr int kFloatingPoint = 0;        // of types; all others are whole numbers
+constexpr unsigned kInstantPower = 186;  // milliwatts at this moment, not an average
+constexpr int kFloatingPoint = 0;        // a value_type; all others are whole numbers
 
 using Plain = Result (*)();
 using ErrorString = const char* (*)(Result);

@@ -11,7 +11,7 @@
 
 #include "base/fd.h"
 #include "process/launch.h"
-#include "process/level.h"
+#include "process/tree.h"
 #include "process/tree_group.h"
 
 namespace plimsoll::process {
@@ -69,7 +69,7 @@ struct KeeperSetup {
   std::string run;                   // its name, for the title in `ps`
   std::function<void()> write_down;  // called in the keeper: writes the run's record
   std::function<void()> strike_out;  // called in the keeper: removes the record
-  double grace_seconds = 10;
+  double grace_seconds = kDefaultGraceSeconds;
   std::function<void()> limit_memory;  // called after the groups are made, before the command runs
   std::function<void()> drain;         // copies the command's output to the log
   int drain_fd = -1;

@@ -1,7 +1,8 @@
-// Our standard output or standard error, whose reader may be slow or may not read at all. Writing
-// never blocks: a supervisor that waits for a reader cannot supervise. The flags of the stream are
-// not changed, because other processes share them.
+// Our own standard streams and terminal.
 #pragma once
+
+#include <sys/types.h>
+#include <termios.h>
 
 #include <chrono>
 #include <cstddef>
@@ -13,6 +14,9 @@
 
 namespace plimsoll::process {
 
+// Our standard output or standard error, whose reader may be slow or may not read at all. Writing
+// never blocks: a supervisor that waits for a reader cannot supervise. The flags of the stream are
+// not changed, because other processes share them.
 class OwnStream {
  public:
   // Construct it after the last fork: with a copy of it in the keeper, the reader would not see the
@@ -41,5 +45,17 @@ constexpr std::chrono::milliseconds kReaderPatience{2000};
 // drops the rest and returns false.
 bool write_patiently(int fd, std::string_view text,
                      std::chrono::milliseconds patience = kReaderPatience);
+
+// Saves the terminal's state before the command starts and restores it afterwards. A command that
+// was killed may have left the terminal in raw mode or owned by a process group that has ended.
+class TerminalState {
+ public:
+  TerminalState();  // does nothing, now or later, if standard input is not a terminal of ours
+  void restore() const;
+
+ private:
+  termios modes_ = {};
+  bool ours_ = false;  // must follow modes_: the initializer of ours_ fills it
+};
 
 }  // namespace plimsoll::process

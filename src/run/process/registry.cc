@@ -17,7 +17,7 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/units.h"
-#include "process/level.h"
+#include "process/tree.h"
 #include "process/tree_group.h"
 
 namespace plimsoll::process {

@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,12 +20,11 @@
 #include "base/host.h"
 #include "base/units.h"
 #include "process/command_output.h"
-#include "process/keeper.h"
-#include "process/other_children.h"
+#include "process/keeper_watch.h"
+#include "process/own_stream.h"
 #include "process/process_ref.h"
 #include "process/registry.h"
 #include "process/signal_inbox.h"
-#include "process/terminal_state.h"
 #include "process/tree_sampler.h"
 #include "process/tree_watch.h"
 
@@ -40,13 +38,6 @@ constexpr milliseconds kLongestWait{1000};
 constexpr double kStoppedBeyond = 5;  // a longer wait means that we were stopped, as by Ctrl-Z
 constexpr std::chrono::seconds kSayWaitAfter{1};
 constexpr double kSayStuckAfter = 5;  // after the grace period
-// A stopped keeper is continued with SIGCONT. One that is stopped more often than this is killed.
-constexpr int kMostStops = 10;
-constexpr double kStopsWithinSeconds = 60;
-// The keeper must answer while it is needed. One that a debugger or a freezer holds is killed.
-constexpr int kMostSilentLooks = 10;
-constexpr double kSecondsOfALook = 0.9;
-constexpr milliseconds kKeeperEnds{100};
 constexpr size_t kTailBytes = size_t{64} << 10;
 
 double seconds_between(Clock::time_point from, Clock::time_point to) {
@@ -95,9 +86,6 @@ Level choose_level(const SuperviseOptions& options) {
 class Supervisor {
  public:
   explicit Supervisor(const SuperviseOptions& options);
-  ~Supervisor();
-  Supervisor(const Supervisor&) = delete;
-  Supervisor& operator=(const Supervisor&) = delete;
   Ending run();
 
  private:
@@ -111,15 +99,8 @@ class Supervisor {
   void check_clock(Clock::time_point now);
   void check_tree(Clock::time_point now);
   void cut(Cut why);
-  void order(KeeperOrder::Kind kind, int number = 0);
-  void send_order();
   void check_children(Clock::time_point now);
-  void check_keeper(Clock::time_point now);
-  void check_beat(Clock::time_point now);
   bool keeper_is_needed() const;
-  void give_keeper_up(const char* why);
-  bool keeper_has_ended() const;
-  void wait_for_keeper();
   void take_over();
   void finish();
 
@@ -134,10 +115,9 @@ class Supervisor {
   const TerminalState terminal_;
   CommandOutput output_;
   TreeSampler sampler_;
-  Keeper keeper_;
+  KeeperWatch keeper_;
   Tree tree_;
   pid_t leader_ = 0;
-  std::optional<KeeperOrder> unsent_;
   bool leader_ended_ = false;
   bool ending_ordered_ = false;
   bool empty_ = false;
@@ -147,11 +127,6 @@ class Supervisor {
   Clock::time_point end_ordered_at_;
   double stopped_seconds_ = 0;
   Clock::time_point children_checked_at_;
-  Clock::time_point keeper_first_stopped_at_;
-  int keeper_stops_ = 0;
-  std::optional<Clock::time_point> beat_asked_at_;  // and not answered yet
-  int silent_looks_ = 0;
-  const char* keeper_fault_ = "killed";
   bool keeps_record_ = false;
   Ending ending_;
 };
@@ -166,16 +141,11 @@ Supervisor::Supervisor(const SuperviseOptions& options)
                 .enforced_by_kernel = options.memory.limit_bytes && !groups_.memory_folder.empty(),
                 .idle_seconds = options.idle_seconds,
                 .output_bytes = [this] { return output_.seen_bytes(); },
-                .busy_elsewhere = options.busy_elsewhere}) {
+                .busy_elsewhere = options.busy_elsewhere}),
+      keeper_(options.say) {
   ending_.command = options.command;
   ending_.leader = Signaled{SIGKILL};  // the default if the keeper is killed before it reports
   ending_.run = run_;
-}
-
-// Also after an exception: closing the socket makes the keeper end the tree, and we wait for that.
-Supervisor::~Supervisor() {
-  keeper_.socket = Fd();
-  wait_for_keeper();
 }
 
 Ending Supervisor::run() {
@@ -200,27 +170,26 @@ void Supervisor::start() {
         obstacle));
   }
   const MemoryGroup memory{.version = groups_.memory_version, .folder = groups_.memory_folder};
-  keeper_ =
-      start_keeper({.launch = {.command = options_.command,
-                               .environment =
-                                   [&] {
-                                     auto changes = options_.environment;
-                                     changes.push_back(fmt::format("{}={}", kRunVariable, run_));
-                                     return environment_with(changes);
-                                   }(),
-                               .output_fd = output_.output_fd(),
-                               .error_fd = output_.error_fd(),
-                               .signal_mask = options_.signal_mask.value_or(signals_.mask_before()),
-                               .child_signal_ignored = signals_.child_signal_was_ignored()},
-                    .groups = groups_,
-                    .run = run_,
-                    .write_down = [this] { write_down(); },
-                    .strike_out = [this] { remove_record(state_, run_); },
-                    .grace_seconds = options_.grace_seconds,
-                    .limit_memory = [&] { set_bounds(memory, options_.memory); },
-                    .drain = [this] { output_.drain(); },
-                    .drain_fd = output_.drain_fd()});
-  tree_ = {.level = groups_.level, .group = groups_.tree_folder, .root = keeper_.pid, .init = 0};
+  keeper_.start({.launch = {.command = options_.command,
+                            .environment =
+                                [&] {
+                                  auto changes = options_.environment;
+                                  changes.push_back(fmt::format("{}={}", kRunVariable, run_));
+                                  return environment_with(changes);
+                                }(),
+                            .output_fd = output_.output_fd(),
+                            .error_fd = output_.error_fd(),
+                            .signal_mask = options_.signal_mask.value_or(signals_.mask_before()),
+                            .child_signal_ignored = signals_.child_signal_was_ignored()},
+                 .groups = groups_,
+                 .run = run_,
+                 .write_down = [this] { write_down(); },
+                 .strike_out = [this] { remove_record(state_, run_); },
+                 .grace_seconds = options_.grace_seconds,
+                 .limit_memory = [&] { set_bounds(memory, options_.memory); },
+                 .drain = [this] { output_.drain(); },
+                 .drain_fd = output_.drain_fd()});
+  tree_ = {.level = groups_.level, .group = groups_.tree_folder, .root = keeper_.pid(), .init = 0};
   output_.begin_showing();
 }
 
@@ -247,7 +216,7 @@ void Supervisor::write_down() const {
 void Supervisor::loop() {
   auto before = Clock::now();
   while (!empty_) {
-    std::array<pollfd, 3> events = {{{.fd = keeper_.socket.get(), .events = POLLIN},
+    std::array<pollfd, 3> events = {{{.fd = keeper_.fd(), .events = POLLIN},
                                      {.fd = signals_.fd(), .events = POLLIN},
                                      {.fd = child_signals_.get(), .events = POLLIN}}};
     poll(events.data(), events.size(), next_wait_ms(before));
@@ -259,8 +228,10 @@ void Supervisor::loop() {
     before = now;
     if (empty_) break;
     check_clock(now);
-    if (unsent_) send_order();
-    if (events[2].revents != 0 || now >= children_checked_at_ + kLongestWait) check_children(now);
+    keeper_.send_again();
+    if (events[2].revents != 0 || now >= children_checked_at_ + KeeperWatch::kCheckInterval) {
+      check_children(now);
+    }
     if (!leader_ended_ && leader_ != 0 && now >= sampler_.next_sample()) check_tree(now);
   }
 }
@@ -286,7 +257,7 @@ void Supervisor::take_signals() {
       case SIGTERM:
       case SIGHUP:
         if (ending_.cut == Cut::interrupted) {  // the second request: kill at once
-          if (!options_.patient) order(KeeperOrder::Kind::kill);
+          if (!options_.patient) keeper_.order(KeeperOrder::Kind::kill);
           break;
         }
         ending_.interrupting_signal = signal->number;
@@ -298,7 +269,7 @@ void Supervisor::take_signals() {
           if (signal->number == SIGQUIT) ending_.handed_on_signal = SIGQUIT;
         } else {
           ending_.handed_on_signal = signal->number;
-          order(KeeperOrder::Kind::signal_leader, signal->number);
+          keeper_.order(KeeperOrder::Kind::signal_leader, signal->number);
         }
     }
   }
@@ -307,7 +278,7 @@ void Supervisor::take_signals() {
 void Supervisor::take_reports() {
   for (;;) {
     KeeperReport report;
-    const ssize_t count = recv(keeper_.socket.get(), &report, sizeof report, MSG_DONTWAIT);
+    const ssize_t count = recv(keeper_.fd(), &report, sizeof report, MSG_DONTWAIT);
     if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (count != sizeof report) {
       if (!empty_) take_over();
@@ -337,8 +308,7 @@ void Supervisor::handle(const KeeperReport& report) {
       ending_ordered_ = true;
       break;
     case KeeperReport::Kind::beat:
-      beat_asked_at_.reset();
-      silent_looks_ = 0;
+      keeper_.answered();
       break;
     case KeeperReport::Kind::empty:
       ending_.leftovers_ended = report.leftovers;
@@ -391,54 +361,15 @@ void Supervisor::cut(Cut why) {
   ending_.cut = why;
   ending_ordered_ = true;
   end_ordered_at_ = Clock::now();
-  order(KeeperOrder::Kind::end, why == Cut::interrupted ? ending_.interrupting_signal : SIGTERM);
-}
-
-void Supervisor::order(KeeperOrder::Kind kind, int number) {
-  if (unsent_ && kind == KeeperOrder::Kind::signal_leader) return;  // an order to end is pending
-  unsent_ = KeeperOrder{.kind = kind, .number = number};
-  send_order();
-}
-
-// A stopped keeper reads nothing: the order waits here until the keeper continues.
-void Supervisor::send_order() {
-  const ssize_t count =
-      send(keeper_.socket.get(), &*unsent_, sizeof *unsent_, MSG_NOSIGNAL | MSG_DONTWAIT);
-  const bool no_room = count < 0 && errno == EAGAIN;
-  if (!no_room || unsent_->kind == KeeperOrder::Kind::signal_leader) unsent_.reset();
-}
-
-// Whether its end of the socket has closed. The kernel closes it before it gives us the keeper's
-// children.
-bool Supervisor::keeper_has_ended() const {
-  pollfd socket = {.fd = keeper_.socket.get(), .events = POLLRDHUP, .revents = 0};
-  return poll(&socket, 1, 0) > 0;
+  keeper_.order(KeeperOrder::Kind::end,
+                why == Cut::interrupted ? ending_.interrupting_signal : SIGTERM);
 }
 
 void Supervisor::check_children(Clock::time_point now) {
   children_checked_at_ = now;
   read_child_signals(child_signals_);
-  others_.look_beside(keeper_.pid, [this] { return !keeper_has_ended(); });
-  if (keeper_has_ended()) return;
-  check_keeper(now);
-  check_beat(now);
-}
-
-// The command could stop its keeper, and then neither the time limit nor the end of the tree would
-// work. So a stopped keeper is continued.
-void Supervisor::check_keeper(Clock::time_point now) {
-  const auto stat = read_stat(keeper_.pid);
-  if (!stat || stat->state != 'T') return;
-  if (keeper_stops_ == 0 || seconds_between(keeper_first_stopped_at_, now) > kStopsWithinSeconds) {
-    keeper_first_stopped_at_ = now;
-    keeper_stops_ = 0;
-    options_.say("its keeper process was stopped; continuing it");
-  }
-  if (++keeper_stops_ > kMostStops) {
-    give_keeper_up("stopped repeatedly");
-  } else if (const auto keeper = ProcessRef::open(*stat)) {
-    keeper->signal(SIGCONT);
-  }
+  others_.look_beside(keeper_.pid(), [this] { return !keeper_.has_ended(); });
+  if (!keeper_.has_ended()) keeper_.check(now, keeper_is_needed());
 }
 
 // To end the tree, or to report a command that has ended. A command that runs needs no keeper.
@@ -449,50 +380,11 @@ bool Supervisor::keeper_is_needed() const {
   return !leader || !leader->alive();
 }
 
-// Counts looks, not seconds: if we were stopped ourselves, the time that passed says nothing.
-void Supervisor::check_beat(Clock::time_point now) {
-  if (!keeper_is_needed()) {
-    beat_asked_at_.reset();
-    silent_looks_ = 0;
-    return;
-  }
-  if (beat_asked_at_ && seconds_between(*beat_asked_at_, now) < kSecondsOfALook) return;
-  if (beat_asked_at_ && ++silent_looks_ >= kMostSilentLooks) {
-    ending_.keeper_silent = true;
-    give_keeper_up("not answering");
-  }
-  beat_asked_at_ = now;
-  const KeeperOrder beat{.kind = KeeperOrder::Kind::beat};
-  send(keeper_.socket.get(), &beat, sizeof beat, MSG_NOSIGNAL | MSG_DONTWAIT);
-}
-
-// When it has ended, its socket closes, and take_over() follows.
-void Supervisor::give_keeper_up(const char* why) {
-  ending_.keeper_given_up = true;
-  keeper_fault_ = why;
-  kill(keeper_.pid, SIGKILL);  // safe: it is our child and not yet reaped, so the pid is its own
-}
-
-// It may be held by a debugger until now. Then it is killed, and stays a zombie of the debugger.
-void Supervisor::wait_for_keeper() {
-  for (int looks = 0; keeper_.pid > 0; ++looks) {
-    const Fd keeper(static_cast<int>(syscall(SYS_pidfd_open, keeper_.pid, 0)));
-    pollfd end = {.fd = keeper.get(), .events = POLLIN, .revents = 0};
-    const bool ended = poll(&end, 1, static_cast<int>(kKeeperEnds.count())) > 0;
-    int status = 0;
-    const pid_t pid = waitpid(keeper_.pid, &status, WUNTRACED | WNOHANG);
-    if (pid < 0 && errno == EINTR) continue;
-    if (pid < 0 || (pid > 0 && !WIFSTOPPED(status)) || (pid == 0 && ended)) break;
-    if (pid > 0) kill(keeper_.pid, SIGCONT);
-    if (looks >= kMostSilentLooks * kLongestWait / kKeeperEnds) kill(keeper_.pid, SIGKILL);
-  }
-  keeper_.pid = 0;
-}
-
 // The keeper was killed. We are a subreaper, so its children are now ours.
 void Supervisor::take_over() {
   ending_.keeper_lost = true;
-  options_.say(fmt::format("its keeper process was {}; ending the command", keeper_fault_));
+  options_.say(
+      fmt::format("its keeper process was {}; ending the command", keeper_.describe_loss()));
   tree_.root = getpid();
   tree_.others = others_.all();
   TreeWatch watch(
@@ -503,9 +395,9 @@ void Supervisor::take_over() {
        .drain = [this] { output_.drain(); },
        .drain_fd = output_.drain_fd(),
        // A debugger may keep the keeper as a zombie: then we never are without children.
-       .others = others_.possible() || ending_.keeper_given_up ? &others_ : nullptr});
+       .others = others_.possible() || keeper_.given_up() ? &others_ : nullptr});
   watch.run();
-  keeper_.pid = 0;
+  keeper_.forget();
 }
 
 void Supervisor::finish() {
@@ -515,8 +407,9 @@ void Supervisor::finish() {
   remove_group(groups_.tree_folder);
   remove_group(groups_.memory_folder);
   remove_record(state_, run_);
-  keeper_.socket = Fd();
-  wait_for_keeper();
+  keeper_.end();
+  ending_.keeper_given_up = keeper_.given_up();
+  ending_.keeper_silent = keeper_.was_silent();
   if (const uint64_t hidden = output_.finish_showing(); hidden > 0) {
     options_.say(fmt::format("nobody reads its output; the last {} were not shown, they are in {}",
                              format_bytes(hidden), options_.log->string()));

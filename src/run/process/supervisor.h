@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "process/ending.h"
-#include "process/level.h"
-#include "process/memory_group.h"
+#include "process/tree.h"
+#include "process/tree_group.h"
 
 namespace plimsoll::process {
 
@@ -22,7 +22,7 @@ struct SuperviseOptions {
   MemoryBounds memory;
   std::optional<double> timeout_seconds;
   std::optional<double> idle_seconds;
-  double grace_seconds = 10;  // from SIGTERM to SIGKILL
+  double grace_seconds = kDefaultGraceSeconds;
   std::optional<std::filesystem::path> log;
   std::optional<Level> level;  // default: the strongest that works here
   // A second SIGTERM or SIGHUP does not kill at once. Batch systems send SIGTERM to every process,

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "process/ending.h"
-#include "process/memory_group.h"
 #include "process/proc_stat.h"
 #include "process/tree.h"
+#include "process/tree_group.h"
 
 namespace plimsoll::process {
 

@@ -10,19 +10,49 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "base/fd.h"
 #include "process/keeper.h"
-#include "process/other_children.h"
 #include "process/process_ref.h"
 #include "process/tree.h"
 
 namespace plimsoll::process {
 
+// Children of plimsoll that do not belong to its run. There are two cases: plimsoll replaced a
+// program that had children (`sh -c 'server & exec plimsoll exec ...'`), or plimsoll is the first
+// process of a PID namespace and adopts orphans. plimsoll waits for these children but never ends
+// them. It needs the list when the keeper is killed: then the children of the keeper become
+// plimsoll's children too, and only they may be ended.
+class OtherChildren {
+ public:
+  // Construct it before the keeper is forked.
+  OtherChildren();
+
+  // False in the usual case: there are no other children and there cannot be any.
+  bool possible() const { return possible_; }
+
+  // Updates the list while the keeper lives: all our children except the keeper, and their
+  // descendants. Reaps those that have ended. `keeper_lives` is called after the processes were
+  // listed: if the keeper has ended by then, its children may be in the list, which is discarded.
+  void look_beside(pid_t keeper, const std::function<bool()>& keeper_lives);
+
+  // Updates the list after the keeper has ended: the processes already known and their descendants.
+  void look_below();
+
+  const ProcessSet& all() const { return all_; }
+
+ private:
+  void keep_those_below(const std::vector<ProcessStat>& processes);
+
+  bool possible_;
+  ProcessSet all_;
+};
+
 struct TreeWatchOptions {
   Tree tree;         // its root is the process that calls run(), a subreaper with SIGCHLD blocked
   pid_t leader = 0;  // a child of the root; 0: already ended, or a child of the namespace's init
-  double grace_seconds = 10;
+  double grace_seconds = kDefaultGraceSeconds;
   int orders_fd = -1;        // source of KeeperOrder; end of file is an order to end the tree
   int exec_failure_fd = -1;  // source of the errno of a failed exec
   int init_reports_fd = -1;  // source of the leader's wait status, from a namespace's init

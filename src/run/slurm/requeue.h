@@ -1,5 +1,5 @@
 // What to do when the command of a Slurm job has ended: nothing, put the job back into the queue,
-// or submit it again with more memory. Pure; the commands are given by slurm_command.h.
+// or submit it again with more memory. Pure; slurm_command.h runs the commands.
 #pragma once
 
 #include <cstdint>

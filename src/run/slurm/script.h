@@ -14,7 +14,7 @@ struct SbatchOption {
   std::string key;
   std::string value;
 };
-// From "KEY=VALUE" or "KEY", with or without dashes before it. Throws Error{usage}.
+// Parses "KEY=VALUE" or "KEY", with or without dashes before it. Throws Error{usage}.
 SbatchOption parse_sbatch_option(const std::string& text);
 
 struct ScriptRequest {
@@ -42,8 +42,8 @@ std::string default_job_name(const std::filesystem::path& folder);
 // "2-03:00:00", rounded up to whole minutes, as Slurm counts.
 std::string format_limit(double seconds);
 
-// How long before the time limit the job has to be warned: a batch must end, and the checkpoint be
-// written. Generous, because a late warning loses the work since the last checkpoint.
+// How long before the time limit Slurm must warn the job. In this time a batch ends and a
+// checkpoint is written. Generous, because a late warning loses the work since the last checkpoint.
 unsigned warning_seconds(double seconds_a_batch, uint64_t checkpoint_bytes);
 
 }  // namespace plimsoll::slurm

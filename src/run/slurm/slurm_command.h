@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "slurm/accounting.h"
 #include "slurm/job.h"
 
 namespace plimsoll::slurm {

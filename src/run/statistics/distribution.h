@@ -1,5 +1,5 @@
-// The distributions behind the tests, to about 13 digits. Only the standard library has the parts:
-// lgamma and erfc.
+// The distributions behind the tests, to about 13 digits, from lgamma() and erfc() of the standard
+// library.
 #pragma once
 
 namespace plimsoll::statistics {

@@ -1,10 +1,9 @@
-#include "statistics/mann_whitney.h"
-
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "statistics/distribution.h"
+#include "statistics/hypothesis.h"
 #include "statistics/sample.h"
 
 namespace plimsoll::statistics {

@@ -1,5 +1,3 @@
-#include "statistics/shapiro_wilk.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "statistics/distribution.h"
+#include "statistics/hypothesis.h"
 
 namespace plimsoll::statistics {
 namespace {
@@ -98,7 +97,7 @@ std::optional<ShapiroWilkTest> shapiro_wilk_test(std::span<const double> values)
   }
   double squares = 0;
   for (const double value : sorted) squares += (value - mean) * (value - mean);
-  // 1 - W as a product: its digits are not lost where W is near 1.
+  // 1 - W as a product: no digits are lost if W is near 1.
   const double whole = std::sqrt(weight_squares * squares);
   const double rest = (whole - slope) * (whole + slope) / (weight_squares * squares);
   const double one_minus_w = std::max(rest, 1e-19);

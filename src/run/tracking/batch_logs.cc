@@ -116,7 +116,7 @@ void BatchLogs::begin(std::vector<FinishedExperiment> finished) {
     lines += experiment_line(experiment, one.result);
     const bool needs_history = !has_history(experiment);
     if (!needs_history && !kinds_.contains(LogKind::optuna)) continue;
-    const std::vector<MetricCurve> read = curves(experiment);
+    const std::vector<experiment::MetricCurve> read = curves(experiment);
     if (needs_history) write_history(experiment, one.result, read);
     trials += studies_.trial(experiment, one.result, read);
   }
@@ -128,7 +128,7 @@ void BatchLogs::begin(std::vector<FinishedExperiment> finished) {
 void BatchLogs::add(const Experiment& experiment, const ExperimentResult& result) {
   if (kinds_.empty() || experiment.warmup) return;
   count(experiment, result);
-  const std::vector<MetricCurve> read = curves(experiment);
+  const std::vector<experiment::MetricCurve> read = curves(experiment);
   write_history(experiment, result, read);
   attempt(LogKind::jsonl,
           [&] { append_line(folder_ / kExperimentLines, experiment_line(experiment, result)); });
@@ -142,10 +142,11 @@ void BatchLogs::end() {
           [&] { write_prometheus(counts_.size() < total_ ? "stopped" : "finished"); });
 }
 
-std::vector<MetricCurve> BatchLogs::curves(const Experiment& experiment) const {
+std::vector<experiment::MetricCurve> BatchLogs::curves(const Experiment& experiment) const {
   const Repository* const repository = batch_.catalog.find(experiment.training.repository);
   if (repository == nullptr) return {};
-  return curves_of(folder_ / experiment.folder / experiment::kTrainingLog, repository->metrics);
+  return experiment::curves_of(folder_ / experiment.folder / experiment::kTrainingLog,
+                               repository->metrics);
 }
 
 bool BatchLogs::has_history(const Experiment& experiment) const {
@@ -155,7 +156,7 @@ bool BatchLogs::has_history(const Experiment& experiment) const {
 }
 
 void BatchLogs::write_history(const Experiment& experiment, const ExperimentResult& result,
-                              const std::vector<MetricCurve>& curves) const {
+                              const std::vector<experiment::MetricCurve>& curves) const {
   track::StepLogOptions options{.folder = folder_ / experiment.folder,
                                 .kinds = {},
                                 .step_name = "step",
@@ -171,7 +172,7 @@ void BatchLogs::write_history(const Experiment& experiment, const ExperimentResu
   }
   if (options.kinds.empty()) return;
   size_t steps = 0;
-  for (const MetricCurve& curve : curves) {
+  for (const experiment::MetricCurve& curve : curves) {
     options.columns.push_back({curve.metric, curve.metric, curve.metric});
     options.final_tags.push_back(curve.metric);
     steps = std::max(steps, curve.values.size());
@@ -185,7 +186,7 @@ void BatchLogs::write_history(const Experiment& experiment, const ExperimentResu
                           .time = began + result.last.seconds * static_cast<double>(i + 1) /
                                               static_cast<double>(steps),
                           .values = {}};
-      for (const MetricCurve& curve : curves) {
+      for (const experiment::MetricCurve& curve : curves) {
         step.values.push_back(i < curve.values.size() ? curve.values[i] : std::nan(""));
       }
       log.add(step);

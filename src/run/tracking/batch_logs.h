@@ -18,8 +18,8 @@
 #include "experiment/batch.h"
 #include "experiment/journal.h"
 #include "experiment/record.h"
+#include "experiment/training_log.h"
 #include "track/step_log.h"
-#include "tracking/log_curves.h"
 #include "tracking/optuna_journal.h"
 
 namespace plimsoll::tracking {
@@ -58,10 +58,10 @@ class BatchLogs {
     double cpu_joules = 0;
     double gpu_joules = 0;
   };
-  std::vector<MetricCurve> curves(const experiment::Experiment& experiment) const;
+  std::vector<experiment::MetricCurve> curves(const experiment::Experiment& experiment) const;
   void write_history(const experiment::Experiment& experiment,
                      const experiment::ExperimentResult& result,
-                     const std::vector<MetricCurve>& curves) const;
+                     const std::vector<experiment::MetricCurve>& curves) const;
   bool has_history(const experiment::Experiment& experiment) const;
   void count(const experiment::Experiment& experiment, const experiment::ExperimentResult& result);
   void write_prometheus(const std::string& state) const;

@@ -75,9 +75,9 @@ Json attributes_of(const Experiment& experiment, const ExperimentResult& result)
   return attributes;
 }
 
-Json steps_of(const std::vector<MetricCurve>& curves, const std::string& metric) {
+Json steps_of(const std::vector<experiment::MetricCurve>& curves, const std::string& metric) {
   Json steps = Json::object();
-  for (const MetricCurve& curve : curves) {
+  for (const experiment::MetricCurve& curve : curves) {
     if (curve.metric != metric) continue;
     for (size_t i = 0; i < curve.values.size(); ++i) {
       if (std::isfinite(curve.values[i])) steps[fmt::format("{}", i + 1)] = curve.values[i];
@@ -154,7 +154,7 @@ std::string OptunaStudies::opening() const {
 }
 
 std::string OptunaStudies::trial(const Experiment& experiment, const ExperimentResult& result,
-                                 const std::vector<MetricCurve>& curves) const {
+                                 const std::vector<experiment::MetricCurve>& curves) const {
   const auto found = studies_.find(experiment.training.repository);
   if (found == studies_.end() || experiment.warmup) return {};
   const Study& study = found->second;

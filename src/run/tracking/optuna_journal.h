@@ -9,7 +9,7 @@
 
 #include "experiment/batch.h"
 #include "experiment/record.h"
-#include "tracking/log_curves.h"
+#include "experiment/training_log.h"
 
 namespace plimsoll::tracking {
 
@@ -24,7 +24,7 @@ class OptunaStudies {
   // config and all of its values in the queue; seeds and the like are attributes.
   std::string trial(const experiment::Experiment& experiment,
                     const experiment::ExperimentResult& result,
-                    const std::vector<MetricCurve>& curves) const;
+                    const std::vector<experiment::MetricCurve>& curves) const;
 
  private:
   struct Parameter {

@@ -8,7 +8,7 @@
 
 #include "answer/results_table.h"
 #include "base/units.h"
-#include "diagnosis/cause.h"
+#include "diagnosis/verdict.h"
 #include "plot/axis.h"
 #include "report/bodies.h"
 

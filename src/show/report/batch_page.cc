@@ -8,10 +8,9 @@
 #include <map>
 #include <set>
 
-#include "answer/pareto_answer.h"
+#include "answer/exploration.h"
 #include "answer/results_table.h"
 #include "base/units.h"
-#include "diagnosis/cause.h"
 #include "diagnosis/verdict.h"
 #include "experiment/run_folder.h"
 #include "plot/axis.h"
@@ -37,12 +36,6 @@ Quantity quantity_of(const std::string& figure) {
   if (figure == answer::kSeconds) return Quantity::seconds;
   if (figure == answer::kEnergy) return Quantity::joules;
   return Quantity::number;
-}
-
-std::optional<double> mean_of(const Configuration& one, const std::string& figure) {
-  const auto found = one.figures.find(figure);
-  if (found == one.figures.end() || found->second.numbers.empty()) return std::nullopt;
-  return found->second.moments().mean;
 }
 
 // "Mean over n runs." of "mean over n runs".

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "answer/configuration.h"
+#include "answer/selection.h"
 #include "plot/chart.h"
 #include "report/run_data.h"
 

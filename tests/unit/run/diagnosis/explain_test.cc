@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/units.h"
-#include "diagnosis/last_run.h"
+#include "diagnosis/result_file.h"
 #include "nlohmann/json.hpp"
 #include "temp_folder.h"
 

@@ -1,5 +1,3 @@
-#include "energy/cpu_counters.h"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -7,6 +5,7 @@
 #include <cerrno>
 #include <string>
 
+#include "energy/counter.h"
 #include "meter/fake_powercap.h"
 #include "temp_folder.h"
 

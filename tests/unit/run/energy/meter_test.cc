@@ -289,7 +289,7 @@ TEST_F(MeterTest, SaysThatOthersWereOnThePackage) {
   measure(meter, 20);
   const EnergyReport report = meter.report({});
   EXPECT_EQ(report.cpu.total.quality, Quality::shared);
-  EXPECT_EQ(report.cpu.total.reason, "other processes used 40.00 s of CPU time, it 20.00 s");
+  EXPECT_EQ(report.cpu.total.reason, "other processes used 40.00 s of CPU time, the run 20.00 s");
   EXPECT_TRUE(report.cpu.total.joules);
   EXPECT_NEAR(report.cpu.other_seconds.value_or(0), 40, 0.1);
 }

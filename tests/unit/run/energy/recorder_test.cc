@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "energy/cpu_time.h"
 #include "energy/report.h"
+#include "energy/sources.h"
 #include "temp_folder.h"
 
 namespace plimsoll::energy {

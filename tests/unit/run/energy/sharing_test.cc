@@ -2,7 +2,7 @@
 
 #include "base/units.h"
 #include "energy/baseline.h"
-#include "energy/cpu_time.h"
+#include "energy/sources.h"
 #include "temp_folder.h"
 
 namespace plimsoll::energy {
@@ -23,7 +23,7 @@ TEST(CpuTime, IsOursAloneOnAMachineThatIsNearlyStill) {
 
 TEST(CpuTime, IsSharedWhenOthersWork) {
   EXPECT_EQ(cpu_shared_because({.seconds = 10, .own_seconds = 10, .host_seconds = 15}),
-            "other processes used 5.00 s of CPU time, it 10.00 s");
+            "other processes used 5.00 s of CPU time, the run 10.00 s");
   EXPECT_NE(cpu_shared_because({.seconds = 10, .own_seconds = 10, .host_seconds = {}}), "");
 }
 

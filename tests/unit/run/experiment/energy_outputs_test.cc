@@ -1,5 +1,3 @@
-#include "experiment/energy_outputs.h"
-
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

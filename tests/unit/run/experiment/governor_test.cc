@@ -1,5 +1,3 @@
-#include "experiment/governor.h"
-
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -8,6 +6,7 @@
 #include <csignal>
 #include <thread>
 
+#include "experiment/machine.h"
 #include "temp_folder.h"
 
 namespace plimsoll::experiment {

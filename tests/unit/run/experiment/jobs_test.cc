@@ -1,70 +1,39 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
-#include <map>
-#include <optional>
 #include <string>
 
-#include "base/units.h"
-#include "experiment/cooldown.h"
+#include "experiment/machine.h"
 #include "experiment/run_folder.h"
-#include "experiment/slurm_steps.h"
 #include "temp_folder.h"
 
 namespace plimsoll::experiment {
 namespace {
 
-using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
+std::vector<std::string> handed_out(const GpuClaim& claim, const JobOptions& jobs) {
+  std::vector<std::string> texts;
+  for (const auto& gpus : hand_out_gpus(claim, jobs)) texts.push_back(text_of(gpus));
+  return texts;
+}
+
 TEST(Jobs, GetDifferentGpus) {
-  GpuClaim claim{.gpus = "all", .locks = {}, .uuids = {"a", "b", "c", "d"}};
-  EXPECT_THAT(hand_out_gpus(claim, {}), ElementsAre("all"));
-  EXPECT_THAT(hand_out_gpus(claim, {.at_once = 3}), ElementsAre("a", "b", "c"));
-  EXPECT_THAT(hand_out_gpus(claim, {.at_once = 2, .gpus_per_job = 2}), ElementsAre("a,b", "c,d"));
-  EXPECT_THAT(hand_out_gpus(claim, {.gpus_per_job = 1}), ElementsAre("a"));
+  GpuClaim claim{.gpus = gate::selection_of("all"), .locks = {}, .uuids = {"a", "b", "c", "d"}};
+  EXPECT_THAT(handed_out(claim, {}), ElementsAre("all"));
+  EXPECT_THAT(handed_out(claim, {.at_once = 3}), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(handed_out(claim, {.at_once = 2, .gpus_per_job = 2}), ElementsAre("a,b", "c,d"));
+  EXPECT_THAT(handed_out(claim, {.gpus_per_job = 1}), ElementsAre("a"));
   expect_error(ErrorKind::usage, {"3 jobs with 2 GPUs each need 6 GPUs, and there are 4"},
                [&] { hand_out_gpus(claim, {.at_once = 3, .gpus_per_job = 2}); });
 }
 
 TEST(Jobs, WithoutGpusTheyAreLeftAlone) {
-  EXPECT_THAT(hand_out_gpus({}, {.at_once = 2}), ElementsAre("", ""));
-  EXPECT_THAT(hand_out_gpus({.gpus = "none", .locks = {}, .uuids = {}}, {.at_once = 2}),
-              ElementsAre("none", "none"));
-}
-
-TEST(SlurmSteps, DivideTheCpusAndTheMemoryOfTheJob) {
-  const TempFolder folder;
-  std::ofstream(folder / "srun") << "#!/bin/sh\n";
-  std::filesystem::permissions(folder / "srun", std::filesystem::perms::owner_all);
-  std::map<std::string, std::string> variables = {{"PATH", "/nowhere:" + folder.path().string()},
-                                                  {"SLURM_JOB_NUM_NODES", "2"},
-                                                  {"SLURM_CPUS_ON_NODE", "8"},
-                                                  {"SLURM_MEM_PER_NODE", "1000"}};
-  Host host;
-  host.variable = [&](const std::string& name) -> std::optional<std::string> {
-    const auto found = variables.find(name);
-    return found == variables.end() ? std::nullopt : std::optional(found->second);
-  };
-  EXPECT_FALSE(slurm_steps(4, {}, host)) << "no job";
-  variables["SLURM_JOB_ID"] = "7";
-  const auto steps = slurm_steps(4, {}, host);
-  ASSERT_TRUE(steps);
-  EXPECT_EQ(steps->cpus, 4);
-  EXPECT_EQ(steps->memory_bytes, 500 * kMiB);
-  EXPECT_EQ(slurm_steps(1, {}, host)->cpus, 8) << "a step stays on one node";
-  for (const char* word : {"--exclusive", "--cpus-per-task=4", "--mem=500M"}) {
-    EXPECT_THAT(step_words(*steps, {}), Contains(word));
-  }
-  EXPECT_EQ(step_words(*steps, {}).front(), (folder / "srun").string());
-  EXPECT_THAT(step_words(*steps, 200 * kMiB), Contains("--mem=264M"));
-  variables["SLURM_GPUS_ON_NODE"] = "4";
-  EXPECT_THAT(step_words(*slurm_steps(4, 2, host), {}), Contains("--gpus=2"));
-  variables["PATH"] = "/nowhere";
-  EXPECT_FALSE(slurm_steps(4, {}, host)) << "no srun";
+  EXPECT_THAT(handed_out({}, {.at_once = 2}), ElementsAre("", ""));
+  EXPECT_THAT(
+      handed_out({.gpus = gate::selection_of("none"), .locks = {}, .uuids = {}}, {.at_once = 2}),
+      ElementsAre("none", "none"));
 }
 
 TEST(Cooldown, LastsUntilTheGpusAreAsTheyWereWhenTheBatchBegan) {

@@ -1,3 +1,5 @@
+#include "experiment/journal_copy.h"
+
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
@@ -5,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "experiment/journal.h"
 #include "temp_folder.h"
 
 namespace plimsoll::experiment {

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <string>
 
+#include "experiment/run_folder.h"
 #include "temp_folder.h"
 
 namespace plimsoll::experiment {

@@ -12,7 +12,7 @@
 #include <set>
 
 #include "base/random.h"
-#include "experiment/log_follower.h"
+#include "experiment/training_log.h"
 #include "temp_folder.h"
 
 namespace plimsoll::experiment {

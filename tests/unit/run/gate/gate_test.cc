@@ -62,8 +62,8 @@ class Gate : public testing::Test, public meter::Gpus {
             .say = [this](const std::string& line) { said_.push_back(line); }};
   }
   Admission wait_for(uint64_t bytes, double seconds) {
-    return wait_for_room({.gpus = "0", .free_bytes = bytes, .wait_seconds = seconds}, {"GPU-a"},
-                         around());
+    return wait_for_room({.gpus = selection_of("0"), .free_bytes = bytes, .wait_seconds = seconds},
+                         {"GPU-a"}, around());
   }
 
   std::vector<GpuReading> now_ = {gpu(0, 0)};
@@ -151,13 +151,14 @@ TEST_F(Gate, LooksOnlyAtTheChosenGpus) {
 
 TEST_F(Gate, KeepsTheOrderInWhichGpusWereAskedFor) {
   now_ = {gpu(0, 0), gpu(1, 0)};
-  const Admission entry = wait_for_room({.gpus = "1,0"}, {"GPU-b", "GPU-a"}, around());
+  const Admission entry =
+      wait_for_room({.gpus = selection_of("1,0")}, {"GPU-b", "GPU-a"}, around());
   EXPECT_EQ(visible_devices(entry.gpus), "GPU-b,GPU-a");
 }
 
 TEST_F(Gate, SaysWhichGpuHasGone) {
   expect_error(ErrorKind::io, {"GPU-z has disappeared"},
-               [&] { wait_for_room({.gpus = "5"}, {"GPU-z"}, around()); });
+               [&] { wait_for_room({.gpus = selection_of("5")}, {"GPU-z"}, around()); });
 }
 
 TEST_F(Gate, SeesTheMemoryComeBack) {
@@ -186,26 +187,28 @@ TEST_F(Gate, DoesNotBlameUsForANewcomer) {
 
 TEST(ChooseGpus, TakesNumbersAndUuidsInTheirOrder) {
   const std::vector<GpuReading> all = {gpu(0, 0), gpu(1, 0), gpu(2, 0)};
-  EXPECT_EQ(visible_devices(choose_gpus("1,0", all)), "GPU-b,GPU-a");
-  EXPECT_EQ(visible_devices(choose_gpus("GPU-c", all)), "GPU-c");
-  EXPECT_EQ(visible_devices(choose_gpus("all", all)), "GPU-a,GPU-b,GPU-c");
-  EXPECT_EQ(visible_devices(choose_gpus("none", all)), "");
+  EXPECT_EQ(visible_devices(choose_gpus(selection_of("1,0"), all)), "GPU-b,GPU-a");
+  EXPECT_EQ(visible_devices(choose_gpus(selection_of("GPU-c"), all)), "GPU-c");
+  EXPECT_EQ(visible_devices(choose_gpus(selection_of("all"), all)), "GPU-a,GPU-b,GPU-c");
+  EXPECT_EQ(visible_devices(choose_gpus(selection_of("none"), all)), "");
 }
 
 TEST(ChooseGpus, StaysWithinWhatABatchSystemAllows) {
   const std::vector<GpuReading> all = {gpu(0, 0), gpu(1, 0), gpu(2, 0)};
-  EXPECT_EQ(visible_devices(choose_gpus("all", all, "2,1")), "GPU-c,GPU-b");
+  EXPECT_EQ(visible_devices(choose_gpus(selection_of("all"), all, "2,1")), "GPU-c,GPU-b");
   expect_error(ErrorKind::usage, {"GPU 0 is not allowed", "'2,1'"},
-               [&] { choose_gpus("0", all, "2,1"); });
-  expect_error(ErrorKind::usage, {"there is no GPU to use"}, [&] { choose_gpus("all", all, ""); });
+               [&] { choose_gpus(selection_of("0"), all, "2,1"); });
+  expect_error(ErrorKind::usage, {"there is no GPU to use"},
+               [&] { choose_gpus(selection_of("all"), all, ""); });
 }
 
 TEST(ChooseGpus, RefusesWhatIsNotThere) {
   const std::vector<GpuReading> all = {gpu(0, 0)};
   for (const char* text : {"1", "0,x", "-1", "GPU-z", "00"}) {
-    expect_error(ErrorKind::usage, {"there are: 0 (Fake)"}, [&] { choose_gpus(text, all); });
+    expect_error(ErrorKind::usage, {"there are: 0 (Fake)"},
+                 [&] { choose_gpus(selection_of(text), all); });
   }
-  expect_error(ErrorKind::usage, {"named twice"}, [&] { choose_gpus("0,0", all); });
+  expect_error(ErrorKind::usage, {"named twice"}, [&] { choose_gpus(selection_of("0,0"), all); });
 }
 
 TEST(RequireGpus, SaysWhatToDoWithoutADriver) {

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <vector>
 
-#include "meter/nvml_processes.h"
+#include "meter/gpu_processes.h"
 
 namespace plimsoll::meter {
 namespace {

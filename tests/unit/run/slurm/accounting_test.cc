@@ -1,6 +1,6 @@
-#include "slurm/accounting.h"
-
 #include <gtest/gtest.h>
+
+#include "slurm/job.h"
 
 namespace plimsoll::slurm {
 namespace {

@@ -1,11 +1,21 @@
 #include "slurm/job.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <map>
+#include <optional>
+#include <string>
+
+#include "base/units.h"
+#include "temp_folder.h"
 
 namespace plimsoll::slurm {
 namespace {
+
+using testing::Contains;
 
 Host job_host(std::map<std::string, std::string> variables) {
   Host host;
@@ -96,6 +106,37 @@ TEST(Elapsed, IsReadInSlurmsForms) {
   EXPECT_FALSE(parse_elapsed("Partition_Limit"));
   EXPECT_FALSE(parse_elapsed(""));
   EXPECT_FALSE(parse_elapsed("x-01:00:00"));
+}
+
+TEST(SlurmSteps, DivideTheCpusAndTheMemoryOfTheJob) {
+  const TempFolder folder;
+  std::ofstream(folder / "srun") << "#!/bin/sh\n";
+  std::filesystem::permissions(folder / "srun", std::filesystem::perms::owner_all);
+  std::map<std::string, std::string> variables = {{"PATH", "/nowhere:" + folder.path().string()},
+                                                  {"SLURM_JOB_NUM_NODES", "2"},
+                                                  {"SLURM_CPUS_ON_NODE", "8"},
+                                                  {"SLURM_MEM_PER_NODE", "1000"}};
+  Host host;
+  host.variable = [&](const std::string& name) -> std::optional<std::string> {
+    const auto found = variables.find(name);
+    return found == variables.end() ? std::nullopt : std::optional(found->second);
+  };
+  EXPECT_FALSE(slurm_steps(4, {}, host)) << "no job";
+  variables["SLURM_JOB_ID"] = "7";
+  const auto steps = slurm_steps(4, {}, host);
+  ASSERT_TRUE(steps);
+  EXPECT_EQ(steps->cpus, 4);
+  EXPECT_EQ(steps->memory_bytes, 500 * kMiB);
+  EXPECT_EQ(slurm_steps(1, {}, host)->cpus, 8) << "a step stays on one node";
+  for (const char* word : {"--exclusive", "--cpus-per-task=4", "--mem=500M"}) {
+    EXPECT_THAT(step_words(*steps, {}), Contains(word));
+  }
+  EXPECT_EQ(step_words(*steps, {}).front(), (folder / "srun").string());
+  EXPECT_THAT(step_words(*steps, 200 * kMiB), Contains("--mem=264M"));
+  variables["SLURM_GPUS_ON_NODE"] = "4";
+  EXPECT_THAT(step_words(*slurm_steps(4, 2, host), {}), Contains("--gpus=2"));
+  variables["PATH"] = "/nowhere";
+  EXPECT_FALSE(slurm_steps(4, {}, host)) << "no srun";
 }
 
 }  // namespace

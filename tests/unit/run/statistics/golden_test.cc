@@ -9,12 +9,8 @@
 #include <vector>
 
 #include "statistics/distribution.h"
-#include "statistics/effect.h"
-#include "statistics/importance.h"
-#include "statistics/mann_whitney.h"
+#include "statistics/hypothesis.h"
 #include "statistics/sample.h"
-#include "statistics/shapiro_wilk.h"
-#include "statistics/welch.h"
 
 namespace plimsoll::statistics {
 namespace {

@@ -3,13 +3,9 @@
 #include <cmath>
 #include <vector>
 
-#include "statistics/effect.h"
-#include "statistics/importance.h"
-#include "statistics/mann_whitney.h"
+#include "statistics/hypothesis.h"
 #include "statistics/pareto.h"
 #include "statistics/sample.h"
-#include "statistics/shapiro_wilk.h"
-#include "statistics/welch.h"
 
 namespace plimsoll::statistics {
 namespace {

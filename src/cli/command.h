@@ -4,7 +4,7 @@
 //
 //   void add_inspect(CLI::App& app) {
 //     CLI::App* command = app.add_subcommand("inspect", "One line for the list of commands");
-//     auto options = std::make_shared<Options>();
+//     auto options = std::make_shared<InspectOptions>();
 //     command->add_option("STORE", options->store, "folder of the store")->required();
 //     add_memory(*command, options->memory_bytes);
 //     command->footer("Examples:\n  plimsoll inspect papers.plim");

@@ -18,7 +18,7 @@ struct CompareOptions {
 
 void compare(const CompareOptions& options) {
   if (options.json) {
-    fmt::print("{}\n", json_text(screen::comparison_json(options.folders)));
+    print_json(screen::comparison_json(options.folders));
   } else {
     screen::print_comparison(options.folders);
   }

@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kDemoMark = "made-by-plimsoll-demo";
 
-struct Options {
+struct DemoOptions {
   fs::path folder = "demo";
   double scale = 0.01;
   bool force = false;
@@ -51,7 +51,7 @@ void step(const std::vector<std::string>& words) {
 }
 
 // Makes the folder anew. Only one that a demo has made, or an empty one, is ever removed.
-void make_folder(const Options& options) {
+void make_folder(const DemoOptions& options) {
   const fs::path& folder = options.folder;
   if (fs::exists(fs::symlink_status(folder))) {
     if (!options.force) {
@@ -78,7 +78,7 @@ double test_accuracy(const fs::path& run) {
   return launch::read_training(run).test_accuracy.value_or(0);
 }
 
-void demo(const Options& options) {
+void demo(const DemoOptions& options) {
   make_folder(options);
   const fs::path& folder = options.folder;
   const std::string source = (folder / "papers-bin").string();
@@ -111,7 +111,7 @@ void demo(const Options& options) {
         sage.string());
 }
 
-constexpr const char* kFooter =
+constexpr const char* kDemoFooter =
     R"(Generates a hundredth of ogbn-papers100M as OGB ships it, imports it in less memory than its files
 take, inspects the store, trains two models and predicts. Takes about a minute and 1 GB of disk.
 
@@ -124,7 +124,7 @@ Examples:
 void add_demo(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("demo", "Generate, import, inspect, train and predict: the first minute");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DemoOptions>();
   command->add_option("--out", options->folder, "folder for everything that is made")
       ->capture_default_str()
       ->type_name("FOLDER");
@@ -133,7 +133,7 @@ void add_demo(CLI::App& app) {
       ->capture_default_str()
       ->type_name("S");
   command->add_flag("--force", options->force, "replace the folder if it exists");
-  command->footer(kFooter);
+  command->footer(kDemoFooter);
   command->callback([options] { demo(*options); });
 }
 

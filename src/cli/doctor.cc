@@ -19,12 +19,12 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct Options {
+struct DoctorOptions {
   std::string folder = ".";
   bool json = false;
 };
 
-void doctor(const Options& options) {
+void doctor(const DoctorOptions& options) {
   const diagnosis::MachineFacts facts = diagnosis::examine(options.folder);
   const auto checks = diagnosis::check_up(facts);
   if (!options.json) {
@@ -36,10 +36,10 @@ void doctor(const Options& options) {
                              {"memory_limit_source", facts.now.limit.winner},
                              {"gpus", facts.gpus.size()},
                              {"checks", to_json(checks)}};
-  fmt::print("{}\n", json_text(json));
+  print_json(json);
 }
 
-constexpr const char* kFooter =
+constexpr const char* kDoctorFooter =
     R"(✓ good   ! works, with a weaker guarantee   ✗ will make runs fail
 
 Examples:
@@ -52,12 +52,12 @@ Examples:
 void add_doctor(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("doctor", "Show what plimsoll can guarantee on this machine");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DoctorOptions>();
   command->add_option("--folder", options->folder, "measure the disk of this folder")
       ->capture_default_str()
       ->type_name("FOLDER");
   add_json(*command, options->json);
-  command->footer(kFooter);
+  command->footer(kDoctorFooter);
   command->callback([options] { doctor(*options); });
 }
 

@@ -35,7 +35,7 @@ using diagnosis::Cause;
 using diagnosis::Evidence;
 using diagnosis::Verdict;
 
-struct Options {
+struct ExecOptions {
   std::vector<std::string> command;
   std::optional<uint64_t> memory_bytes;
   std::optional<uint64_t> memory_high_bytes;
@@ -51,13 +51,13 @@ struct Options {
   std::vector<std::string> stray_words;
 };
 
-void say(const std::string& text) {
+void say_of_exec(const std::string& text) {
   const std::string line =
       fmt::format("plimsoll exec: {}{}", text, text.ends_with('\n') ? "" : "\n");
   process::write_patiently(STDERR_FILENO, printable(line));
 }
 
-process::SuperviseOptions run_options(const Options& options, gate::GpuUse& gpus) {
+process::SuperviseOptions run_options(const ExecOptions& options, gate::GpuUse& gpus) {
   return {.command = options.command,
           .environment = experiment::joined_environment(options.environment, gpus.environment()),
           .memory = {.limit_bytes = options.memory_bytes, .high_bytes = options.memory_high_bytes},
@@ -68,22 +68,22 @@ process::SuperviseOptions run_options(const Options& options, gate::GpuUse& gpus
           .level = process::level_named(options.level),
           .patient = Host::real().variable("SLURM_JOB_ID").has_value(),
           .busy_elsewhere = [&gpus] { return gpus.busy(); },
-          .say = say};
+          .say = say_of_exec};
 }
 
-void write_results(const Options& options, const nlohmann::ordered_json& result) {
+void write_results(const ExecOptions& options, const nlohmann::ordered_json& result) {
   diagnosis::write_last_run(result);
   if (!options.result) return;
   try {
     diagnosis::write_result(*options.result, result, experiment::sync_of_result(*options.result));
   } catch (const Error& error) {  // the command has run: its own exit code counts
-    say(fmt::format("cannot write the result to {}: {}", options.result->string(), error.what()));
+    say_of_exec(fmt::format("cannot write the result to {}: {}", options.result->string(), error.what()));
   }
 }
 
 // All errors before the command runs have one exit code, so that they cannot be confused with the
 // command's own. The cause in the result tells them apart: not_admitted or not_supervised.
-Evidence supervise(const Options& options) {
+Evidence supervise(const ExecOptions& options) {
   Evidence evidence;
   Cause refusal = Cause::not_supervised;
   try {
@@ -109,14 +109,14 @@ Evidence supervise(const Options& options) {
 
 // Success is reported only on a terminal: the output that a script collects stays the same as
 // without plimsoll.
-void print_verdict(const Options& options, const Verdict& verdict) {
+void print_verdict(const ExecOptions& options, const Verdict& verdict) {
   const bool good = verdict.cause == Cause::success;
   if (options.quiet || (good && isatty(STDERR_FILENO) == 0)) return;
   process::write_patiently(STDERR_FILENO,
                            for_locale(printable(diagnosis::describe(verdict))) + "\n");
 }
 
-void exec(Options& options) {
+void exec(ExecOptions& options) {
   if (!options.stray_words.empty() || options.command.empty()) {
     const std::string word = options.stray_words.empty() ? "COMMAND" : options.stray_words.front();
     fail(ErrorKind::usage, "put the command after --: plimsoll exec [OPTIONS] -- {} ...", word);
@@ -131,7 +131,7 @@ void exec(Options& options) {
   print_verdict(options, verdict);
   if (!options.quiet && verdict.cause == Cause::success && evidence.ending.leftovers_ended > 0 &&
       isatty(STDERR_FILENO) == 0) {
-    say(fmt::format("ended {} that it left running",
+    say_of_exec(fmt::format("ended {} that it left running",
                     counted(evidence.ending.leftovers_ended, "process")));
   }
   // A shell that runs us in a loop ends the loop only if its child dies of SIGINT.
@@ -143,7 +143,7 @@ void exec(Options& options) {
   throw ExitWith{process::exit_code(evidence.ending)};
 }
 
-void add_gpu_options(CLI::App& command, Options& options) {
+void add_gpu_options(CLI::App& command, ExecOptions& options) {
   constexpr const char* kGpus = "GPUs";
   command
       .add_option_function<std::string>(
@@ -168,7 +168,7 @@ void add_gpu_options(CLI::App& command, Options& options) {
 
 void add_exec(CLI::App& app, const std::vector<std::string>& words) {
   CLI::App* command = app.add_subcommand("exec", "Run a command and end all its processes with it");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ExecOptions>();
   options->command = words;
   command->add_option("COMMAND", options->stray_words, "after --: the command and its arguments");
   add_bytes(*command, "--memory", options->memory_bytes,

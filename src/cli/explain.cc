@@ -32,15 +32,13 @@ using nlohmann::ordered_json;
 
 constexpr uint64_t kMostLogBytes = 4 * kMiB;  // from the end: the cause of an end is logged last
 
-struct Options {
+struct ExplainOptions {
   std::vector<std::string> words;
   std::string subject;  // the words, with blanks between them
   std::string job;      // of Slurm
   bool last = false;
   bool json = false;
 };
-
-void print_json(const ordered_json& json) { fmt::print("{}\n", json_text(json)); }
 
 std::string last_line(std::string text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
@@ -53,7 +51,7 @@ void print_verdict(const diagnosis::Verdict& verdict, const std::string& circums
   if (!circumstance.empty()) print("  here, now: {}\n", circumstance);
 }
 
-void explain_log(const Options& options) {
+void explain_log(const ExplainOptions& options) {
   const std::string text = read_end(options.subject, kMostLogBytes);
   const auto verdict = diagnosis::judge_log(text);
   if (!verdict) {
@@ -79,7 +77,7 @@ void explain_log(const Options& options) {
   }
 }
 
-void explain_last(const Options& options) {
+void explain_last(const ExplainOptions& options) {
   const diagnosis::LastRun run = diagnosis::read_last_run(diagnosis::last_run_file());
   const bool is_good = run.verdict.cause == diagnosis::Cause::success;
   const std::string now =
@@ -92,7 +90,7 @@ void explain_last(const Options& options) {
   print_verdict(run.verdict, now);
 }
 
-void explain_code(const diagnosis::Code& code, const Options& options) {
+void explain_code(const diagnosis::Code& code, const ExplainOptions& options) {
   const auto explanation = diagnosis::explain(code, diagnosis::look_around());
   if (options.json) {
     print_json(to_json(explanation));
@@ -101,7 +99,7 @@ void explain_code(const diagnosis::Code& code, const Options& options) {
   }
 }
 
-void explain_job(const Options& options) {
+void explain_job(const ExplainOptions& options) {
   const slurm::JobAccount account = slurm::read_account(options.job);
   const auto code = diagnosis::parse_code(slurm::decisive_code(account));
   const auto memory = slurm::memory_to_ask_for(account);
@@ -123,7 +121,7 @@ void explain_job(const Options& options) {
   if (explanation) print("{}\n", diagnosis::describe(*explanation));
 }
 
-void explain(const Options& options) {
+void explain(const ExplainOptions& options) {
   const int given =
       (options.last ? 1 : 0) + (options.subject.empty() ? 0 : 1) + (options.job.empty() ? 0 : 1);
   if (given != 1) {
@@ -149,7 +147,7 @@ void explain(const Options& options) {
        options.subject, meant ? fmt::format(", did you mean {}?", *meant) : "");
 }
 
-constexpr const char* kFooter = R"(Examples:
+constexpr const char* kExplainFooter = R"(Examples:
   plimsoll explain 137
   plimsoll explain 0:125         as sacct prints it
   plimsoll explain OUT_OF_MEMORY the state of a Slurm job; also OOM, TIMEOUT, PD
@@ -162,13 +160,13 @@ constexpr const char* kFooter = R"(Examples:
 void add_explain(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("explain", "Explain an exit code or a log, and say what to do");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ExplainOptions>();
   command->add_option("WHAT", options->words,
                       "an exit code, a signal's name, the state of a Slurm job, or a log");
   command->add_flag("--last", options->last, "the last plimsoll exec");
   command->add_option("--job", options->job, "how this Slurm job ended")->type_name("ID");
   add_json(*command, options->json);
-  command->footer(kFooter);
+  command->footer(kExplainFooter);
   command->callback([options] {
     options->subject = fmt::format("{}", fmt::join(options->words, " "));
     explain(*options);

@@ -28,7 +28,7 @@ namespace {
 using nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
-struct Options {
+struct InspectOptions {
   std::filesystem::path store;
   bool verify = false;
   bool json = false;
@@ -45,7 +45,7 @@ graph::StoreSummary read_summary(const graph::Store& store, memory::Ledger& ledg
   return summary;
 }
 
-void inspect(const Options& options) {
+void inspect(const InspectOptions& options) {
   const auto start = Clock::now();
   const graph::Store store = formats::open_store(options.store);
   memory::Ledger ledger(memory::choose_limit(options.memory_bytes, memory::detect_limit()).bytes);
@@ -55,7 +55,7 @@ void inspect(const Options& options) {
 
   if (options.json) {
     const ordered_json json = graph::to_json(store, summary, options.verify);
-    fmt::print("{}\n", json_text(json));
+    print_json(json);
     return;
   }
   screen::print_store(store, summary);
@@ -65,7 +65,7 @@ void inspect(const Options& options) {
              format_bytes(memory::process_usage().peak_resident_bytes));
 }
 
-constexpr const char* kFooter =
+constexpr const char* kInspectFooter =
     R"(Percentiles of degrees are exact below 4,096; above, they are at most 1/64 too low.
 
 Examples:
@@ -79,7 +79,7 @@ Examples:
 void add_inspect(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("inspect", "Show what a store contains, and check its files");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<InspectOptions>();
   command->add_option("STORE", options->store, "folder of the store")->required();
   command->add_flag("--verify", options->verify,
                     "read every file of the store and compare its checksum");
@@ -87,7 +87,7 @@ void add_inspect(CLI::App& app) {
   add_plot(*command, options->plot);
   add_quiet(*command, options->quiet);
   add_memory(*command, options->memory_bytes);
-  command->footer(kFooter);
+  command->footer(kInspectFooter);
   command->callback([options] { inspect(*options); });
 }
 

@@ -28,7 +28,7 @@ using process::Leftovers;
 using process::Orphan;
 using process::RunElsewhere;
 
-struct Options {
+struct OrphansOptions {
   bool kill = false;
   bool json = false;
   std::optional<double> grace_seconds;
@@ -92,7 +92,7 @@ void print_left_alone(const Leftovers& left) {
   }
 }
 
-void list(const Options& options) {
+void list(const OrphansOptions& options) {
   const Leftovers left = process::find_leftovers();
   if (options.json) {
     ordered_json json = {{"orphans", to_json(left.orphans)}};
@@ -110,7 +110,7 @@ void list(const Options& options) {
   print_left_alone(left);
 }
 
-void kill(const Options& options) {
+void kill(const OrphansOptions& options) {
   const auto cleared =
       process::end_orphans(options.grace_seconds.value_or(process::kDefaultGraceSeconds));
   if (options.json) {
@@ -135,7 +135,7 @@ void kill(const Options& options) {
 void add_orphans(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("orphans", "List or end processes left over from killed runs");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<OrphansOptions>();
   command->add_flag("--kill", options->kill, "end exactly these, and remove their control groups");
   add_duration(*command, "--grace", options->grace_seconds,
                "with --kill: from the request to end (SIGTERM) to the kill (SIGKILL)")

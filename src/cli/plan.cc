@@ -31,7 +31,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct Options {
+struct PlanOptions {
   TrainOptions train;
   std::vector<std::string> fanouts_words;            // as they stand on the command line
   std::vector<std::optional<uint64_t>> memory = {};  // nothing = auto
@@ -46,7 +46,7 @@ struct Options {
 
 // The recipes to plan: one for each of --fanouts. The word after the last fan-out may be the store,
 // as with --fanout.
-std::vector<recipe::Recipe> recipes(const CLI::App& command, Options& options) {
+std::vector<recipe::Recipe> recipes(const CLI::App& command, PlanOptions& options) {
   TrainOptions& train = options.train;
   complete_recipe(command, train);
   std::vector<recipe::Recipe> all;
@@ -77,14 +77,12 @@ std::vector<recipe::Recipe> recipes(const CLI::App& command, Options& options) {
   return all;
 }
 
-std::vector<memory::Limit> limits(const Options& options) {
+std::vector<memory::Limit> limits(const PlanOptions& options) {
   if (options.memory.empty()) return {launch::planned_limit({})};
   std::vector<memory::Limit> all;
   for (const auto& bytes : options.memory) all.push_back(launch::planned_limit(bytes));
   return all;
 }
-
-void print(const ordered_json& json) { fmt::print("{}\n", json_text(json)); }
 
 ordered_json asked_json(const recipe::Recipe& recipe) {
   return {{"model", name(recipe.model)},
@@ -113,7 +111,7 @@ void say_pyg(const plan::Plan& plan) {
 }
 
 void show_one(launch::Planner& planner, const recipe::Recipe& recipe, const memory::Limit& limit,
-              const Options& options, const launch::ShapeEstimate* estimate) {
+              const PlanOptions& options, const launch::ShapeEstimate* estimate) {
   const plan::Question question = planner.question(recipe, limit.bytes);
   const plan::Plan plan = plan::make_plan(question);
   const auto remedies = plan.fits ? std::vector<plan::Remedy>() : planner.remedies(question);
@@ -122,7 +120,7 @@ void show_one(launch::Planner& planner, const recipe::Recipe& recipe, const memo
     object["limit"] = describe(limit);
     if (estimate != nullptr) object["estimate"] = to_json(*estimate);
     if (!plan.fits) object["remedies"] = plan::to_json(remedies);
-    print(object);
+    print_json(object);
   } else {
     if (estimate != nullptr) fmt::print("{}", describe(*estimate));
     say_limit(limit);
@@ -134,7 +132,7 @@ void show_one(launch::Planner& planner, const recipe::Recipe& recipe, const memo
 }
 
 void show_table(launch::Planner& planner, const std::vector<recipe::Recipe>& recipes,
-                const std::vector<memory::Limit>& limits, const Options& options,
+                const std::vector<memory::Limit>& limits, const PlanOptions& options,
                 const launch::ShapeEstimate* estimate) {
   std::vector<plan::PlanRow> rows;
   ordered_json list = ordered_json::array();
@@ -149,7 +147,7 @@ void show_table(launch::Planner& planner, const std::vector<recipe::Recipe>& rec
   if (options.json) {
     ordered_json object = {{"plans", list}};
     if (estimate != nullptr) object["estimate"] = to_json(*estimate);
-    print(object);
+    print_json(object);
   } else {
     if (estimate != nullptr) fmt::print("{}", describe(*estimate));
     fmt::print("{}", for_locale(plan::describe_table(rows)));
@@ -164,12 +162,12 @@ void show_table(launch::Planner& planner, const std::vector<recipe::Recipe>& rec
 }
 
 // A batch size changes what is learned, so other sizes are tried only if the user asks for them.
-std::vector<uint64_t> batch_sizes(const Options& options, const plan::Question& question) {
+std::vector<uint64_t> batch_sizes(const PlanOptions& options, const plan::Question& question) {
   if (options.any_batch_size) return plan::usual_batch_sizes(question);
   return options.batch_sizes;
 }
 
-void show_fastest(launch::Planner& planner, const CLI::App& command, const Options& options,
+void show_fastest(launch::Planner& planner, const CLI::App& command, const PlanOptions& options,
                   const memory::Limit& limit, const launch::ShapeEstimate* estimate) {
   TrainOptions chosen = options.train;
   const plan::Question question = planner.question(chosen.recipe, limit.bytes);
@@ -193,7 +191,7 @@ void show_fastest(launch::Planner& planner, const CLI::App& command, const Optio
     object["limit"] = describe(limit);
     object.update(plan::to_json(fastest));
     object["command"] = train;
-    print(object);
+    print_json(object);
     return;
   }
   say_limit(limit);
@@ -208,7 +206,7 @@ void show_fastest(launch::Planner& planner, const CLI::App& command, const Optio
   }
 }
 
-void plan(const CLI::App& command, Options& options) {
+void plan(const CLI::App& command, PlanOptions& options) {
   const std::vector<recipe::Recipe> asked = recipes(command, options);
   const std::vector<memory::Limit> under = limits(options);
   const bool several = asked.size() * under.size() > 1;
@@ -245,7 +243,7 @@ void plan(const CLI::App& command, Options& options) {
   }
 }
 
-constexpr const char* kFooter =
+constexpr const char* kPlanFooter =
     R"(Exit code 0: it fits, or one of several settings does. 4: it does not fit; the message says what
 would. The first plan on a machine measures its speed for some seconds and keeps the result in
 ~/.cache/plimsoll.
@@ -297,7 +295,7 @@ void add_shape_options(CLI::App& command, launch::ShapeOptions& shape) {
 void add_plan(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("plan", "Predict the memory and time of a training, and whether it fits");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PlanOptions>();
   command->add_option(
       "STORE", options->train.store,
       "folder of the store; or papers100M, products or arxiv, which need no download");
@@ -336,7 +334,7 @@ void add_plan(CLI::App& app) {
       ->group(kResources);
   add_json(*command, options->json);
   add_plot(*command, options->plot);
-  command->footer(kFooter);
+  command->footer(kPlanFooter);
   command->callback([command, options] { plan(*command, *options); });
 }
 

@@ -18,7 +18,7 @@
 namespace plimsoll::cli {
 namespace {
 
-struct Options {
+struct PrecomputeOptions {
   std::string store;
   graph::FirstLayer model = graph::FirstLayer::sage;
   std::optional<graph::FeatureType> type;  // nothing: as in the store
@@ -26,7 +26,7 @@ struct Options {
   ingest::MakingOptions making;
 };
 
-void precompute(const Options& options) {
+void precompute(const PrecomputeOptions& options) {
   const graph::Store store = formats::open_store(options.store);
   ingest::Making making(options.making);
   const memory::Lease headroom =
@@ -60,7 +60,7 @@ void precompute(const Options& options) {
 void add_precompute(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "precompute", "Compute the first layer's sums once, so that batches need one hop less");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PrecomputeOptions>();
   command->add_option("STORE", options->store, "folder of the store")->required();
   add_choice(*command, "--model", options->model, {graph::FirstLayer::gcn, graph::FirstLayer::sage},
              "the model to train on the new store; gcn weighs neighbours by degree, sage takes "

@@ -74,7 +74,7 @@ void predict(PredictRequest& request) {
       });
 }
 
-constexpr const char* kFooter =
+constexpr const char* kPredictFooter =
     R"(The output has one row for each node, in ascending order of the original ids: its class, or one
 column for each value.
 
@@ -133,7 +133,7 @@ void add_predict(CLI::App& app) {
       ->default_str("as in training");
   add_output_options(*command, *options);
   add_running_options(*command, options->running);
-  command->footer(kFooter);
+  command->footer(kPredictFooter);
   command->callback([options] { predict(*options); });
 }
 

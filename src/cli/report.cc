@@ -21,21 +21,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct ReportOptions {
   std::vector<fs::path> runs;
   std::string figure;
   std::string title;
   fs::path out;
 };
 
-void write_figure(const Options& options) {
+void write_figure(const ReportOptions& options) {
   if (options.runs.size() > 1) fail(ErrorKind::usage, "--figure takes one RUN");
   const std::string svg = report::figure_file(options.runs.front(), options.figure, options.title);
   io::write_whole(options.out, svg);
   print("{}: {}\n", options.out.string(), format_bytes(svg.size()));
 }
 
-void write_report(Options& options) {
+void write_report(ReportOptions& options) {
   std::error_code ignored;
   if (fs::is_directory(options.out, ignored)) {
     fail(ErrorKind::usage, "--out {} is a folder; name a file, as {}", options.out.string(),
@@ -65,7 +65,7 @@ void write_report(Options& options) {
 void add_report(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("report", "Write a page about trainings and batches, with figures");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReportOptions>();
   command
       ->add_option("RUN", options->runs,
                    "the --save-dir of a training, the folder of a batch, or the log of a Slurm job")

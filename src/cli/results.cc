@@ -34,7 +34,7 @@ using answer::Configurations;
 
 constexpr const char* kAnswers = "Answers";
 
-struct Options {
+struct ResultsOptions {
   std::vector<fs::path> folders;
   std::vector<fs::path> merge;
   bool csv = false;
@@ -63,15 +63,15 @@ struct Options {
 };
 
 // The folders of the runs: those given, or the newest, and those to merge.
-std::vector<fs::path> runs_of(const Options& options) {
+std::vector<fs::path> runs_of(const ResultsOptions& options) {
   std::vector<fs::path> named = options.folders;
   if (named.empty()) named.push_back(experiment::newest_run());
   named.insert(named.end(), options.merge.begin(), options.merge.end());
   return named;
 }
 
-// Options that exclude each other, and options that would have no effect.
-void check_words(const Options& options) {
+// ResultsOptions that exclude each other, and options that would have no effect.
+void check_words(const ResultsOptions& options) {
   const auto exclude = [](const std::vector<std::pair<const char*, bool>>& all) {
     std::string first;
     for (const auto& [name, given] : all) {
@@ -117,15 +117,15 @@ void check_words(const Options& options) {
 }
 
 template <typename Answer, typename... More>
-void show(const Options& options, const Answer& answer, const More&... more) {
+void show(const ResultsOptions& options, const Answer& answer, const More&... more) {
   if (options.json) {
-    fmt::print("{}\n", json_text(to_json(answer)));
+    print_json(to_json(answer));
   } else {
     print("{}", describe(answer, more..., terminal_columns(STDOUT_FILENO).value_or(0)));
   }
 }
 
-void answer_over(const Options& options, const Configurations& all, const answer::Aim& aim) {
+void answer_over(const ResultsOptions& options, const Configurations& all, const answer::Aim& aim) {
   show(options, answer::compare(groups_over(all, options.over),
                                 figures_named(all, options.columns, aim_and_energy(all, aim)),
                                 options.difference));
@@ -134,7 +134,7 @@ void answer_over(const Options& options, const Configurations& all, const answer
 }
 
 // CO2 and cost need an energy.
-void warn_without_energy(const Options& options, const Configurations& all) {
+void warn_without_energy(const ResultsOptions& options, const Configurations& all) {
   if (!all.energy_parts.empty() || all.all.empty()) return;
   for (const auto& [option, given, what] :
        {std::tuple{"--grams-per-kwh", options.grams_per_kwh.has_value(), "CO2"},
@@ -146,7 +146,7 @@ void warn_without_energy(const Options& options, const Configurations& all) {
 }
 
 // --compare and --pareto take two words. A missing one is asked for with the names that exist.
-void check_pairs(const Options& options, const Configurations& all) {
+void check_pairs(const ResultsOptions& options, const Configurations& all) {
   if (options.compare.size() == 1) {
     const auto varying = varying_parameters(all);
     const std::string parameter = varying.empty() ? "model" : varying.front();
@@ -173,7 +173,7 @@ void check_pairs(const Options& options, const Configurations& all) {
 }
 
 // The answer that one of the options asks for.
-void print_answer(const Options& options, const Configurations& all, const answer::Aim& aim) {
+void print_answer(const ResultsOptions& options, const Configurations& all, const answer::Aim& aim) {
   check_pairs(options, all);
   if (!options.compare.empty()) {
     show(options,
@@ -195,7 +195,7 @@ void print_answer(const Options& options, const Configurations& all, const answe
   }
 }
 
-void print_table(const Options& options, const Configurations& all, const answer::Aim& aim) {
+void print_table(const ResultsOptions& options, const Configurations& all, const answer::Aim& aim) {
   const answer::ResultsView view{
       .aim = aim,
       .columns = options.columns,
@@ -216,7 +216,7 @@ void print_table(const Options& options, const Configurations& all, const answer
 }
 
 // A folder of a training among the given ones; null if all are batches.
-const fs::path* given_training(const Options& options) {
+const fs::path* given_training(const ResultsOptions& options) {
   const auto found = std::ranges::find_if(options.folders, screen::is_training_folder);
   if (found == options.folders.end()) return nullptr;
   if (options.folders.size() > 1) {
@@ -234,15 +234,15 @@ const fs::path* given_training(const Options& options) {
 }
 
 // One line or object per experiment.
-void print_experiments(const Options& options, const answer::MergedRuns& merged) {
+void print_experiments(const ResultsOptions& options, const answer::MergedRuns& merged) {
   if (options.csv) {
     fmt::print("{}", experiments_csv(merged));
   } else {
-    fmt::print("{}\n", json_text(experiments_json(merged)));
+    print_json(experiments_json(merged));
   }
 }
 
-void print_results(const Options& options) {
+void print_results(const ResultsOptions& options) {
   check_words(options);
   if (const fs::path* training = given_training(options)) {
     screen::print_training(*training);
@@ -279,7 +279,7 @@ void print_results(const Options& options) {
   }
 }
 
-void add_table_options(CLI::App& command, Options& options) {
+void add_table_options(CLI::App& command, ResultsOptions& options) {
   command
       .add_option("--columns", options.columns,
                   "show these columns, as a,b,c; or all, however wide; default: what fits")
@@ -319,7 +319,7 @@ void add_table_options(CLI::App& command, Options& options) {
       ->group(kOutput);
 }
 
-void add_answer_options(CLI::App& command, Options& options) {
+void add_answer_options(CLI::App& command, ResultsOptions& options) {
   command
       .add_option("--compare", options.compare,
                   "compare two configurations: numbers of the table, or conditions as in --where")
@@ -355,7 +355,7 @@ void add_answer_options(CLI::App& command, Options& options) {
 
 void add_results(CLI::App& app) {
   CLI::App* command = app.add_subcommand("results", "Show the results of batches");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ResultsOptions>();
   command->add_option(
       "RUN", options->folders,
       "folders of runs, or the --save-dir of a training; default: the newest run under "

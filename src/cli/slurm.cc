@@ -178,7 +178,7 @@ void run_script(const CLI::App& command, const RunScript& script) {
   print_or_submit(request, options.submit);
 }
 
-constexpr const char* kTrainFooter =
+constexpr const char* kSlurmTrainFooter =
     R"(Takes the options of plimsoll train as well. The script asks for the memory and time of the plan.
 Warned before its time limit, or preempted, the job writes a checkpoint and is requeued; out of memory,
 it is submitted again with more. docs/guides/slurm.md explains all of it.
@@ -201,7 +201,7 @@ void add_train_script(CLI::App& slurm) {
   auto options = std::make_shared<TrainScript>();
   add_train_options(*command, options->train);
   add_slurm_options(*command, options->slurm);
-  command->footer(kTrainFooter);
+  command->footer(kSlurmTrainFooter);
   command->callback([command, options] { train_script(*command, *options); });
 }
 

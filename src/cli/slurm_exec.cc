@@ -36,27 +36,27 @@ using slurm::RequeueDecision;
 // command may write its checkpoint.
 constexpr double kGraceSeconds = 600;
 
-struct Options {
+struct SlurmExecOptions {
   std::vector<std::string> command;
   std::vector<std::string> stray_words;
   slurm::RequeuePolicy policy;
 };
 
-void say(const std::string& text) {
+void say_of_job(const std::string& text) {
   process::write_patiently(STDERR_FILENO, printable("plimsoll slurm: " + text) + "\n");
 }
 
 void carry_out(const RequeueDecision& decision, const slurm::OwnJob& job) {
   if (decision.action == RequeueDecision::Action::requeue) {
     const slurm::CommandAnswer answer = slurm::requeue(job.id);
-    if (!answer.good) say("scontrol requeue failed: " + answer.output);
+    if (!answer.good) say_of_job("scontrol requeue failed: " + answer.output);
   } else if (decision.action == RequeueDecision::Action::submit_again) {
     const slurm::CommandAnswer answer = slurm::submit_again(job, decision.memory_bytes);
-    say(answer.good ? "submitted as job " + answer.output : "sbatch failed: " + answer.output);
+    say_of_job(answer.good ? "submitted as job " + answer.output : "sbatch failed: " + answer.output);
   }
 }
 
-void slurm_exec(const Options& options) {
+void slurm_exec(const SlurmExecOptions& options) {
   if (!options.stray_words.empty() || options.command.empty()) {
     fail(ErrorKind::usage, "put the command after --: plimsoll slurm exec [OPTIONS] -- {} ...",
          options.stray_words.empty() ? "COMMAND" : options.stray_words.front());
@@ -71,22 +71,22 @@ void slurm_exec(const Options& options) {
   policy.has_scontrol = !find_program("scontrol").empty();
   // From here on, no signal of Slurm ends this process before it has decided.
   const sigset_t before = process::block_ending_signals();
-  say(slurm::describe(*job));
+  say_of_job(slurm::describe(*job));
   diagnosis::Evidence evidence;
   evidence.ending = process::run_supervised({.command = options.command,
                                              .grace_seconds = kGraceSeconds,
                                              .patient = true,
                                              .signal_mask = before,
-                                             .say = say});
+                                             .say = say_of_job});
   evidence.machine_limit_bytes = memory::detect_limit().bytes;
   const diagnosis::Verdict verdict = diagnosis::judge(evidence);
   const slurm::EndFacts facts = diagnosis::end_facts(evidence.ending, verdict, *job);
   const slurm::JobEnd end = slurm::end_of(facts, *job);
   if (end == slurm::JobEnd::failed || end == slurm::JobEnd::out_of_memory) {
-    say(diagnosis::describe(verdict));
+    say_of_job(diagnosis::describe(verdict));
   }
   const RequeueDecision decision = slurm::decide(facts, *job, policy);
-  if (!decision.why.empty()) say(decision.why);
+  if (!decision.why.empty()) say_of_job(decision.why);
   carry_out(decision, *job);
   throw ExitWith{decision.exit_code};
 }
@@ -96,7 +96,7 @@ void slurm_exec(const Options& options) {
 void add_slurm_exec(CLI::App& slurm, const std::vector<std::string>& words) {
   CLI::App* command = slurm.add_subcommand(
       "exec", "Inside a job: run a command, and requeue the job if its time is over");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SlurmExecOptions>();
   options->command = words;
   command->add_option("COMMAND", options->stray_words, "after --: the command and its arguments");
   add_requeue_options(*command, options->policy);

@@ -17,11 +17,11 @@
 namespace plimsoll::cli {
 namespace {
 
-struct Options {
+struct StatusOptions {
   std::filesystem::path folder;
 };
 
-void print_status(const Options& options) {
+void print_status(const StatusOptions& options) {
   if (!options.folder.empty() && screen::is_training_folder(options.folder)) {
     screen::print_training_status(options.folder);
     return;
@@ -58,7 +58,7 @@ void print_status(const Options& options) {
 
 void add_status(CLI::App& app) {
   CLI::App* command = app.add_subcommand("status", "Show the progress of a batch");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<StatusOptions>();
   command->add_option("RUN", options->folder,
                       "folder of the run, or the --save-dir of a training; default: the newest run "
                       "under ./results");

@@ -20,13 +20,12 @@
 namespace plimsoll::cli {
 namespace {
 
-using ingest::SynthOptions;
 using ingest::SynthPreset;
 
 enum class SynthFormat { store, ogb };
 std::string_view name(SynthFormat format) { return format == SynthFormat::ogb ? "ogb" : "store"; }
 
-struct Options {
+struct SynthCommand {
   ingest::MakingOptions making;
   std::optional<graph::Direction> direction;
   ingest::SynthRequest request;
@@ -36,7 +35,7 @@ struct Options {
 };
 
 // Refuses options that would have no effect.
-void check_format(const Options& options) {
+void check_format(const SynthCommand& options) {
   if (options.format == SynthFormat::store && options.stored) {
     fail(ErrorKind::usage, "--stored needs --format ogb");
   }
@@ -50,7 +49,7 @@ void check_format(const Options& options) {
 }
 
 // The layout in which OGB ships the data set that is imitated.
-void write_as_ogb(ingest::SynthGraph& source, const Options& options, ingest::Making& making) {
+void write_as_ogb(ingest::SynthGraph& source, const SynthCommand& options, ingest::Making& making) {
   const SynthPreset* preset = ingest::find_preset(options.request.preset);
   const bool csv = preset != nullptr && preset->layout == "csv";
   formats::write_ogb_folder(
@@ -69,7 +68,7 @@ void write_as_ogb(ingest::SynthGraph& source, const Options& options, ingest::Ma
                    {{"nodes", shape.nodes}, {"edges", shape.edges}});
 }
 
-void write_store(ingest::SynthGraph& source, const SynthOptions& shape, const Options& options,
+void write_store(ingest::SynthGraph& source, const ingest::SynthOptions& shape, const SynthCommand& options,
                  ingest::Making& making) {
   const auto direction = options.direction.value_or(graph::Direction::undirected);
   making.say("edges",
@@ -85,9 +84,9 @@ void write_store(ingest::SynthGraph& source, const SynthOptions& shape, const Op
                                  {"generator", describe_generator(options.request, shape)}}});
 }
 
-void synth(const Options& options) {
+void synth(const SynthCommand& options) {
   check_format(options);
-  const SynthOptions shape = ingest::shape_of(options.request);
+  const ingest::SynthOptions shape = ingest::shape_of(options.request);
   ingest::Making making(options.making);
   ingest::SynthGraph source(shape, making.ledger());
   making.headline(fmt::format("generating {}: {}, {}, {}, {}",
@@ -110,7 +109,7 @@ void synth(const Options& options) {
 
 void add_synth(CLI::App& app) {
   CLI::App* command = app.add_subcommand("synth", "Generate a graph for tests and measurements");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SynthCommand>();
   std::vector<std::string> presets;
   for (const SynthPreset& preset : ingest::synth_presets()) presets.emplace_back(preset.name);
   command->add_option("PRESET", options->request.preset, "the data set to imitate")

@@ -140,7 +140,7 @@ void train(const CLI::App& command, TrainOptions& options) {
   }
 }
 
-constexpr const char* kFooter =
+constexpr const char* kTrainFooter =
     R"(After SIGINT, SIGTERM, SIGHUP or SIGUSR1, train finishes the batch, writes last.pth and exits with
 code 9. A resumed run has the same results as one that was never stopped.
 
@@ -165,7 +165,7 @@ void add_train(CLI::App& app) {
   CLI::App* command = app.add_subcommand("train", "Train a graph neural network on a store");
   auto options = std::make_shared<TrainOptions>();
   add_train_options(*command, *options);
-  command->footer(kFooter);
+  command->footer(kTrainFooter);
   command->callback([command, options] { train(*command, *options); });
 }
 

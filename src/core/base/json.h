@@ -63,6 +63,12 @@ std::string json_text(const Json& json) {
   return json.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
 }
 
+// Prints it on standard output, with a newline: a command's answer to --json.
+template <typename Json>
+void print_json(const Json& json) {
+  fmt::print("{}\n", json_text(json));
+}
+
 // A whole number that T holds; get() would truncate or wrap other values.
 template <typename T, typename Json>
 T whole_in(const Json& object, const char* key) {

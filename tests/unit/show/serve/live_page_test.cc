@@ -1,7 +1,7 @@
+#include "serve/live_page.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "serve/live_page.h"
 
 namespace plimsoll::serve {
 namespace {

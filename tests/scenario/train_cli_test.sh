@@ -26,7 +26,7 @@ expect 2 "--hidden 10" "--heads 4"
 run plimsoll train a.plim --dropout 1.5
 expect 2 "--dropout 1.5" "less than 1"
 run plimsoll train a.plim --lr -1
-expect 2 "--lr -1: more than 0"
+expect 2 "--lr -1: it must be more than 0"
 run plimsoll train a.plim --epochs 0
 expect 2 "--epochs"
 run plimsoll train a.plim --device tpu

@@ -152,7 +152,7 @@ TEST(TrainOptions, RefuseValuesOutOfRange) {
   expect_refused({"x", "--hidden", "0"}, "--hidden: '0' is not a whole number from 1 to 65536");
   expect_refused({"x", "--epochs", "-1"}, "--epochs: '-1' is not a whole number");
   expect_refused({"x", "--lr", "fast"}, "--lr cannot be 'fast'; write a number");
-  expect_refused({"x", "--lr", "0"}, "--lr 0: more than 0");
+  expect_refused({"x", "--lr", "0"}, "--lr 0: it must be more than 0");
   expect_refused({"x", "--dropout", "1"}, "--dropout 1: it must be from 0 to less than 1");
   expect_refused({"x", "--checkpoint-minutes", "0"}, "--checkpoint-minutes 0: more than 0");
   expect_refused({"x", "--hiden_dim", "3"}, "did you mean --hidden_dim?");

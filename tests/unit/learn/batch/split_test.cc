@@ -106,7 +106,8 @@ TEST_F(SplitTest, RefusesALabelBeyondTheClasses) {
   store_.splits[1] = {1, 70'000};
   store_.labels[70'000] = kClasses;
   write_store(folder_, store_);
-  expect_error(ErrorKind::store, {(folder_ / "labels.i32").string(), "label 7 is not one of 7 classes"},
+  expect_error(ErrorKind::store,
+               {(folder_ / "labels.i32").string(), "label 7 is not one of 7 classes"},
                [&] { load(); });
 }
 

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "answer/comparison.h"
 #include "answer/example_results.h"
 #include "answer/exploration.h"
 #include "answer/results_table.h"

@@ -35,8 +35,8 @@ TEST(Json, SizeAndNumberOfValuesAreRefusedWithTheLimit) {
 }
 
 TEST(Json, WhatIsNoJsonIsAnErrorThatNamesTheFile) {
-  expect_error(ErrorKind::input, {"a.json", "no JSON"}, [] { read_json("{", "a.json"); });
-  expect_error(ErrorKind::input, {"a.json", "no JSON"}, [] { read_json("", "a.json"); });
+  expect_error(ErrorKind::input, {"a.json", "not JSON"}, [] { read_json("{", "a.json"); });
+  expect_error(ErrorKind::input, {"a.json", "not JSON"}, [] { read_json("", "a.json"); });
 }
 
 TEST(Json, AValueOfAnotherTypeIsAnErrorThatNamesTheFile) {

@@ -105,7 +105,7 @@ TEST(Recipe, IsReadFromAnyText) {
   EXPECT_EQ(parse(to_json(unusual()).dump(), "recipe"), unusual());
   expect_error(ErrorKind::input, {"recipe", "3000000 deep", "64 is the most"},
                [] { parse(std::string(3'000'000, '['), "recipe"); });
-  expect_error(ErrorKind::input, {"recipe", "no JSON"}, [] { parse("{", "recipe"); });
+  expect_error(ErrorKind::input, {"recipe", "not JSON"}, [] { parse("{", "recipe"); });
   std::string beyond = to_json(unusual()).dump();
   const std::string seed = "18446744073709551615";
   beyond.replace(beyond.find(seed), seed.size(), "18446744073709551616");

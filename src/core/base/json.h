@@ -64,10 +64,7 @@ std::string json_text(const Json& json) {
 }
 
 // Prints it on standard output, with a newline: a command's answer to --json.
-template <typename Json>
-void print_json(const Json& json) {
-  fmt::print("{}\n", json_text(json));
-}
+inline void print_json(const nlohmann::ordered_json& json) { fmt::print("{}\n", json_text(json)); }
 
 // A whole number that T holds; get() would truncate or wrap other values.
 template <typename T, typename Json>

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "answer/configuration.h"
+#include "answer/selection.h"
 #include "graph/store.h"
 #include "graph/summary.h"
 #include "launch/training_record.h"

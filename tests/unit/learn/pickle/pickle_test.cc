@@ -1,3 +1,5 @@
+#include "pickle/pickle.h"
+
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -5,7 +7,6 @@
 #include <variant>
 #include <vector>
 
-#include "pickle/pickle.h"
 #include "temp_folder.h"
 
 namespace plimsoll::pickle {

@@ -77,7 +77,8 @@ void write_results(const ExecOptions& options, const nlohmann::ordered_json& res
   try {
     diagnosis::write_result(*options.result, result, experiment::sync_of_result(*options.result));
   } catch (const Error& error) {  // the command has run: its own exit code counts
-    say_of_exec(fmt::format("cannot write the result to {}: {}", options.result->string(), error.what()));
+    say_of_exec(
+        fmt::format("cannot write the result to {}: {}", options.result->string(), error.what()));
   }
 }
 
@@ -132,7 +133,7 @@ void exec(ExecOptions& options) {
   if (!options.quiet && verdict.cause == Cause::success && evidence.ending.leftovers_ended > 0 &&
       isatty(STDERR_FILENO) == 0) {
     say_of_exec(fmt::format("ended {} that it left running",
-                    counted(evidence.ending.leftovers_ended, "process")));
+                            counted(evidence.ending.leftovers_ended, "process")));
   }
   // A shell that runs us in a loop ends the loop only if its child dies of SIGINT.
   const auto* const killed = std::get_if<process::Signaled>(&evidence.ending.leader);

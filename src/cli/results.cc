@@ -173,7 +173,8 @@ void check_pairs(const ResultsOptions& options, const Configurations& all) {
 }
 
 // The answer that one of the options asks for.
-void print_answer(const ResultsOptions& options, const Configurations& all, const answer::Aim& aim) {
+void print_answer(const ResultsOptions& options, const Configurations& all,
+                  const answer::Aim& aim) {
   check_pairs(options, all);
   if (!options.compare.empty()) {
     show(options,

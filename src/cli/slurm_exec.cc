@@ -52,7 +52,8 @@ void carry_out(const RequeueDecision& decision, const slurm::OwnJob& job) {
     if (!answer.good) say_of_job("scontrol requeue failed: " + answer.output);
   } else if (decision.action == RequeueDecision::Action::submit_again) {
     const slurm::CommandAnswer answer = slurm::submit_again(job, decision.memory_bytes);
-    say_of_job(answer.good ? "submitted as job " + answer.output : "sbatch failed: " + answer.output);
+    say_of_job(answer.good ? "submitted as job " + answer.output
+                           : "sbatch failed: " + answer.output);
   }
 }
 

@@ -68,8 +68,8 @@ void write_as_ogb(ingest::SynthGraph& source, const SynthCommand& options, inges
                    {{"nodes", shape.nodes}, {"edges", shape.edges}});
 }
 
-void write_store(ingest::SynthGraph& source, const ingest::SynthOptions& shape, const SynthCommand& options,
-                 ingest::Making& making) {
+void write_store(ingest::SynthGraph& source, const ingest::SynthOptions& shape,
+                 const SynthCommand& options, ingest::Making& making) {
   const auto direction = options.direction.value_or(graph::Direction::undirected);
   making.say("edges",
              direction == graph::Direction::undirected

@@ -20,7 +20,7 @@ def check(what, good, *values):
 
 
 def results(epochs=3, dataset="tiny"):
-    """results.json of a training, as docs/training.md lists its keys."""
+    """results.json of a training, as docs/reference/training.md lists its keys."""
     series = [{"epoch": i + 1, "loss": 2.0 / (i + 1), "valid_acc": 0.1 * i, "test_acc": 0.1 * i, "seconds": 1.0, "lr": 0.01}
               for i in range(epochs)]
     recipe = {"model": "sage", "fanout": [15, 10], "hidden": 64, "heads": 8, "dropout": 0.5, "batch_norm": False,

@@ -27,7 +27,8 @@ struct EdgesBySource {
 // Fills `out` from the block's offsets and indices. Edges of the same source stay in order.
 void sort_by_source(const Block& block, const EdgesBySource& out);
 
-// 1 / root(value): GCN weighs an edge by this of the degrees of its ends, each with one added.
+// 1 / sqrt(value). In GCN the weight of an edge is one_over_root(degree + 1) of one end times that
+// of the other.
 float one_over_root(uint64_t value);
 
 struct Assembly {

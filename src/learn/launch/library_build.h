@@ -1,6 +1,6 @@
 // `plimsoll torch build`: compiles the training library for the torch of a Python environment, and
-// keeps it for this program. A binary for each release of torch would break with the next; the
-// sources of the library come with the program instead.
+// keeps it for this program. A binary works with one release of torch only, so the sources of
+// the library come with the program.
 //
 // Libraries are in the user's cache, under the checksum of the program that they belong to: another
 // build of the program does not use them. Each path of a program has its own choice: the library

@@ -33,8 +33,8 @@ void check_same_training(const SeedsOptions& options);
 
 // Repeats this process's own command line for each seed. Throws Error{exists} if a seed has been
 // trained in the folder before, or as check_same_training(); ExitWith{code} if a training fails.
-// With `force`, seeds that were trained in the folder before are deleted, those that are not
-// trained now as well.
+// With `force`, all seeds that were trained in the folder before are deleted, even those that this
+// call does not train again.
 void train_seeds(const SeedsOptions& options);
 
 }  // namespace plimsoll::launch

@@ -12,7 +12,7 @@
 
 namespace plimsoll::plan {
 
-// What is trained on what. All three must outlive it.
+// What is trained, and on which data. All three must outlive it.
 struct Work {
   const StoreShape& store;
   const recipe::Recipe& recipe;

@@ -49,8 +49,8 @@ struct ReadMeasurement {
   double seconds = 0.4;       // to measure for
 };
 
-// A key for positions that nobody has read before: whatever caches what lies below the page cache
-// (a host, a controller, a server) has those of the last calibration, and is faster than the disk.
+// A new key, so that each calibration reads other positions. A host, a controller or a server may
+// still cache those of the last one, and would be faster than the disk.
 uint64_t elsewhere() {
   std::random_device device;
   return (uint64_t{device()} << 32) | device();

@@ -20,8 +20,8 @@
 
 namespace plimsoll::sample {
 
-// Wanted sectors of a file. All of them need not fit into the room: the file is divided into ranges
-// of which each does.
+// Wanted sectors of a file. They may take more than the room: the file is then read in ranges that
+// fit.
 class Sectors {
  public:
   Sectors(const io::LinedFile& file, uint64_t room_bytes, memory::Ledger& ledger)
@@ -42,7 +42,7 @@ class Sectors {
   // The most sectors of one list: a longer one would leave no room for others.
   uint64_t most_of_one() const { return most_ / 4; }
 
-  // First count all wants: how many sectors at most belong to a want that begins at this byte.
+  // First call expect() for every want, with its first byte and the most sectors that it may need.
   void begin() { std::ranges::fill(counts_, 0); }
   void expect(uint64_t byte, uint64_t sectors) {
     const std::atomic_ref<uint64_t> count(counts_[bucket_of(byte)]);

@@ -28,8 +28,8 @@ plan::StepRates measure_steps(c10::Device device, unsigned threads);
 // takes more.
 memory::Lease lease_runtime(memory::Ledger& ledger, uint64_t planned_bytes);
 
-// The exception as an Error: torch's own contain a backtrace and no advice. A full GPU and a system
-// that gives no memory are Error{memory}. Empty for what is neither ours, torch's nor a shortage.
+// Turns an exception into an Error: torch's messages have a backtrace and no advice. A full GPU and
+// a system that gives no memory are Error{memory}. Empty for all other exceptions.
 std::optional<Error> as_error(const std::exception_ptr& exception);
 
 // Whether the exception means that memory is short: on the device, in the ledger or in the system.

@@ -18,8 +18,8 @@ namespace plimsoll::train {
 
 inline constexpr uint64_t kVerifiedAtOnceBytes = 256 * kKiB;
 
-// The result of an epoch in memory (EpochResult), in the text of a pickle, and in its instructions:
-// a dict of six keys and values.
+// The result of an epoch is a dict of six keys: its bytes in memory (EpochResult), its bytes in a
+// pickle, and its pickle instructions.
 inline constexpr uint64_t kEpochBytes = 64;
 inline constexpr uint64_t kEpochTextBytes = 128;
 inline constexpr uint64_t kEpochInstructions = 15;
@@ -28,7 +28,7 @@ inline constexpr uint64_t kEpochInstructions = 15;
 inline constexpr uint64_t kOtherValuesBytes = 256 * kKiB;
 inline constexpr uint64_t kLayerValuesBytes = 96 * kKiB;
 
-// Beyond any machine, and far from an overflow of what is added to it.
+// More than any machine can train, and small enough that sums with it do not overflow.
 inline constexpr uint64_t kMostEpochs = uint64_t{1} << 44;
 
 // The series of results that a run of so many epochs keeps.

@@ -39,7 +39,8 @@ class RankHeart {
   ~RankHeart() { stop(); }
 
   void stop();
-  // Before *this is left behind after a loss. Rank 0 waits until the others have read the reason.
+  // Call it after a loss, before *this is left behind. Rank 0 waits until the others have read the
+  // reason.
   void abandon() noexcept;
 
   void count_progress();

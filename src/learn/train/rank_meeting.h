@@ -21,7 +21,7 @@ inline std::string text_of(const std::vector<uint8_t>& bytes) {
   return {bytes.begin(), bytes.end()};
 }
 
-// Of c10d's messages, the rest is a stack trace.
+// Of a message of c10d: its other lines are a stack trace.
 std::string first_line(const char* what);
 
 // Connects to the store at the meeting point, or opens it. Throws Error{io or lost}.

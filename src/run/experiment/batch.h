@@ -70,14 +70,14 @@ void check_paths(const ExperimentBatch& batch, const BatchTexts& source, Problem
 // The following print to standard output.
 
 // Each entry with its number of experiments, the total, and the seed.
-void print_plan(const experiment::ExperimentBatch& batch, const experiment::BatchTexts& source);
+void print_plan(const ExperimentBatch& batch, const BatchTexts& source);
 
 // The plan, and every experiment with its values, command and expected time. The expected times
 // come from earlier runs in `results`.
-void print_dry_run(const experiment::ExperimentBatch& batch, const experiment::BatchTexts& source,
+void print_dry_run(const ExperimentBatch& batch, const BatchTexts& source,
                    const std::filesystem::path& results);
 
 // The repositories of a model config with their models and hyperparameters.
-void print_catalog(const experiment::Catalog& catalog);
+void print_catalog(const Catalog& catalog);
 
 }  // namespace plimsoll::experiment

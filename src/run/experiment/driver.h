@@ -42,12 +42,12 @@ struct JobPlace {
 struct DriverOptions {
   std::filesystem::path folder;  // of the run, absolute
   bool keep_going = false;
-  std::vector<JobPlace> places;  // as many attempts run at once
+  std::vector<JobPlace> places;  // each runs one attempt at a time
   double gpu_wait_seconds = 600;
   // The limit of all attempts together. An attempt without its own limit gets an equal share.
   std::optional<uint64_t> memory_bytes;
   std::optional<slurm::SlurmSteps> steps;  // each attempt is a step of this Slurm job
-  // Whether a GPU computes that one of these processes holds; may be empty.
+  // Whether a GPU that one of these processes holds is computing; may be empty.
   std::function<bool(const std::vector<pid_t>&)> uses_gpu;
   // The state of the selected GPUs, for the cooldown; may be empty.
   std::function<std::vector<meter::GpuReading>(const gate::GpuSelection&)> read_gpus;

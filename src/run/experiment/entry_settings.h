@@ -53,7 +53,7 @@ class RepeatSeeds {
   explicit RepeatSeeds(uint64_t seed) : seed_(seed) {}
 
   // From the range of the parameter if there is one, otherwise its default and the numbers after
-  // it. No value comes twice before all values came once.
+  // it. A value is used again only after all were used once.
   Value of_repeat(const std::string& repository, const Hyperparameter& parameter, uint64_t repeat);
 
  private:

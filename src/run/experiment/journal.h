@@ -68,7 +68,7 @@ class Journal {
   void end_attempt(int64_t experiment, int64_t number, const std::string& result);
   void finish(int64_t experiment, const std::string& result);
 
-  // Before the decision, and again with it. Keeps the first report of a step.
+  // Call it before the decision, and again with it. Keeps the first report of a step.
   void report(const JournalReport& report);
   // By experiment and step.
   std::vector<JournalReport> reports() const;

@@ -64,7 +64,7 @@ class SummaryTable {
 std::string experiment_json(const Experiment& experiment, const ExperimentResult& result,
                             const std::vector<AttemptResult>& attempts);
 
-// A run as recorded in its journal.
+// What the files of a run are made from; refers to values of the caller.
 struct RunRecords {
   std::filesystem::path folder;
   const Catalog& catalog;

@@ -40,8 +40,8 @@ struct StopRule {
 std::string_view name(StopRule::Policy policy);
 
 // The rule for trainings that report this many steps: its first decision comes after a tenth of
-// them, rounded to 1, 2, 3, 4, 6, 8, 12, 16, 24 ... So few steps can be decisive that their
-// reports can be kept until the length is known.
+// them, rounded to 1, 2, 3, 4, 6, 8, 12, 16, 24 ... Decisions come at few
+// steps, so the reports of these steps can be kept until the length is known.
 StopRule for_length(StopRule rule, uint64_t steps);
 
 // "asha by accuracy, higher is better: at steps 3, 12, 48 ... the best 1/4 so far continue"
@@ -100,8 +100,8 @@ struct StopLength {
 // Collects the reports of all experiments of an entry, and decides about each step as soon as all
 // earlier experiments have reported that step or have ended. The reports may come in any order.
 //
-// At a step that no earlier experiment went beyond, none is stopped: it may be the last step of
-// every training. So the first experiment is never stopped.
+// No experiment is stopped at a step unless an earlier one has gone beyond it: it may be the last
+// step of every training. So the first experiment is never stopped.
 //
 // If the rule leaves min_steps open, the first experiment in the queue that succeeds decides it.
 // That one and the failed ones before it are never stopped; the others wait for it.

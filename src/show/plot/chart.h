@@ -16,7 +16,7 @@ enum class Quantity { number, count, seconds, bytes, joules, share };
 struct Axis {
   std::string label;  // without a unit: the axis adds it
   Quantity quantity = Quantity::number;
-  bool logarithmic = false;  // unless a value is not above 0, or all are close to each other
+  bool logarithmic = false;  // ignored if a value is 0 or less, or if all are close
   bool from_zero = false;    // the axis includes 0
   // The values are texts: value i is the i-th of them, from 0. Empty: they are numbers.
   std::vector<std::string> names = {};

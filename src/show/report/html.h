@@ -1,5 +1,5 @@
-// HTML in pieces. Everything that takes a text escapes it; what is HTML already says so in its
-// name. For this room only.
+// HTML in pieces. Everything that takes a text escapes it; parameters that are HTML already
+// say so in their names. For this room only.
 #pragma once
 
 #include <cstddef>

@@ -15,9 +15,9 @@ struct LookOptions {
   size_t most_folders = 50000;  // the rest is not looked at
 };
 
-// A number for each folder by its path below `folder` ("." is that folder), which changes if one of
-// its files does that pages may show (.json, .log and so on). Symbolic links are not followed. The
-// folders in a batch are left out: its journal changes with them.
+// For each folder, by its path below `folder` ("." is that folder), a number that changes when a
+// file in it changes. Only files that pages may show count (.json, .log and so on). Symbolic links
+// are not followed. The folders in a batch are left out: its journal changes with them.
 using FolderMarks = std::map<std::string, uint64_t>;
 FolderMarks look_into(const std::filesystem::path& folder, const LookOptions& options = {});
 
@@ -25,7 +25,7 @@ FolderMarks look_into(const std::filesystem::path& folder, const LookOptions& op
 // must be canonical.
 bool stays_inside(const std::filesystem::path& folder, const std::filesystem::path& path);
 
-// The number with one more value in it.
+// Mixes one more value into a folder's number.
 uint64_t mixed(uint64_t mark, uint64_t value);
 uint64_t mixed(uint64_t mark, std::string_view text);
 

@@ -12,7 +12,7 @@
 
 namespace plimsoll::serve {
 
-// Complete without the script, too. `list` is the page of all runs; others link to it.
+// A page, readable without its script. `list` is the page of all runs; others link to it.
 std::string live_document(const Body& body, bool list);
 
 // After a token was accepted: a page that goes on to `path`. It is not a redirection, because a

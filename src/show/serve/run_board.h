@@ -66,8 +66,8 @@ class RunBoard {
   // `folder` must be canonical.
   RunBoard(std::filesystem::path folder, RunViews views);
 
-  // Looks at the files if nobody has within `age`, and wakes those who wait for what changed. In
-  // folders with very many files or changes it looks less often.
+  // Looks at the files unless another thread did within `age`, and wakes those who wait for what
+  // changed. In folders with very many files or changes it looks less often.
   void look(std::chrono::milliseconds age);
 
   size_t runs() const;

@@ -28,7 +28,8 @@ struct ServeOptions {
   size_t most_connections = 256;
 };
 
-// Many threads that wait then share the memory of a few. Before the first of them is started.
+// Lets all threads share two heaps, so that many waiting threads take little memory. Call it before
+// the first thread is started.
 void share_memory_of_threads();
 
 class LiveServer {

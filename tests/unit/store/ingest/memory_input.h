@@ -91,7 +91,7 @@ inline std::vector<std::vector<uint32_t>> reference_lists(const MemoryGraph& gra
   return lists;
 }
 
-// The formula of hot_order.h, in doubles.
+// The formula of ingest/passes.h, in doubles.
 inline std::vector<double> reference_visits(const std::vector<std::vector<uint32_t>>& lists,
                                             const MemoryGraph& graph, int hops, double fanout) {
   std::vector<double> arriving(graph.nodes, 0);

@@ -269,7 +269,7 @@ void add_reading_options(CLI::App& command, formats::ReadingOptions& reading) {
 }
 
 void add_device_options(CLI::App& command, launch::RunningOptions& options) {
-  train::LaunchOptions& run = options.run;
+  train::Execution& run = options.run;
   using train::DeviceKind;
   add_choice(command, "--device", run.device,
              {DeviceKind::automatic, DeviceKind::cpu, DeviceKind::cuda},

@@ -223,7 +223,7 @@ void plan(const CLI::App& command, PlanOptions& options) {
   if (store) {
     for (const recipe::Recipe& recipe : asked) launch::check_trainable(*store, recipe);
   }
-  train::LaunchOptions& run = options.train.running.run;
+  train::Execution& run = options.train.running.run;
   const unsigned ranks = std::max(1U, options.train.running.ranks);
   launch::divide_threads(options.train.running, ranks);
   for (const recipe::Recipe& recipe : asked) launch::check_for_ranks(recipe, ranks);

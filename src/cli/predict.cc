@@ -118,9 +118,9 @@ void add_predict(CLI::App& app) {
                    "the trained model, such as models/best.pth")
       ->required()
       ->type_name("FILE");
-  using train::SplitName;
+  using train::SplitChoice;
   add_choice(*command, "--split", options->split,
-             {SplitName::train, SplitName::valid, SplitName::test, SplitName::all},
+             {SplitChoice::train, SplitChoice::valid, SplitChoice::test, SplitChoice::all},
              "the nodes to predict");
   command
       ->add_option_function<std::string>(

@@ -141,7 +141,7 @@ void resume(const BatchOptions& options) {
     say(again == 0 ? "no experiment has failed"
                    : fmt::format("failed experiments that will run again: {}", again));
   }
-  const BatchTexts texts = experiment::source_of(journal.settings());
+  const BatchTexts texts = experiment::parse_texts(journal.settings());
   const ExperimentBatch batch = experiment::journaled_batch(texts, journal, folder, say);
   if (std::ranges::none_of(journal.entries(), [](const auto& one) { return one.result.empty(); })) {
     say("nothing left to do: all experiments have finished");

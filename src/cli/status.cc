@@ -29,8 +29,8 @@ void print_status(const StatusOptions& options) {
   const experiment::KnownRun run =
       experiment::read_run(options.folder.empty() ? experiment::newest_run() : options.folder);
   experiment::Problems ignored(experiment::KeyPolicy::lenient);
-  const auto source = experiment::source_of(run.settings);
-  const experiment::ExperimentBatch batch = experiment::read_batch(source, ignored);
+  const auto texts = experiment::parse_texts(run.settings);
+  const experiment::ExperimentBatch batch = experiment::read_batch(texts, ignored);
   experiment::look_after_files(run, batch.catalog);
   const auto [progress, begun] = experiment::state_of_run(run, batch);
   print("{}: {}\n", run.folder.string(), experiment::describe_state(run, progress));

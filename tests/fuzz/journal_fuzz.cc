@@ -7,7 +7,7 @@
 #include "experiment/machine.h"
 #include "experiment/outputs.h"
 #include "experiment/record.h"
-#include "experiment/stopping.h"
+#include "experiment/stop_rule.h"
 #include "only_errors.h"
 #include "process/registry.h"
 
@@ -30,7 +30,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   expect_same_again(text, experiment_of);
   expect_same_again(text, attempt_of);
   expect_same_again(text, result_of);
-  expect_same_again(text, source_of);
+  expect_same_again(text, parse_texts);
   only_errors([&] {
     const ExperimentResult result = result_of(text);
     SummaryTable summary({}, {});

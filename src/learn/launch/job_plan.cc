@@ -43,7 +43,7 @@ double expected_seconds(const plan::Question& question, const plan::Plan& plan) 
 JobPlan plan_job(const TrainRequest& training, const JobRequest& job, const GpuFacts& gpus) {
   const graph::Store store = formats::open_store(training.store);
   check_trainable(store, training.recipe);
-  const train::LaunchOptions& run = training.running.run;
+  const train::Execution& run = training.running.run;
   const bool wants_gpu = run.device == train::DeviceKind::cuda || job.gpus > 0;
   JobPlan planned;
   planned.gpu_elsewhere = wants_gpu && (gpus.usable.empty() || !gpus.built_with_cuda);

@@ -239,7 +239,7 @@ plan::Plan plan_prediction(const graph::Store& store, const recipe::Recipe& reci
   return plan;
 }
 
-train::LaunchOptions as_planned(train::LaunchOptions run, const plan::Plan& plan) {
+train::Execution as_planned(train::Execution run, const plan::Plan& plan) {
   run.device = plan.gpu ? train::DeviceKind::cuda : train::DeviceKind::cpu;
   return run;
 }

@@ -33,7 +33,7 @@ struct Planned {
 };
 
 struct PlannerOptions {
-  train::LaunchOptions run;
+  train::Execution run;
   TrainingDevice device;
   uint64_t limit_bytes = UINT64_MAX;  // also for measuring the machine
   bool calibrate = false;             // measure the machine again
@@ -79,6 +79,6 @@ plan::Plan plan_prediction(const graph::Store& store, const recipe::Recipe& reci
                            const PlannerOptions& options, uint64_t nodes, uint64_t output_bytes);
 
 // The launch options with the planned device.
-train::LaunchOptions as_planned(train::LaunchOptions run, const plan::Plan& plan);
+train::Execution as_planned(train::Execution run, const plan::Plan& plan);
 
 }  // namespace plimsoll::launch

@@ -63,7 +63,7 @@ void check_files(const PredictRequest& request) {
 
 uint64_t count_nodes(const PredictRequest& request, const graph::Store& store) {
   const graph::Meta& meta = store.meta();
-  const uint64_t nodes = request.split == train::SplitName::all
+  const uint64_t nodes = request.split == train::SplitChoice::all
                              ? meta.nodes
                              : meta.split_sizes.at(static_cast<size_t>(request.split));
   if (nodes == 0) {
@@ -99,7 +99,7 @@ void check_prediction_for_ranks(const recipe::Recipe& recipe, unsigned ranks) {
 plan::Plan plan_for(const PredictRequest& request, const graph::Store& store,
                     const recipe::Recipe& recipe, uint64_t limit_bytes, const GpuFacts& gpus,
                     const ranks::Group* group) {
-  const train::LaunchOptions& run = request.running.run;
+  const train::Execution& run = request.running.run;
   PlannerOptions planning = {.run = run,
                              .device = settled_device(run.device, load_train_module().has_gpu(),
                                                       training_device(run.device, gpus)),

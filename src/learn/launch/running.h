@@ -13,7 +13,7 @@
 namespace plimsoll::launch {
 
 struct RunningOptions {
-  train::LaunchOptions run;
+  train::Execution run;
   bool threads_given = false;  // --threads: then it is for each rank
   unsigned ranks = 0;          // 0: as the variables of torchrun or Slurm say, else one process
   double rank_timeout_minutes = 30;

@@ -100,7 +100,7 @@ void settle_recipe(const graph::Store& store, TrainRequest& request) {
 
 plan::Plan plan_for(const TrainRequest& request, const graph::Store& store, uint64_t limit_bytes,
                     const GpuFacts& gpus, const ranks::Group* group) {
-  const train::LaunchOptions& run = request.running.run;
+  const train::Execution& run = request.running.run;
   PlannerOptions planning = {
       .run = run, .device = training_device(run.device, gpus), .limit_bytes = limit_bytes};
   if (group != nullptr) {

@@ -76,7 +76,7 @@ void share_lines(ranks::Group& group, Data& data) {
 }  // namespace
 
 Data load_data(const graph::Store& store, const plan::Arrangement& arrangement,
-               const LaunchOptions& run, memory::Ledger& ledger, ranks::Group* group) {
+               const Execution& run, memory::Ledger& ledger, ranks::Group* group) {
   const graph::Meta& meta = store.meta();
   const bool shared = group != nullptr && group->host_ranks().size() > 1;
   const bool loads = !shared || group->leads_host();

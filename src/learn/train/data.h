@@ -33,7 +33,7 @@ struct Data {
 // If several ranks of `group` are on this host, the first of them loads the lines, and the others
 // map its memory. Such lines stay where they are.
 Data load_data(const graph::Store& store, const plan::Arrangement& arrangement,
-               const LaunchOptions& run, memory::Ledger& ledger, ranks::Group* group = nullptr);
+               const Execution& run, memory::Ledger& ledger, ranks::Group* group = nullptr);
 
 // Releases memory during a run when the rest of the machine needs it, and takes it again later.
 // Reasons are another process, a lowered memory.high, or stalls.

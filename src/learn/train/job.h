@@ -23,17 +23,17 @@ namespace plimsoll::train {
 
 enum class DeviceKind { automatic, cpu, cuda };
 enum class Output { classes, logits, embeddings };
-enum class SplitName { train, valid, test, all };
+enum class SplitChoice { train, valid, test, all };
 
 // As on the command line.
 constexpr std::string_view name(DeviceKind kind) {
   if (kind == DeviceKind::automatic) return "auto";
   return kind == DeviceKind::cpu ? "cpu" : "cuda";
 }
-constexpr std::string_view name(SplitName split) {
-  if (split == SplitName::train) return "train";
-  if (split == SplitName::valid) return "valid";
-  return split == SplitName::test ? "test" : "all";
+constexpr std::string_view name(SplitChoice split) {
+  if (split == SplitChoice::train) return "train";
+  if (split == SplitChoice::valid) return "valid";
+  return split == SplitChoice::test ? "test" : "all";
 }
 
 // The usual memory of the process itself: libtorch, its threads, the heap and, with a GPU, the
@@ -48,7 +48,7 @@ constexpr uint64_t kGpuRuntimeBytes = uint64_t{1400} << 20;  // including memory
 constexpr uint64_t kHeapBytes = uint64_t{16} << 20;
 
 // How a run executes its recipe. Does not change what is learned.
-struct LaunchOptions {
+struct Execution {
   DeviceKind device = DeviceKind::automatic;
   unsigned workers = 0;  // threads that make batches; 0 = the plan chooses
   unsigned window = 0;   // batches in a window (batch/window.h); 0 = the plan chooses
@@ -60,7 +60,7 @@ struct LaunchOptions {
 struct TrainJob {
   const graph::Store& store;
   recipe::Recipe recipe;
-  LaunchOptions run;
+  Execution run;
   std::filesystem::path save_dir;
   bool resume = false;      // from save_dir/last.pth; `recipe` is then the result of recipe::resume
   uint64_t save_every = 0;  // epochs between two epoch_NNN.pth files; 0 = none
@@ -87,12 +87,12 @@ inline formats::NpyRows::Options output_options(Output output, const std::filesy
 struct PredictJob {
   const graph::Store& store;
   std::filesystem::path checkpoint;
-  SplitName split = SplitName::test;
+  SplitChoice split = SplitChoice::test;
   Output output = Output::classes;
   recipe::Evaluation evaluation = recipe::Evaluation::sampled;
   std::filesystem::path out;      // .npy; rows by ascending original id
   std::filesystem::path ids_out;  // .npy with these ids; empty = not written
-  LaunchOptions run;
+  Execution run;
   plan::Plan plan;
   memory::Ledger& ledger;
   ranks::Group* group = nullptr;  // made by Module::join; null: this process predicts alone

@@ -30,21 +30,21 @@ namespace plimsoll::train {
 namespace {
 
 // Null for all nodes.
-const batch::Split* split_of(const Data& data, SplitName split) {
+const batch::Split* split_of(const Data& data, SplitChoice split) {
   switch (split) {
-    case SplitName::train:
+    case SplitChoice::train:
       return &data.splits.train;
-    case SplitName::valid:
+    case SplitChoice::valid:
       return &data.splits.valid;
-    case SplitName::test:
+    case SplitChoice::test:
       return &data.splits.test;
-    case SplitName::all:
+    case SplitChoice::all:
       break;
   }
   return nullptr;
 }
 
-std::string_view name_of(SplitName split) {
+std::string_view name_of(SplitChoice split) {
   constexpr std::array<std::string_view, 4> kNames = {"training", "validation", "test", "all"};
   return kNames.at(static_cast<size_t>(split));
 }

@@ -20,8 +20,8 @@ namespace fs = std::filesystem;
 void add_run(const fs::path& folder, MergedRuns& merged) {
   const experiment::KnownRun run = experiment::read_run(folder);
   experiment::Problems ignored(experiment::KeyPolicy::lenient);
-  const auto source = experiment::source_of(run.settings);
-  experiment::ExperimentBatch batch = experiment::read_batch(source, ignored);
+  const auto texts = experiment::parse_texts(run.settings);
+  experiment::ExperimentBatch batch = experiment::read_batch(texts, ignored);
   experiment::Catalog& catalog = batch.catalog;
   experiment::look_after_files(run, catalog);
   if (!merged.objective) merged.objective = stated_objective(batch);

@@ -26,16 +26,16 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-fs::path resolved(const fs::path& path, const BatchTexts& source, const std::string& beside) {
-  fs::path here = fs::path(source.working_folder) / path;
+fs::path resolved(const fs::path& path, const BatchTexts& texts, const std::string& beside) {
+  fs::path here = fs::path(texts.working_folder) / path;
   if (path.is_absolute() || fs::exists(here)) return here;
-  fs::path there = fs::path(source.working_folder) / fs::path(beside).parent_path() / path;
+  fs::path there = fs::path(texts.working_folder) / fs::path(beside).parent_path() / path;
   return fs::exists(there) ? there : here;
 }
 
 void check_repository(const Repository& repository, const std::string& file,
-                      const BatchTexts& source, Problems& problems) {
-  const fs::path folder = folder_of(repository, source);
+                      const BatchTexts& texts, Problems& problems) {
+  const fs::path folder = folder_of(repository, texts);
   if (!fs::is_directory(folder)) {
     problems.error(file, repository.line,
                    fmt::format("{}: there is no folder {}", repository.name, folder.string()));
@@ -98,70 +98,70 @@ KeyPolicy keys_from(const Json& json) {
 
 }  // namespace
 
-std::string to_text(const BatchTexts& source) {
-  Json json = {{"catalog_file", source.catalog_file},
-               {"catalog_text", source.catalog_text},
-               {"settings_file", source.settings_file},
-               {"settings_text", source.settings_text},
-               {"repository", source.words.repository},
-               {"model", source.words.model},
-               {"mutate", source.words.mutate},
-               {"runs", source.words.runs},
-               {"seed", source.seed},
-               {"lenient", source.keys == KeyPolicy::lenient},
-               {"strict", source.keys == KeyPolicy::strict},
-               {"working_folder", source.working_folder},
-               {"governor", source.governor},
-               {"gpus", source.gpus}};
-  if (!source.logs.empty()) json["log"] = source.logs;
-  if (source.max_retries) json["max_retries"] = *source.max_retries;
-  if (source.jobs.at_once) json["jobs"] = *source.jobs.at_once;
-  if (source.jobs.gpus_per_job) json["gpus_per_job"] = *source.jobs.gpus_per_job;
-  if (source.jobs.memory_bytes) json["memory_bytes"] = *source.jobs.memory_bytes;
+std::string to_text(const BatchTexts& texts) {
+  Json json = {{"catalog_file", texts.catalog_file},
+               {"catalog_text", texts.catalog_text},
+               {"settings_file", texts.settings_file},
+               {"settings_text", texts.settings_text},
+               {"repository", texts.words.repository},
+               {"model", texts.words.model},
+               {"mutate", texts.words.mutate},
+               {"runs", texts.words.runs},
+               {"seed", texts.seed},
+               {"lenient", texts.keys == KeyPolicy::lenient},
+               {"strict", texts.keys == KeyPolicy::strict},
+               {"working_folder", texts.working_folder},
+               {"governor", texts.governor},
+               {"gpus", texts.gpus}};
+  if (!texts.logs.empty()) json["log"] = texts.logs;
+  if (texts.max_retries) json["max_retries"] = *texts.max_retries;
+  if (texts.jobs.at_once) json["jobs"] = *texts.jobs.at_once;
+  if (texts.jobs.gpus_per_job) json["gpus_per_job"] = *texts.jobs.gpus_per_job;
+  if (texts.jobs.memory_bytes) json["memory_bytes"] = *texts.jobs.memory_bytes;
   return json.dump();
 }
 
-BatchTexts source_of(const std::string& text) {
+BatchTexts parse_texts(const std::string& text) {
   // Two files of the usual limit; each character may be escaped as six.
   const JsonLimits limits{.bytes = 2 * 6 * JsonLimits().bytes + kMiB};
   const auto take = [](const Json& json) {
-    BatchTexts source{.catalog_file = json.at("catalog_file"),
-                      .catalog_text = json.at("catalog_text"),
-                      .settings_file = json.at("settings_file"),
-                      .settings_text = json.at("settings_text"),
-                      .words = {.repository = json.at("repository"),
-                                .model = json.at("model"),
-                                .mutate = json.at("mutate"),
-                                .runs = whole_in<uint64_t>(json, "runs")},
-                      .seed = whole_in<uint64_t>(json, "seed"),
-                      .keys = keys_from(json),
-                      .working_folder = json.at("working_folder"),
-                      .max_retries = {},
-                      .governor = json.at("governor"),
-                      .gpus = json.at("gpus")};
-    source.logs = json.value("log", "");
-    if (json.contains("max_retries")) source.max_retries = whole_in<unsigned>(json, "max_retries");
-    if (json.contains("jobs")) source.jobs.at_once = whole_in<unsigned>(json, "jobs");
+    BatchTexts texts{.catalog_file = json.at("catalog_file"),
+                     .catalog_text = json.at("catalog_text"),
+                     .settings_file = json.at("settings_file"),
+                     .settings_text = json.at("settings_text"),
+                     .words = {.repository = json.at("repository"),
+                               .model = json.at("model"),
+                               .mutate = json.at("mutate"),
+                               .runs = whole_in<uint64_t>(json, "runs")},
+                     .seed = whole_in<uint64_t>(json, "seed"),
+                     .keys = keys_from(json),
+                     .working_folder = json.at("working_folder"),
+                     .max_retries = {},
+                     .governor = json.at("governor"),
+                     .gpus = json.at("gpus")};
+    texts.logs = json.value("log", "");
+    if (json.contains("max_retries")) texts.max_retries = whole_in<unsigned>(json, "max_retries");
+    if (json.contains("jobs")) texts.jobs.at_once = whole_in<unsigned>(json, "jobs");
     if (json.contains("gpus_per_job")) {
-      source.jobs.gpus_per_job = whole_in<unsigned>(json, "gpus_per_job");
+      texts.jobs.gpus_per_job = whole_in<unsigned>(json, "gpus_per_job");
     }
     if (json.contains("memory_bytes")) {
-      source.jobs.memory_bytes = whole_in<uint64_t>(json, "memory_bytes");
+      texts.jobs.memory_bytes = whole_in<uint64_t>(json, "memory_bytes");
     }
-    return source;
+    return texts;
   };
   return from_json<Json>(text, "the journal's settings", take, limits);
 }
 
-ExperimentBatch read_batch(const BatchTexts& source, Problems& problems) {
+ExperimentBatch read_batch(const BatchTexts& texts, Problems& problems) {
   ExperimentBatch batch;
-  batch.catalog = read_catalog(source.catalog_text, source.catalog_file, problems);
+  batch.catalog = read_catalog(texts.catalog_text, texts.catalog_file, problems);
   batch.settings =
-      source.settings_file.empty()
-          ? settings_of(source.words, batch.catalog, problems)
-          : read_settings(source.settings_text, source.settings_file, batch.catalog, problems);
-  if (source.max_retries) batch.settings.max_retries = *source.max_retries;
-  if (!source.governor.empty()) batch.settings.governor = source.governor;
+      texts.settings_file.empty()
+          ? settings_of(texts.words, batch.catalog, problems)
+          : read_settings(texts.settings_text, texts.settings_file, batch.catalog, problems);
+  if (texts.max_retries) batch.settings.max_retries = *texts.max_retries;
+  if (!texts.governor.empty()) batch.settings.governor = texts.governor;
   return batch;
 }
 
@@ -187,11 +187,11 @@ void warn_of_missing_tables(const std::vector<fs::path>& missing, const std::str
 
 }  // namespace
 
-void plan_batch(ExperimentBatch& batch, const BatchTexts& source, Problems& problems) {
+void plan_batch(ExperimentBatch& batch, const BatchTexts& texts, Problems& problems) {
   std::vector<PastRun> history;
   std::vector<fs::path> missing;
   if (batch.settings.deduplicate) {
-    for (const fs::path& file : history_tables(batch, source)) {
+    for (const fs::path& file : history_tables(batch, texts)) {
       std::error_code unknown;
       if (!fs::exists(file, unknown) && !unknown) {
         missing.push_back(file);
@@ -207,7 +207,7 @@ void plan_batch(ExperimentBatch& batch, const BatchTexts& source, Problems& prob
     }
   }
   warn_of_missing_tables(missing, batch.settings.file, problems);
-  batch.queue = make_queue(batch.settings, batch.catalog, history, source.seed, problems);
+  batch.queue = make_queue(batch.settings, batch.catalog, history, texts.seed, problems);
   warn_of_late_stops(batch, problems);
 }
 
@@ -225,26 +225,26 @@ void check_queue(const ExperimentBatch& batch) {
   }
 }
 
-std::vector<fs::path> history_tables(const ExperimentBatch& batch, const BatchTexts& source) {
+std::vector<fs::path> history_tables(const ExperimentBatch& batch, const BatchTexts& texts) {
   std::vector<fs::path> tables;
   for (const std::string& file : batch.settings.history) {
-    tables.push_back(resolved(file, source, source.settings_file));
+    tables.push_back(resolved(file, texts, texts.settings_file));
   }
   return tables;
 }
 
-fs::path folder_of(const Repository& repository, const BatchTexts& source) {
-  return resolved(repository.path, source, source.catalog_file);
+fs::path folder_of(const Repository& repository, const BatchTexts& texts) {
+  return resolved(repository.path, texts, texts.catalog_file);
 }
 
-void check_paths(const ExperimentBatch& batch, const BatchTexts& source, Problems& problems) {
+void check_paths(const ExperimentBatch& batch, const BatchTexts& texts, Problems& problems) {
   std::set<std::string> names;
   for (const SettingsEntry& entry : batch.settings.entries) {
     names.insert(entry.foreground.repository);
     if (entry.background) names.insert(entry.background->repository);
   }
   for (const std::string& name : names) {
-    check_repository(*batch.catalog.find(name), batch.catalog.file, source, problems);
+    check_repository(*batch.catalog.find(name), batch.catalog.file, texts, problems);
   }
 }
 
@@ -255,10 +255,10 @@ using experiment::Experiment;
 using experiment::ExperimentBatch;
 using experiment::Hyperparameter;
 
-std::string command_line(const ExperimentBatch& batch, const BatchTexts& source,
+std::string command_line(const ExperimentBatch& batch, const BatchTexts& texts,
                          const experiment::Load& load) {
   const auto& repository = *batch.catalog.find(load.repository);
-  const auto folder = experiment::folder_of(repository, source).lexically_normal();
+  const auto folder = experiment::folder_of(repository, texts).lexically_normal();
   std::string line = fmt::format("cd {} &&", shell_word(folder.string()));
   for (const auto& word : training_command(repository, load.model, load.values)) {
     line += " " + shell_word(word);
@@ -310,25 +310,25 @@ std::string describe_stopping(const ExperimentBatch& batch) {
 
 }  // namespace
 
-void print_plan(const ExperimentBatch& batch, const BatchTexts& source) {
+void print_plan(const ExperimentBatch& batch, const BatchTexts& texts) {
   print("{}{}  seed {}\n", experiment::describe_plan(batch.settings, batch.queue),
-        describe_stopping(batch), source.seed);
+        describe_stopping(batch), texts.seed);
 }
 
-void print_dry_run(const ExperimentBatch& batch, const BatchTexts& source,
+void print_dry_run(const ExperimentBatch& batch, const BatchTexts& texts,
                    const std::filesystem::path& results) {
-  print_plan(batch, source);
+  print_plan(batch, texts);
   const experiment::ExpectedTimes expected(
-      experiment::earlier_durations(results, history_tables(batch, source), {}));
+      experiment::earlier_durations(results, history_tables(batch, texts), {}));
   experiment::TimeLeft all;
   for (const Experiment& experiment : batch.queue) {
     const auto seconds = expected.of(experiment);
     all.add(seconds);
     print("{}, expected time {}\n  {}\n  {}\n", experiment.folder,
           seconds ? "about " + format_seconds(*seconds) : "unknown",
-          describe(experiment.training.values), command_line(batch, source, experiment.training));
+          describe(experiment.training.values), command_line(batch, texts, experiment.training));
     if (experiment.background) {
-      print("  beside it: {}\n", command_line(batch, source, *experiment.background));
+      print("  beside it: {}\n", command_line(batch, texts, *experiment.background));
     }
   }
   print("expected time of the batch, by medians of earlier runs: {}\n", describe(all));

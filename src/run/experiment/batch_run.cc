@@ -124,7 +124,7 @@ std::optional<fs::path> run_to_continue(const BatchRequest& request) {
   Problems known(texts.keys);
   const auto newest = newest_run_in(results_folder(request, read_batch(texts, known)));
   if (!newest) return std::nullopt;
-  const BatchTexts earlier = source_of(read_run(*newest).settings);
+  const BatchTexts earlier = parse_texts(read_run(*newest).settings);
   const bool same =
       earlier.settings_text == texts.settings_text && earlier.catalog_text == texts.catalog_text &&
       earlier.words.repository == texts.words.repository &&
@@ -133,7 +133,7 @@ std::optional<fs::path> run_to_continue(const BatchRequest& request) {
   return same ? newest : std::nullopt;
 }
 
-JobOptions changed_jobs(JobOptions earlier, const JobOptions& wanted) {
+AtOnceOptions changed_jobs(AtOnceOptions earlier, const AtOnceOptions& wanted) {
   if (wanted.at_once) earlier.at_once = wanted.at_once;
   if (wanted.gpus_per_job) earlier.gpus_per_job = wanted.gpus_per_job;
   if (wanted.memory_bytes) earlier.memory_bytes = wanted.memory_bytes;
@@ -165,7 +165,8 @@ Recorders open_recorders(const fs::path& folder, const BatchClaim& claim,
   return recorders;
 }
 
-std::optional<slurm::SlurmSteps> find_steps(const ExperimentBatch& batch, const JobOptions& jobs) {
+std::optional<slurm::SlurmSteps> find_steps(const ExperimentBatch& batch,
+                                            const AtOnceOptions& jobs) {
   const unsigned at_once = jobs.at_once.value_or(1);
   if (at_once == 1) return std::nullopt;
   auto steps = slurm::slurm_steps(at_once, jobs.gpus_per_job);
@@ -189,8 +190,8 @@ std::vector<meter::GpuReading> read_gpus(const gate::GpuSelection& gpus) {
 
 }  // namespace
 
-BatchClaim claim_for(const ExperimentBatch& batch, const JobOptions& jobs, const std::string& gpus,
-                     bool use_steps, const Waiting& waiting) {
+BatchClaim claim_for(const ExperimentBatch& batch, const AtOnceOptions& jobs,
+                     const std::string& gpus, bool use_steps, const Waiting& waiting) {
   BatchClaim claim{
       .gpus = {}, .jobs = jobs, .steps = use_steps ? find_steps(batch, jobs) : std::nullopt};
   if (!claim.steps) claim.gpus = claim_gpus(gate::selection_of(gpus), waiting);

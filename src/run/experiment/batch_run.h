@@ -28,7 +28,7 @@ struct BatchRequest {
   std::string results;  // empty: as the settings say
   std::string gpus;
   KeyPolicy keys = KeyPolicy::usual;
-  JobOptions jobs;
+  AtOnceOptions jobs;
   std::string logs;  // for other tools, as "csv,optuna"
 };
 
@@ -59,7 +59,7 @@ std::filesystem::path results_folder(const BatchRequest& request, const Experime
 std::optional<std::filesystem::path> run_to_continue(const BatchRequest& request);
 
 // `earlier`, with the values that `wanted` has.
-JobOptions changed_jobs(JobOptions earlier, const JobOptions& wanted);
+AtOnceOptions changed_jobs(AtOnceOptions earlier, const AtOnceOptions& wanted);
 
 // How the batch runs. Does not change what its experiments are.
 struct BatchRunOptions {
@@ -76,15 +76,15 @@ struct BatchRunOptions {
 // What a batch has for itself.
 struct BatchClaim {
   GpuClaim gpus;
-  JobOptions jobs;
+  AtOnceOptions jobs;
   std::optional<slurm::SlurmSteps> steps;
 };
 
 // In a Slurm allocation, several experiments at once are steps of the job, and Slurm hands out the
 // GPUs; otherwise the GPUs are locked for this batch. Throws Error{exists} if another run has them,
 // Error{usage} if they are too few or the batch cannot run as steps.
-BatchClaim claim_for(const ExperimentBatch& batch, const JobOptions& jobs, const std::string& gpus,
-                     bool use_steps, const Waiting& waiting);
+BatchClaim claim_for(const ExperimentBatch& batch, const AtOnceOptions& jobs,
+                     const std::string& gpus, bool use_steps, const Waiting& waiting);
 
 // Creates the journal of a new run with the batch's queue.
 Journal create_journal(const std::filesystem::path& folder, const BatchTexts& texts,

@@ -51,10 +51,10 @@ void start_recording(energy::Recorder* recorder, const fs::path& folder) {
 
 }  // namespace
 
-Driver::Driver(const DriverOptions& options, const BatchTexts& source, const ExperimentBatch& batch,
+Driver::Driver(const DriverOptions& options, const BatchTexts& texts, const ExperimentBatch& batch,
                Journal& journal)
     : options_(options),
-      source_(source),
+      source_(texts),
       batch_(batch),
       journal_(journal),
       summary_(batch.queue, batch.catalog),
@@ -64,7 +64,7 @@ Driver::Driver(const DriverOptions& options, const BatchTexts& source, const Exp
       total_(static_cast<size_t>(
           std::count_if(batch.queue.begin(), batch.queue.end(),
                         [](const Experiment& experiment) { return !experiment.warmup; }))) {
-  for (const JobPlace& place : options.places) places_.push_back({.with = place});
+  for (const AttemptPlace& place : options.places) places_.push_back({.with = place});
 }
 
 DriverEnd Driver::run() {
@@ -246,7 +246,7 @@ void Driver::begin_attempt(Place& place, const Experiment& experiment, const Val
 // Null if the experiment runs alone. The load gets its repository's terms, its own terms, and the
 // experiment's environment.
 std::unique_ptr<BackgroundLoad> Driver::start_load(const Experiment& experiment,
-                                                   const JobPlace& place,
+                                                   const AttemptPlace& place,
                                                    const fs::path& folder) const {
   if (!experiment.background) return nullptr;
   const Load& load = *experiment.background;
@@ -426,8 +426,8 @@ void Driver::ask_for_room(const Experiment& experiment, Terms& terms) const {
 }
 
 // Without terms.
-ChildOptions Driver::child_options(const Load& load, const JobPlace& place, const Values& values,
-                                   const fs::path& output) const {
+ChildOptions Driver::child_options(const Load& load, const AttemptPlace& place,
+                                   const Values& values, const fs::path& output) const {
   const Repository& repository = *batch_.catalog.find(load.repository);
   return {.command = training_command(repository, load.model, values),
           .working_folder = folder_of(repository, source_),

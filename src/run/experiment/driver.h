@@ -34,7 +34,7 @@
 namespace plimsoll::experiment {
 
 // A place where one attempt runs at a time.
-struct JobPlace {
+struct AttemptPlace {
   gate::GpuSelection gpus;             // of its attempts
   energy::Recorder* energy = nullptr;  // measures every attempt; may be null
 };
@@ -42,7 +42,7 @@ struct JobPlace {
 struct DriverOptions {
   std::filesystem::path folder;  // of the run, absolute
   bool keep_going = false;
-  std::vector<JobPlace> places;  // each runs one attempt at a time
+  std::vector<AttemptPlace> places;  // each runs one attempt at a time
   double gpu_wait_seconds = 600;
   // The limit of all attempts together. An attempt without its own limit gets an equal share.
   std::optional<uint64_t> memory_bytes;
@@ -77,7 +77,7 @@ size_t reopen_failed(Journal& journal);
 
 class Driver {
  public:
-  Driver(const DriverOptions& options, const BatchTexts& source, const ExperimentBatch& batch,
+  Driver(const DriverOptions& options, const BatchTexts& texts, const ExperimentBatch& batch,
          Journal& journal);
   DriverEnd run();
 
@@ -103,7 +103,7 @@ class Driver {
     std::string background_failed;     // why its background load was not valid
   };
   struct Place {
-    JobPlace with;
+    AttemptPlace with;
     std::unique_ptr<Running> running;             // null: free
     std::optional<Clock::time_point> free_since;  // nothing before the first attempt
   };
@@ -137,9 +137,10 @@ class Driver {
   size_t running_count() const;
   Terms terms_of(const Experiment& experiment) const;
   void ask_for_room(const Experiment& experiment, Terms& terms) const;
-  std::unique_ptr<BackgroundLoad> start_load(const Experiment& experiment, const JobPlace& place,
+  std::unique_ptr<BackgroundLoad> start_load(const Experiment& experiment,
+                                             const AttemptPlace& place,
                                              const std::filesystem::path& folder) const;
-  ChildOptions child_options(const Load& load, const JobPlace& place, const Values& values,
+  ChildOptions child_options(const Load& load, const AttemptPlace& place, const Values& values,
                              const std::filesystem::path& output) const;
 
   const DriverOptions& options_;

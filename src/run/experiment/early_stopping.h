@@ -14,7 +14,7 @@
 #include "experiment/batch.h"
 #include "experiment/journal.h"
 #include "experiment/record.h"
-#include "experiment/stopping.h"
+#include "experiment/stop_rule.h"
 #include "experiment/training_log.h"
 
 namespace plimsoll::experiment {

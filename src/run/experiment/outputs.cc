@@ -287,7 +287,7 @@ std::string experiment_json(const Experiment& experiment, const ExperimentResult
   return json_text(json) + "\n";
 }
 
-std::vector<fs::path> wrong_outputs(const RunRecords& run, Mend mend) {
+std::vector<fs::path> wrong_outputs(const OutputFacts& run, Mend mend) {
   std::vector<fs::path> wrong;
   const auto check = [&](const fs::path& file, const std::string& text) {
     if (read_text(file) == text) return;

@@ -65,7 +65,7 @@ std::string experiment_json(const Experiment& experiment, const ExperimentResult
                             const std::vector<AttemptResult>& attempts);
 
 // What the files of a run are made from; refers to values of the caller.
-struct RunRecords {
+struct OutputFacts {
   std::filesystem::path folder;
   const Catalog& catalog;
   const std::vector<Experiment>& queue;
@@ -76,7 +76,7 @@ struct RunRecords {
 // The experiment.json files of finished experiments and the summary.csv that are missing or differ
 // from the journal, as after a power loss. With Mend::yes, writes each of them again.
 enum class Mend { yes, no };
-std::vector<std::filesystem::path> wrong_outputs(const RunRecords& run, Mend mend);
+std::vector<std::filesystem::path> wrong_outputs(const OutputFacts& run, Mend mend);
 
 // Under sudo, gives the folder and its content to the user who called sudo. Otherwise does nothing.
 void give_to_caller(const std::filesystem::path& folder);

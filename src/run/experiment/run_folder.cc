@@ -89,7 +89,7 @@ GpuClaim claim_gpus(const gate::GpuSelection& gpus, const Waiting& waiting) {
   return claim;
 }
 
-std::vector<gate::GpuSelection> hand_out_gpus(const GpuClaim& claim, const JobOptions& jobs) {
+std::vector<gate::GpuSelection> hand_out_gpus(const GpuClaim& claim, const AtOnceOptions& jobs) {
   const size_t places = jobs.at_once.value_or(1);
   if (claim.uuids.empty() || (places == 1 && !jobs.gpus_per_job)) {
     return std::vector<gate::GpuSelection>(places, claim.gpus);

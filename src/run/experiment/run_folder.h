@@ -52,7 +52,7 @@ struct GpuClaim {
 
 // The GPUs of each experiment that runs at once. A single one gets all, unless
 // it is told how many; several get different ones. Throws Error{usage} if there are not enough.
-std::vector<gate::GpuSelection> hand_out_gpus(const GpuClaim& claim, const JobOptions& jobs);
+std::vector<gate::GpuSelection> hand_out_gpus(const GpuClaim& claim, const AtOnceOptions& jobs);
 
 // Locks the selected GPUs; `unchanged` means all, if there are any.
 GpuClaim claim_gpus(const gate::GpuSelection& gpus, const Waiting& waiting);

@@ -12,7 +12,7 @@
 #include "diagnosis/verdict.h"
 #include "experiment/json_reader.h"
 #include "experiment/metrics.h"
-#include "experiment/stopping.h"
+#include "experiment/stop_rule.h"
 
 namespace plimsoll::experiment {
 

@@ -12,7 +12,7 @@
 #include "base/fd.h"
 #include "base/text_file.h"
 #include "experiment/metrics.h"
-#include "experiment/stopping.h"
+#include "experiment/stop_rule.h"
 
 namespace plimsoll::experiment {
 

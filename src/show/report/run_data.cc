@@ -58,7 +58,7 @@ BatchData load_batch(FoundRun found) {
   experiment::KnownRun known = experiment::read_run(found.path);
   experiment::Problems ignored(experiment::KeyPolicy::lenient);
   const experiment::ExperimentBatch batch =
-      experiment::read_batch(experiment::source_of(known.settings), ignored);
+      experiment::read_batch(experiment::parse_texts(known.settings), ignored);
   BatchData data{.found = std::move(found),
                  .queue = std::move(known.queue),
                  .results = {},

@@ -227,7 +227,7 @@ FoundRun look_at_batch(const fs::path& folder) {
   const experiment::KnownRun known = experiment::read_run(folder);
   experiment::Problems ignored(experiment::KeyPolicy::lenient);
   const experiment::ExperimentBatch batch =
-      experiment::read_batch(experiment::source_of(known.settings), ignored);
+      experiment::read_batch(experiment::parse_texts(known.settings), ignored);
   experiment::BestSoFar best(batch.catalog, batch.settings);
   size_t done = 0;
   size_t failed_ones = 0;

@@ -37,16 +37,16 @@ html { scroll-padding-top: 3.5rem; }
 struct Metric {
   const char* name;
   const char* help;
-  std::optional<double> TrainingFigures::*figure;
+  std::optional<double> TrainingMetrics::*figure;
 };
 constexpr Metric kMetrics[] = {
-    {"plimsoll_run_epoch", "Completed epochs.", &TrainingFigures::epoch},
+    {"plimsoll_run_epoch", "Completed epochs.", &TrainingMetrics::epoch},
     {"plimsoll_run_loss", "Training loss; of the current epoch if the run goes on.",
-     &TrainingFigures::loss},
+     &TrainingMetrics::loss},
     {"plimsoll_run_best_valid_accuracy", "Best validation accuracy so far.",
-     &TrainingFigures::best_valid},
+     &TrainingMetrics::best_valid},
     {"plimsoll_run_peak_memory_bytes", "Peak of resident memory.",
-     &TrainingFigures::peak_memory_bytes}};
+     &TrainingMetrics::peak_memory_bytes}};
 
 }  // namespace
 

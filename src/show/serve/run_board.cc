@@ -67,8 +67,8 @@ std::string error_body(const FoundRun& run, const std::string& what) {
 }
 
 // With several seeds, the figures are those of the first.
-TrainingFigures figures_of(const fs::path& run) {
-  TrainingFigures figures;
+TrainingMetrics figures_of(const fs::path& run) {
+  TrainingMetrics figures;
   try {
     const auto folders = launch::training_folders(run);
     if (folders.empty()) return figures;

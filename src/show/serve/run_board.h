@@ -33,7 +33,7 @@ struct Body {
 };
 
 // The figures of a training for /metrics. What is not known is empty.
-struct TrainingFigures {
+struct TrainingMetrics {
   std::optional<double> epoch;
   std::optional<double> loss;
   std::optional<double> best_valid;
@@ -47,7 +47,7 @@ struct RunViews {
   std::function<std::optional<report::FoundRun>(const std::filesystem::path& run)> look_at;
   std::function<std::string(const std::vector<report::FoundRun>& runs)> list_body;
   std::function<std::string(const std::filesystem::path& run)> run_body;  // may throw Error
-  std::function<TrainingFigures(const std::filesystem::path& run)> figures;
+  std::function<TrainingMetrics(const std::filesystem::path& run)> figures;
 };
 
 // A run for metrics_text().
@@ -55,7 +55,7 @@ struct MeasuredRun {
   report::RunKind kind = report::RunKind::training;
   report::FoundState state = report::FoundState::unknown;
   std::string name;
-  std::optional<TrainingFigures> figures;
+  std::optional<TrainingMetrics> figures;
 };
 
 // May be used by any thread. Memory: a few hundred bytes a run, and kMostKeptBytes of bodies.
@@ -93,7 +93,7 @@ class RunBoard {
     report::FoundRun run;
     uint64_t files = 0;  // the mark of its folder
     uint64_t version = 0;
-    std::optional<TrainingFigures> figures;  // of figures_version
+    std::optional<TrainingMetrics> figures;  // of figures_version
     uint64_t figures_version = 0;
   };
   struct Kept {

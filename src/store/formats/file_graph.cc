@@ -7,7 +7,7 @@
 
 namespace plimsoll::formats {
 
-FileGraph::FileGraph(GraphParts parts) : parts_(std::move(parts)) {
+FileGraph::FileGraph(FileGraphParts parts) : parts_(std::move(parts)) {
   shape_.nodes = parts_.nodes;
   shape_.edges = parts_.edges->count();
   shape_.feature_columns = parts_.features->columns();

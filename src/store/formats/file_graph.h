@@ -12,7 +12,7 @@
 
 namespace plimsoll::formats {
 
-struct GraphParts {
+struct FileGraphParts {
   uint64_t nodes = 0;
   std::unique_ptr<EdgeReader> edges;
   std::unique_ptr<FeatureReader> features;
@@ -31,7 +31,7 @@ struct InputReading {
 class FileGraph final : public ingest::InputGraph {
  public:
   // Throws Error{input} if there are no edges.
-  explicit FileGraph(GraphParts parts);
+  explicit FileGraph(FileGraphParts parts);
 
   const ingest::Shape& shape() const override { return shape_; }
   uint64_t bytes_before_edges() const override { return parts_.edges->bytes_before_edges(); }
@@ -48,7 +48,7 @@ class FileGraph final : public ingest::InputGraph {
  private:
   const GraphPart* part_of_graph(ingest::InputPart part) const;
 
-  GraphParts parts_;
+  FileGraphParts parts_;
   ingest::Shape shape_;
 };
 

@@ -39,12 +39,12 @@ bool has_row_per_edge(const InputItem& item, std::optional<uint64_t> edges) {
   }
 }
 
-struct SplitName {
+struct SplitChoice {
   std::string stem;
   std::string ending;
 };
 
-SplitName split_name(std::string_view file_name) {
+SplitChoice split_name(std::string_view file_name) {
   for (const std::string_view ending : kEndings) {
     if (!file_name.ends_with(ending) || file_name.size() == ending.size()) continue;
     return {std::string(file_name.substr(0, file_name.size() - ending.size())),
@@ -94,14 +94,14 @@ void InputItems::add(InputItem item) {
 
 void InputItems::add_archive(const fs::path& file) {
   for (const std::string& member : zip_members(file)) {
-    SplitName name = split_name(member);
+    SplitChoice name = split_name(member);
     add({with_underscores(name.stem), name.ending, {file, member}});
   }
 }
 
 void InputItems::add_folder(const fs::path& folder) {
   for (const std::string& file : list_entries(folder)) {
-    SplitName name = split_name(file);
+    SplitChoice name = split_name(file);
     add({with_underscores(name.stem), name.ending, {folder / file, ""}});
   }
 }

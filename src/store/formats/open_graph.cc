@@ -93,8 +93,8 @@ NpyLocation require(InputItems& arrays, std::string_view where, std::string_view
 
 }  // namespace
 
-GraphParts open_array_graph(InputItems& arrays, std::string_view where,
-                            std::optional<uint64_t> mask_column) {
+FileGraphParts open_array_graph(InputItems& arrays, std::string_view where,
+                                std::optional<uint64_t> mask_column) {
   const NpyLocation edges = require(arrays, where, "edges", kEdges);
   const NpyLocation features = require(arrays, where, "features", kFeatures);
   const StatedCount nodes = {npy_matrix_shape(features).rows, features.words()};
@@ -103,7 +103,7 @@ GraphParts open_array_graph(InputItems& arrays, std::string_view where,
   }
   check_node_count(nodes);
 
-  GraphParts parts;
+  FileGraphParts parts;
   parts.nodes = nodes.count;
   parts.edges = open_npy_edges(edges, nodes.count);
   if (const auto count = arrays.take(kEdgeCount, kNpy)) {
@@ -165,7 +165,7 @@ std::unique_ptr<FileGraph> open_csv(const CsvOptions& options) {
   const StatedCount edges =
       expecting(kEdgesFile, [&] { return count_csv_lines(options.edges, options.progress); });
 
-  GraphParts parts;
+  FileGraphParts parts;
   parts.nodes = nodes.count;
   parts.edges =
       expecting(kEdgesFile, [&] { return open_csv_edges(options.edges, nodes.count, edges); });
@@ -186,7 +186,7 @@ std::unique_ptr<FileGraph> open_npz(const std::filesystem::path& file,
   Ignored ignored(reading.ignore);
   InputItems arrays("plimsoll import npz " + shell_word(file.string()), ignored);
   arrays.add_archive(file);
-  GraphParts parts = open_array_graph(arrays, file.string(), reading.mask_column);
+  FileGraphParts parts = open_array_graph(arrays, file.string(), reading.mask_column);
   parts.not_read = arrays.rest(parts.edges->count());
   ignored.check_all_met(file.string());
   return std::make_unique<FileGraph>(std::move(parts));
@@ -217,30 +217,30 @@ struct OgbInput {
   InputItems items() { return {command, ignored}; }
 };
 
-GraphParts open_archives(OgbInput& input) {
+FileGraphParts open_archives(OgbInput& input) {
   InputItems files = input.items();
   files.add_folder(input.raw);
   InputItems arrays = input.items();
   arrays.add_archive(*take(files, "data", kNpz));
   if (const auto labels = take(files, "node_label", kNpz)) arrays.add_archive(*labels);
-  GraphParts parts =
+  FileGraphParts parts =
       open_array_graph(arrays, input.raw.string(), input.options.reading.mask_column);
   parts.not_read = arrays.rest(parts.edges->count());
   parts.not_read.add(files.rest(parts.edges->count()));
   return parts;
 }
 
-GraphParts open_npy_files(OgbInput& input) {
+FileGraphParts open_npy_files(OgbInput& input) {
   InputItems arrays = input.items();
   arrays.add_folder(input.raw);
   arrays.take_all_named("split");  // the folder of splits, if it is beside the arrays
-  GraphParts parts =
+  FileGraphParts parts =
       open_array_graph(arrays, input.raw.string(), input.options.reading.mask_column);
   parts.not_read = arrays.rest(parts.edges->count());
   return parts;
 }
 
-GraphParts open_csv_files(OgbInput& input) {
+FileGraphParts open_csv_files(OgbInput& input) {
   Progress* const progress = input.options.progress;
   InputItems files = input.items();
   files.add_folder(input.raw);
@@ -253,7 +253,7 @@ GraphParts open_csv_files(OgbInput& input) {
     fail(ErrorKind::input, "{} has no {}.csv.gz; a graph without {} cannot be used",
          input.raw.string(), edges ? "node-feat" : "edge", edges ? "features" : "edges");
   }
-  GraphParts parts;
+  FileGraphParts parts;
   parts.not_read = files.rest();
   const StatedCount nodes = node_count ? read_csv_count(*node_count)
                                        : count_csv_lines(labels.value_or(*features), progress);
@@ -286,7 +286,7 @@ fs::path find_splits(const OgbOptions& options) {
   return split / wanted;
 }
 
-void open_splits(const OgbOptions& options, GraphParts& parts) {
+void open_splits(const OgbOptions& options, FileGraphParts& parts) {
   const fs::path folder = find_splits(options);
   if (folder.empty()) {
     for (const std::string& name : list_entries(options.folder / "split")) {
@@ -326,7 +326,7 @@ FoundGraph find_graph(const fs::path& folder) {
        folder.string(), recognise(folder));
 }
 
-GraphParts open_graph(OgbInput& input, OgbFiles files) {
+FileGraphParts open_graph(OgbInput& input, OgbFiles files) {
   switch (files) {
     case OgbFiles::npz:
       return open_archives(input);
@@ -346,7 +346,7 @@ std::unique_ptr<FileGraph> open_ogb(const OgbOptions& options) {
   const FoundGraph found = find_graph(options.folder);
   OgbInput input = {options, found.raw, Ignored(options.reading.ignore),
                     "plimsoll import ogb " + shell_word(options.folder.string())};
-  GraphParts parts = open_graph(input, found.files);
+  FileGraphParts parts = open_graph(input, found.files);
   if (options.reading.mask_column && found.files == OgbFiles::csv) {
     fail(ErrorKind::usage, "--mask-column {}: {} has no masks", *options.reading.mask_column,
          found.raw.string());

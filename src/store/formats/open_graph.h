@@ -32,8 +32,8 @@ SplitReaders open_split_folder(const std::filesystem::path& folder, const Stated
 // (node_feat or x) and, if they exist, labels (node_label or y), counts and splits (train_idx or
 // train_mask, ...). `where` is for messages. `mask_column` selects one split if the masks hold
 // several.
-GraphParts open_array_graph(InputItems& arrays, std::string_view where,
-                            std::optional<uint64_t> mask_column);
+FileGraphParts open_array_graph(InputItems& arrays, std::string_view where,
+                                std::optional<uint64_t> mask_column);
 
 // For inputs that hold more than a store needs.
 struct ReadingOptions {

@@ -13,7 +13,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::vector<std::string> handed_out(const GpuClaim& claim, const JobOptions& jobs) {
+std::vector<std::string> handed_out(const GpuClaim& claim, const AtOnceOptions& jobs) {
   std::vector<std::string> texts;
   for (const auto& gpus : hand_out_gpus(claim, jobs)) texts.push_back(text_of(gpus));
   return texts;

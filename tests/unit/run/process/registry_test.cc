@@ -75,7 +75,7 @@ TEST(Registry, FindsTheFolderForState) {
   EXPECT_EQ(state_folder(host_with("NOTHING", "")), "");
 }
 
-class RunRecords : public testing::Test {
+class OutputFacts : public testing::Test {
  protected:
   void SetUp() override { ASSERT_EQ(obstacle_to_records(state()), ""); }
 
@@ -114,7 +114,7 @@ class RunRecords : public testing::Test {
   TempFolder folder_;
 };
 
-TEST_F(RunRecords, ReadsBackWhatItWroteAndOnlyForThisMachine) {
+TEST_F(OutputFacts, ReadsBackWhatItWroteAndOnlyForThisMachine) {
   RunRecord written = record();
   const fs::path file = write_record(state(), written);
   EXPECT_EQ(file, record_file(state(), written.run));
@@ -132,12 +132,12 @@ TEST_F(RunRecords, ReadsBackWhatItWroteAndOnlyForThisMachine) {
   EXPECT_TRUE(read_records(state()).usable.empty());
 }
 
-TEST_F(RunRecords, NamesARecordThatItCannotRead) {
+TEST_F(OutputFacts, NamesARecordThatItCannotRead) {
   std::ofstream(state() / "runs" / (name_run({"0123abcd", 1, 2, 3}) + ".json")) << "{\"run\": ";
   EXPECT_NE(refusal().find("damaged"), std::string::npos);
 }
 
-TEST_F(RunRecords, NamesAnEmptyOneAndOneThatWasNeverFinished) {
+TEST_F(OutputFacts, NamesAnEmptyOneAndOneThatWasNeverFinished) {
   std::ofstream(state() / "runs" / (name_run({"0123abcd", 1, 2, 3}) + ".json")) << "";
   EXPECT_NE(refusal().find("damaged"), std::string::npos);
   fs::remove(*fs::directory_iterator(state() / "runs"));
@@ -145,19 +145,19 @@ TEST_F(RunRecords, NamesAnEmptyOneAndOneThatWasNeverFinished) {
   EXPECT_NE(refusal().find("never finished"), std::string::npos);
 }
 
-TEST_F(RunRecords, DoesNotFollowALink) {
+TEST_F(OutputFacts, DoesNotFollowALink) {
   const fs::path file = write_record(state(), record());
   fs::rename(file, folder_.path() / "kept");
   fs::create_symlink(folder_.path() / "kept", file);
   EXPECT_NE(refusal().find("symbolic link"), std::string::npos);
 }
 
-TEST_F(RunRecords, DoesNotWaitForAPipe) {
+TEST_F(OutputFacts, DoesNotWaitForAPipe) {
   ASSERT_EQ(mkfifo((state() / "runs" / (record().run + ".json")).c_str(), 0600), 0);
   EXPECT_NE(refusal().find("not a regular file"), std::string::npos);
 }
 
-TEST_F(RunRecords, DoesNotBelieveWhatOthersCouldHaveWritten) {
+TEST_F(OutputFacts, DoesNotBelieveWhatOthersCouldHaveWritten) {
   const fs::path file = write_record(state(), record());
   chmod(file.c_str(), 0666);
   EXPECT_NE(refusal().find("other users"), std::string::npos);
@@ -171,7 +171,7 @@ TEST_F(RunRecords, DoesNotBelieveWhatOthersCouldHaveWritten) {
   }
 }
 
-TEST_F(RunRecords, DoesNotBelieveAnotherUsersFile) {
+TEST_F(OutputFacts, DoesNotBelieveAnotherUsersFile) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can give files away";
   const fs::path file = write_record(state(), record());
   ASSERT_EQ(chown(file.c_str(), 12345, 12345), 0);
@@ -182,7 +182,7 @@ TEST_F(RunRecords, DoesNotBelieveAnotherUsersFile) {
   EXPECT_NE(obstacle_to_records(state()).find("belongs to user 12345"), std::string::npos);
 }
 
-TEST_F(RunRecords, DoesNotBelieveAGroupThatPlimsollWouldNotHaveMade) {
+TEST_F(OutputFacts, DoesNotBelieveAGroupThatPlimsollWouldNotHaveMade) {
   for (const char* group : {"/sys/fs/cgroup/system.slice", "/home/ada", "/", "",
                             "relative/plimsoll-x", "/sys/fs/cgroup/../../home"}) {
     forge("\"groups\":[]", std::string("\"groups\":[\"") + group + "\"]");
@@ -191,7 +191,7 @@ TEST_F(RunRecords, DoesNotBelieveAGroupThatPlimsollWouldNotHaveMade) {
   }
 }
 
-TEST_F(RunRecords, DoesNotBelieveAGroupOfTheRightNameInAnOrdinaryFolder) {
+TEST_F(OutputFacts, DoesNotBelieveAGroupOfTheRightNameInAnOrdinaryFolder) {
   RunRecord forged = record();
   forged.groups = {folder_.path() / (kGroupPrefix + forged.run)};
   fs::create_directory(forged.groups.front());
@@ -199,12 +199,12 @@ TEST_F(RunRecords, DoesNotBelieveAGroupOfTheRightNameInAnOrdinaryFolder) {
   EXPECT_NE(refusal().find("not a control group of this run"), std::string::npos);
 }
 
-TEST_F(RunRecords, DoesNotBelieveAnotherRunsName) {
+TEST_F(OutputFacts, DoesNotBelieveAnotherRunsName) {
   forge("\"run\":\"", "\"run\":\"../../");
   EXPECT_NE(refusal().find("another run"), std::string::npos);
 }
 
-TEST_F(RunRecords, DoesNotBelieveImpossibleValues) {
+TEST_F(OutputFacts, DoesNotBelieveImpossibleValues) {
   forge("\"level\":\"sweep\"", "\"level\":\"magic\"");
   EXPECT_NE(refusal().find("unknown level"), std::string::npos);
   fs::remove(*fs::directory_iterator(state() / "runs"));
@@ -215,7 +215,7 @@ TEST_F(RunRecords, DoesNotBelieveImpossibleValues) {
   EXPECT_NE(refusal().find("relative path"), std::string::npos);
 }
 
-TEST_F(RunRecords, AFullDiskIsAnErrorThatLeavesNothing) {
+TEST_F(OutputFacts, AFullDiskIsAnErrorThatLeavesNothing) {
   if (mount("none", (state() / "runs").c_str(), "tmpfs", 0, "size=4k,mode=700") != 0) {
     GTEST_SKIP() << "no file system can be mounted here";
   }

@@ -13,7 +13,7 @@ TEST(MetricsText, CountsRunsAndHasTheirFigures) {
   using report::FoundState;
   const std::string text = metrics_text({{.state = FoundState::running,
                                           .name = "a",
-                                          .figures = TrainingFigures{.epoch = 3, .loss = 0.5}},
+                                          .figures = TrainingMetrics{.epoch = 3, .loss = 0.5}},
                                          {.state = FoundState::running, .name = "b"},
                                          {.state = FoundState::finished, .name = "c"}});
   EXPECT_THAT(text, HasSubstr("# TYPE plimsoll_runs gauge\n"));
@@ -25,7 +25,7 @@ TEST(MetricsText, CountsRunsAndHasTheirFigures) {
 
 TEST(MetricsText, EscapesNames) {
   const std::string text =
-      metrics_text({{.name = "a\"b\\c\nd", .figures = TrainingFigures{.epoch = 1}}});
+      metrics_text({{.name = "a\"b\\c\nd", .figures = TrainingMetrics{.epoch = 1}}});
   EXPECT_THAT(text, HasSubstr("{run=\"a\\\"b\\\\c\\nd\"} 1\n"));
 }
 

@@ -46,7 +46,7 @@ inline RunViews simple_views() {
                 if (text == "damaged") fail(ErrorKind::input, "<damaged>");
                 return text;
               },
-          .figures = [](const std::filesystem::path&) { return TrainingFigures{.epoch = 3}; }};
+          .figures = [](const std::filesystem::path&) { return TrainingMetrics{.epoch = 3}; }};
 }
 
 }  // namespace plimsoll::serve

@@ -1,4 +1,4 @@
-#include "experiment/stopping.h"
+#include "experiment/stop_rule.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -9,7 +9,7 @@ class Terminal:
     def __init__(self):
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
-            os.environ["PS1"] = "ready> "
+            os.environ |= {"PS1": "ready> ", "TERM": "xterm"}  # readline marks what it has read
             os.execvp("bash", ["bash", "--norc", "--noprofile", "-i"])
         self.resize(24, 80)
         self.seen = ""

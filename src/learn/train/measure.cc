@@ -106,11 +106,11 @@ class MadeUpBatches {
                .count = kNodes,
                .columns = look.columns}),
         place_{topology_, {.workers = 1, .ahead = 2}, device, ledger_},
-        feed_(place_, rows_,
-              {.fanout = look.fanout, .assembly = batch::assembly_for(kind, recipe::Norm::full)}),
         seeds_(look.seeds),
         nodes_(kNodes),
-        labels_(kNodes) {
+        labels_(kNodes),
+        feed_(place_, rows_,
+              {.fanout = look.fanout, .assembly = batch::assembly_for(kind, recipe::Norm::full)}) {
     std::ranges::fill(values_.span(), 0.5F);
     std::iota(nodes_.begin(), nodes_.end(), 0);
   }
@@ -151,10 +151,10 @@ class MadeUpBatches {
   sample::Topology topology_;
   feature::RowSource rows_;
   Place place_;
-  BatchFeed feed_;
   uint64_t seeds_;
   std::vector<uint32_t> nodes_;
   std::vector<int32_t> labels_;
+  BatchFeed feed_;  // the last: its threads read all others until they end
 };
 
 // A model and its optimizer.

@@ -372,7 +372,8 @@ TEST_F(CheckpointFile, IsRefusedByNameWhereItIsSomethingElse) {
   write_torch_file(path_, PyDict{{"epoch", 3}});
   expect_refused({"Plimsoll did not write it"});
   const auto expect_changed = [&](const char* key, const PyValue& value, const std::string& why) {
-    PyDict dict = Trained(recipe_of(ModelKind::gcn, false)).checkpoint();
+    Trained trained(recipe_of(ModelKind::gcn, false));
+    PyDict dict = trained.checkpoint();  // refers to it
     dict[key] = value;
     write_torch_file(path_, dict);
     expect_refused({why});

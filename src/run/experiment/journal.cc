@@ -71,12 +71,13 @@ class Statement {
   Statement& operator=(const Statement&) = delete;
   ~Statement() { sqlite3_finalize(statement_); }
 
-  // Numbers are the first parameters of a statement, texts follow.
+  // Numbers are the first parameters of a statement, texts follow. SQLite copies the texts.
   void bind(const std::vector<int64_t>& numbers, const std::vector<std::string>& texts) {
     int index = 0;
     for (const int64_t number : numbers) sqlite3_bind_int64(statement_, ++index, number);
     for (const std::string& text : texts) {
-      sqlite3_bind_text(statement_, ++index, text.data(), static_cast<int>(text.size()), nullptr);
+      sqlite3_bind_text(statement_, ++index, text.data(), static_cast<int>(text.size()),
+                        SQLITE_TRANSIENT);
     }
   }
   // False after the last row.

@@ -72,7 +72,7 @@ experiment::BatchRunOptions shown(experiment::BatchRunOptions driving) {
   throw ExitWith{end.failed > 0 ? kSomeFailed : 0};
 }
 
-// A resumed run continues its logs, or has those that are asked for now.
+// The logs of --log, or those that the run had before it was resumed.
 tracking::BatchLogs open_logs(const BatchOptions& options, const BatchTexts& texts,
                               const ExperimentBatch& batch, const fs::path& folder) {
   const std::string& kinds = options.request.logs.empty() ? texts.logs : options.request.logs;

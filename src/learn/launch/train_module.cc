@@ -56,7 +56,7 @@ fs::path find_library() {
 // threads that draw and gather batches need these cores. 1,000 rounds is what libgomp itself takes
 // when it knows of more threads than cores. It reads the variable when it is loaded; a user's own
 // choice stays.
-void wait_without_spinning() {
+void limit_spinning() {
   if (std::getenv("OMP_WAIT_POLICY") == nullptr) {
     ::setenv("GOMP_SPINCOUNT", "1000", /*overwrite=*/0);
   }
@@ -103,7 +103,7 @@ bool train_library_has_cuda() {
 
 const train::Module& load_train_module() {
   const fs::path path = find_library();
-  wait_without_spinning();
+  limit_spinning();
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     fail(ErrorKind::io, "the training library {} does not load: {}; {}", path.string(),

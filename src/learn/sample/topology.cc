@@ -17,16 +17,25 @@ constexpr uint64_t kAhead = 32;  // how many list bounds ahead to prefetch
        path, what);
 }
 
-void check_offsets(const std::string& path, std::span<const uint64_t> offsets, bool whole,
-                   uint64_t edges) {
-  if (offsets.empty()) return;
-  const auto falling = std::adjacent_find(offsets.begin(), offsets.end(), std::greater<>());
-  if (falling != offsets.end()) {
-    fail_damaged(path, fmt::format("list {} ends before it begins", falling - offsets.begin()));
+}  // namespace
+
+void OffsetsCheck::add(std::span<const uint64_t> piece) {
+  if (piece.empty()) return;
+  if (count_ == 0) first_ = last_ = piece.front();
+  const auto falling = std::adjacent_find(piece.begin(), piece.end(), std::greater<>());
+  if (piece.front() < last_ || falling != piece.end()) {
+    const uint64_t list = piece.front() < last_ ? count_ - 1 : count_ + (falling - piece.begin());
+    fail_damaged(path_, fmt::format("list {} ends before it begins", list));
   }
-  if (offsets.front() != 0 || offsets.back() > edges || (whole && offsets.back() != edges)) {
-    fail_damaged(path, fmt::format("the lists go from {} to {}, 0 to {} expected", offsets.front(),
-                                   offsets.back(), edges));
+  last_ = piece.back();
+  count_ += piece.size();
+}
+
+void OffsetsCheck::finish(bool whole) const {
+  if (count_ == 0) return;
+  if (first_ != 0 || last_ > edges_ || (whole && last_ != edges_)) {
+    fail_damaged(
+        path_, fmt::format("the lists go from {} to {}, 0 to {} expected", first_, last_, edges_));
   }
 }
 
@@ -37,8 +46,6 @@ void check_neighbors(const std::string& path, std::span<const uint32_t> values, 
     fail_damaged(path, fmt::format("neighbour {} of a graph of {} nodes", highest, nodes));
   }
 }
-
-}  // namespace
 
 Topology::Topology(memory::Pages offsets, memory::Pages neighbors, uint64_t nodes, uint64_t edges)
     : offsets_(std::make_unique<io::LinedFile>(std::move(offsets), (nodes + 1) * sizeof(uint64_t))),
@@ -154,9 +161,9 @@ Topology load_topology(const graph::Store& store, memory::Ledger& ledger,
                            [&](std::span<const std::byte> piece) { on_bytes(piece.size()); });
   {
     const io::LinedFile::Use use(topology.offsets());
-    check_offsets(store.file("offsets.u64").string(),
-                  {reinterpret_cast<const uint64_t*>(use.data), use.line_bytes / sizeof(uint64_t)},
-                  topology.offsets().resident(), meta.edges);
+    OffsetsCheck check(store.file("offsets.u64").string(), meta.edges);
+    check.add({reinterpret_cast<const uint64_t*>(use.data), use.line_bytes / sizeof(uint64_t)});
+    check.finish(topology.offsets().resident());
   }
   topology.neighbors().raise(lines.neighbors_bytes, threads, [&](std::span<const std::byte> piece) {
     check_neighbors(

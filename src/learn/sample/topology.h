@@ -7,6 +7,8 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
+#include <utility>
 
 #include "graph/store.h"
 #include "io/lined_file.h"
@@ -81,6 +83,24 @@ class ListReader {
   const uint32_t* prefetched_ = nullptr;  // the neighbours in memory; null if there are none
   io::ScatteredReader reader_;
 };
+
+// Checks the offsets of a store, from the first on, a piece after the other. Throws Error{store}.
+class OffsetsCheck {
+ public:
+  OffsetsCheck(std::string path, uint64_t edges) : path_(std::move(path)), edges_(edges) {}
+  void add(std::span<const uint64_t> piece);
+  // `whole`: all offsets were added.
+  void finish(bool whole = true) const;
+
+ private:
+  std::string path_;
+  uint64_t edges_;
+  uint64_t count_ = 0;
+  uint64_t first_ = 0;
+  uint64_t last_ = 0;
+};
+// Throws Error{store} if one of them is not a node.
+void check_neighbors(const std::string& path, std::span<const uint32_t> values, uint64_t nodes);
 
 // Reads both files up to their lines and checks that every value is in range, so that no later
 // access can leave the arrays; throws Error{store} if one is not.

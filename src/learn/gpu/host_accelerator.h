@@ -1,0 +1,35 @@
+// The CPU in the place of a GPU: runs the code of device_code.h thread by thread, and plain loops
+// for matrix products. Slow; for tests, which so need no GPU.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "gpu/accelerator.h"
+
+namespace plimsoll::gpu {
+
+class HostAccelerator final : public Accelerator {
+ public:
+  explicit HostAccelerator(uint64_t limit_bytes) : ledger_(limit_bytes) {}
+
+  using Accelerator::run;
+  std::string name() const override { return "the CPU in place of a GPU"; }
+  memory::Ledger& ledger() override { return ledger_; }
+  void* allocate(uint64_t bytes) override;
+  void release(void* data) noexcept override;
+  const void* reveal(const void* host, uint64_t bytes) override;
+  void conceal(const void* host) noexcept override;
+  void upload(void* to, const void* host, uint64_t bytes) override;
+  void download(void* host, const void* from, uint64_t bytes) override;
+  void clear(void* data, uint64_t bytes) override;
+  void run(const KernelCall& work) override;
+  void multiply(const Product& product) override;
+  void wait() override {}
+  std::unique_ptr<Recording> record(const std::function<void()>& work) override;
+
+ private:
+  memory::Ledger ledger_;
+};
+
+}  // namespace plimsoll::gpu

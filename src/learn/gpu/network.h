@@ -1,0 +1,176 @@
+// A model and the batches that it is trained on, wholly on a device: seeds, draws, sums, layers,
+// loss, gradients and the optimizer's step. A batch is a tree of positions (gpu/device_code.h), so
+// every batch has the same sizes: all memory is taken at the beginning, and the work of a batch is
+// recorded once and then started as a whole.
+//
+// A batch that is too large for the memory is computed in parts, whose gradients add up.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gpu/accelerator.h"
+#include "recipe/recipe.h"
+
+namespace plimsoll::gpu {
+
+struct NetworkShape {
+  recipe::Recipe recipe;
+  uint64_t columns = 0;  // of the features
+  uint64_t classes = 0;
+  uint32_t part_seeds = 0;    // the most seeds that are computed at a time
+  uint64_t longest_pass = 0;  // the most nodes that begin() is given
+  uint64_t parameters = 0;
+};
+
+// Why batches of this recipe cannot be made on a GPU; empty if they can.
+std::string cannot_draw(const recipe::Recipe& recipe, bool precomputed_sums);
+
+// The memory that a network takes, without parameters and their optimizer.
+uint64_t network_bytes(const NetworkShape& shape);
+
+// The positions of a part's tree: hops[h] are those that hop h draws for. mlp: one entry.
+std::vector<uint64_t> tree_positions(const recipe::Recipe& recipe, uint64_t seeds);
+
+// The parameters of one layer on the device, [out, in], with the places of their gradients.
+struct LayerParameters {
+  float* weight = nullptr;      // multiplies the sums; for mlp, the values
+  float* own_weight = nullptr;  // sage: multiplies the own values; else null
+  float* bias = nullptr;
+  float* weight_gradient = nullptr;
+  float* own_weight_gradient = nullptr;
+  float* bias_gradient = nullptr;
+};
+
+// Gradients must be 0 at the beginning; every step leaves them so.
+struct ModelParameters {
+  std::vector<LayerParameters> layers;
+  // All parameters as one array, and the optimizer's averages.
+  float* values = nullptr;
+  float* gradients = nullptr;
+  float* mean = nullptr;
+  float* square = nullptr;
+  uint64_t count = 0;
+};
+
+// The parts of a store that batches need, where the device reaches them.
+struct StoreView {
+  ListFiles lists;
+  FeatureRows rows;
+};
+
+struct PassOrder {
+  std::span<const uint32_t> nodes;  // of all batches from `base` on
+  std::span<const int32_t> labels;  // of these nodes; may be empty
+  std::optional<uint64_t> shuffle;  // the key of their order, as batch::Seeds::shuffled
+  uint32_t batch_size = 1;
+  uint64_t base = 0;
+  uint64_t first_batch = 0;  // to compute
+  uint64_t draws_key = 0;
+  // Of a training.
+  uint64_t dropout_key = 0;
+  double lr = 0;
+  double weight_decay = 0;
+  uint64_t steps = 0;  // that the optimizer has made
+};
+
+// For one thread. Device, store and parameters must outlive it.
+class Network {
+ public:
+  Network(Accelerator& device, const NetworkShape& shape, const StoreView& store,
+          const ModelParameters& parameters);
+
+  // Begins a pass; the spans are not used afterwards.
+  void begin(const PassOrder& order);
+
+  // Trains on the next batch, and makes the optimizer's step.
+  void train();
+  // The losses of batches of the pass, each the sum over its seeds. Waits for them.
+  void losses(uint64_t first, std::span<float> out);
+
+  // Computes the next part of the pass without training. Its results stay until the next call.
+  struct Part {
+    uint64_t first = 0;  // of its seeds, in the whole pass
+    uint32_t seeds = 0;
+    uint32_t step = 0;                // logits: value of seed s and class c at c * step + s
+    const float* logits = nullptr;    // on the device
+    const float* hidden = nullptr;    // on the device, [seeds, hidden]: the input of the last layer
+    const int32_t* labels = nullptr;  // on the device; -1 without labels
+  };
+  Part evaluate();
+
+ private:
+  struct Counts;
+  static Counts counts_of(const NetworkShape& shape);
+  friend uint64_t network_bytes(const NetworkShape& shape);
+
+  size_t layers() const { return shape_.recipe.fanout.size(); }
+  bool draws() const { return shape_.recipe.model != recipe::ModelKind::mlp; }
+  bool sage() const { return shape_.recipe.model == recipe::ModelKind::sage; }
+  bool is_last(size_t layer) const { return layer + 1 == layers(); }
+  uint64_t inputs(size_t layer) const { return layer == 0 ? shape_.columns : shape_.recipe.hidden; }
+  uint64_t outputs(size_t layer) const {
+    return is_last(layer) ? shape_.classes : shape_.recipe.hidden;
+  }
+  // The hop whose positions are the layer's results.
+  size_t hop_of(size_t layer) const { return draws() ? layers() - 1 - layer : 0; }
+  uint64_t results(size_t layer) const { return positions_.at(hop_of(layer)); }
+  const float* multiplied(size_t layer) const;
+  const float* own_values(size_t layer) const;
+  float keep_scale() const;
+
+  uint32_t seeds_of(uint64_t index) const;
+  void draw();
+  void forward(bool training);
+  void multiply_layer(size_t layer);
+  void lose();
+  void backward();
+  void add_up_rows(const AddRows& rows, float* out);
+  void finish_step();
+
+  Accelerator& device_;
+  const NetworkShape shape_;
+  const StoreView store_;
+  const ModelParameters parameters_;
+  const SumWeights weights_;
+  const std::vector<uint64_t> positions_;
+
+  Array<PassFacts> pass_;
+  Array<BatchState> state_;
+  Array<uint32_t> given_;
+  Array<int32_t> given_labels_;
+  Array<uint32_t> order_;
+  Array<int32_t> order_labels_;
+  Array<float> losses_;  // of the batches of the pass
+  Array<float> roots_;
+  Array<uint32_t> nodes_;
+  Array<uint32_t> degrees_;
+  Array<int32_t> labels_;
+  Array<float> input_;
+  Array<float> own_;                  // sage
+  std::vector<Array<float>> sums_;    // of every layer but the first
+  std::vector<Array<float>> values_;  // results of every layer but the last
+  Array<float> logits_;
+  Array<ChunkFigures> chunks_;
+  Array<SeedFigures> figures_;
+  Array<float> sums_gradient_;
+  Array<float> own_gradient_;
+  Array<float> seed_losses_;
+  Array<float> parts_;
+
+  PassOrder order_facts_;  // without the spans
+  uint64_t pass_size_ = 0;
+  uint64_t index_ = 0;   // of the next batch
+  uint32_t before_ = 0;  // seeds of it that were already computed
+  std::unique_ptr<Accelerator::Recording> train_part_;
+  std::unique_ptr<Accelerator::Recording> train_whole_;  // a batch that is one part
+  std::unique_ptr<Accelerator::Recording> finish_;
+  std::unique_ptr<Accelerator::Recording> evaluate_part_;
+  std::unique_ptr<Accelerator::Recording> skip_;  // to the next batch of an evaluation
+};
+
+}  // namespace plimsoll::gpu

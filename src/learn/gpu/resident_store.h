@@ -1,0 +1,72 @@
+// A store where a GPU reaches all of it: the first rows and lists, which are visited most, in the
+// GPU's memory, and the others in memory of the host that the GPU reads itself.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+#include "gpu/accelerator.h"
+#include "gpu/network.h"
+#include "graph/store.h"
+#include "memory/buffer.h"
+#include "memory/ledger.h"
+
+namespace plimsoll::gpu {
+
+// How much of each file is in the GPU's memory, in bytes; the rest is in memory of the host.
+// Multiples of kLineStepBytes, or the whole file. mlp needs no lists.
+struct StoreLines {
+  uint64_t offsets_bytes = 0;
+  uint64_t neighbors_bytes = 0;
+  uint64_t features_bytes = 0;
+  bool lists = true;
+};
+
+// Must end before the device and both ledgers.
+class ResidentStore {
+ public:
+  // Reads and checks the files. Throws Error{store} if a value is out of range.
+  ResidentStore(const graph::Store& store, Accelerator& device, memory::Ledger& host,
+                const StoreLines& lines, unsigned threads,
+                const std::function<void(uint64_t bytes)>& on_bytes);
+  ResidentStore(const ResidentStore&) = delete;
+  ResidentStore& operator=(const ResidentStore&) = delete;
+  ~ResidentStore();
+
+  StoreView view() const;
+
+  // What loading takes of the host in addition, until the constructor returns.
+  static constexpr uint64_t kLoadingBytes = uint64_t{64} << 20;
+  // What the two parts of a file take.
+  static uint64_t device_bytes(uint64_t file_bytes, uint64_t line_bytes);
+  static uint64_t host_bytes(uint64_t file_bytes, uint64_t line_bytes);
+
+ private:
+  struct Part {
+    Array<uint8_t> near;
+    memory::Pages far;
+    const void* revealed = nullptr;
+    uint64_t line = 0;
+    LinedBytes bytes() const { return {near.data(), static_cast<const uint8_t*>(revealed), line}; }
+  };
+  enum File : size_t { kOffsets, kNeighbors, kFeatures, kFiles };
+
+  using Check = std::function<void(std::span<const std::byte> piece)>;
+  struct Loading {
+    std::filesystem::path path;
+    uint64_t bytes = 0;
+    uint64_t line = 0;
+    unsigned threads = 1;
+    Check on_piece;  // called on any thread
+    Check in_order;  // called for one piece after the other
+  };
+  Part load(const Loading& loading, memory::Ledger& host);
+
+  Accelerator& device_;
+  FeatureRows rows_;
+  std::array<Part, kFiles> parts_;
+};
+
+}  // namespace plimsoll::gpu

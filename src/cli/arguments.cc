@@ -276,6 +276,14 @@ void add_device_options(CLI::App& command, launch::RunningOptions& options) {
              "where to compute; auto takes a GPU if there is one")
       ->transform(CLI::Validator(spell_device, ""))
       ->group(kResources);
+  add_bytes(command, "--gpu-memory", run.gpu_memory_bytes,
+            "the most to take of the GPU's memory, as 22G; default: nearly all of it")
+      ->group(kResources);
+  command
+      .add_flag("--tf32", run.tf32,
+                "let the GPU multiply matrices in reduced precision (TF32): faster, and slightly "
+                "other results")
+      ->group(kResources);
   command
       .add_option(spellings("--workers", {"num-workers"}), run.workers,
                   "threads that make batches; they share one copy of the graph; 0 = chosen by the "

@@ -114,6 +114,7 @@ void show_one(launch::Planner& planner, const recipe::Recipe& recipe, const memo
               const PlanOptions& options, const launch::ShapeEstimate* estimate) {
   const plan::Question question = planner.question(recipe, limit.bytes);
   const plan::Plan plan = plan::make_plan(question);
+  if (plan.fits) launch::check_gpu_memory(options.train.running.run, plan);
   const auto remedies = plan.fits ? std::vector<plan::Remedy>() : planner.remedies(question);
   if (options.json) {
     ordered_json object = answer_json(recipe, plan);

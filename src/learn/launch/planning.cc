@@ -52,6 +52,14 @@ uint64_t runtime_bytes(bool gpu, uint64_t library_bytes) {
          kRuntimeStepBytes;
 }
 
+// What a training may take of the GPU: a part of it stays free for the screen and other programs.
+uint64_t gpu_memory(const PlannerOptions& options) {
+  if (!options.device.gpu) return 0;
+  if (options.run.gpu_memory_bytes) return *options.run.gpu_memory_bytes;
+  return static_cast<uint64_t>(plan::kMostGpuShare *
+                               static_cast<double>(options.device.memory_bytes));
+}
+
 // From the cache of an earlier run, or measured now. Steps can only be measured if the training
 // library exists and fits into memory.
 plan::Machine measured_machine(const Planned& planned, const PlannerOptions& options) {
@@ -168,6 +176,7 @@ plan::Question Planner::question(const recipe::Recipe& recipe, uint64_t limit_by
       .workers = options_.run.workers,
       .window = options_.run.window,
       .gpu = gpu,
+      .gpu_memory_bytes = gpu_memory(options_),
       .ranks = options_.ranks,
       .host_ranks = options_.host_ranks,
       .machine = machine_,
@@ -211,6 +220,22 @@ std::string explain_shortage(const plan::Plan& plan, const plan::Question& quest
   return plan::describe_shortage(plan, question) + "; raise --memory" + lower;
 }
 
+void check_gpu_memory(const train::Execution& run, const plan::Plan& plan) {
+  if (!run.gpu_memory_bytes || plan.on_gpu.draws) return;
+  const std::string option = fmt::format("--gpu-memory {}", format_bytes(*run.gpu_memory_bytes));
+  if (!plan.gpu) {
+    fail(ErrorKind::usage, "{} needs a GPU; this training computes on the CPU", option);
+  }
+  if (plan.on_gpu.too_small) {
+    fail(ErrorKind::memory, "{} is too little: {}; raise it or --memory, or leave it out", option,
+         plan.on_gpu.instead);
+  }
+  fail(ErrorKind::usage,
+       "{} is kept only where the GPU makes the batches, and here the CPU makes them ({}); leave "
+       "it out",
+       option, plan.on_gpu.instead);
+}
+
 plan::Plan plan_training(const graph::Store& store, const recipe::Recipe& recipe,
                          const PlannerOptions& options) {
   Planner planner({store}, options);
@@ -219,6 +244,7 @@ plan::Plan plan_training(const graph::Store& store, const recipe::Recipe& recipe
   if (!plan.fits) {
     fail(ErrorKind::memory, "{}", explain_shortage(plan, question, planner.remedies(question)));
   }
+  check_gpu_memory(options.run, plan);
   return plan;
 }
 

@@ -67,6 +67,9 @@ class Planner {
   std::map<std::pair<std::vector<uint32_t>, bool>, plan::Draws> draws_;
 };
 
+// Throws Error if the user gave --gpu-memory, and the plan cannot keep to it.
+void check_gpu_memory(const train::Execution& run, const plan::Plan& plan);
+
 // The text of the error if a plan does not fit: what is missing and what would help.
 std::string explain_shortage(const plan::Plan& plan, const plan::Question& question,
                              const std::vector<plan::Remedy>& remedies);

@@ -6,6 +6,8 @@
 #include <cstdlib>
 
 #include "base/error.h"
+#include "gpu/cuda_accelerator.h"
+#include "gpu/emulation.h"
 #include "launch/library_build.h"
 
 namespace plimsoll::launch {
@@ -118,14 +120,25 @@ const train::Module& load_train_module() {
   return *entry();
 }
 
+namespace {
+
+// The first GPU that CUDA may use.
+TrainingDevice gpu_named(const std::string& name) {
+  if (gpu::emulated()) return {true, gpu::kEmulatedName, gpu::kEmulatedBytes};
+  return {true, name, gpu::size_of_gpu(0).total_bytes};
+}
+
+}  // namespace
+
 GpuFacts gpu_facts(const std::function<std::string()>& first_usable) {
+  if (gpu::emulated()) return {true, gpu::kEmulatedName};
   const bool cuda = train_library_has_cuda();
   return {cuda, cuda ? first_usable() : std::string()};
 }
 
 TrainingDevice training_device(train::DeviceKind wanted, const GpuFacts& facts) {
   if (wanted == train::DeviceKind::cpu) return {};
-  if (facts.built_with_cuda && !facts.usable.empty()) return {true, facts.usable};
+  if (facts.built_with_cuda && !facts.usable.empty()) return gpu_named(facts.usable);
   if (wanted == train::DeviceKind::cuda) {
     fail(ErrorKind::usage, "--device cuda: {}, or use --device cpu",
          facts.built_with_cuda
@@ -146,7 +159,7 @@ TrainingDevice settled_device(train::DeviceKind wanted, bool torch_has_gpu,
          expected.name);
   }
   if (gpu == expected.gpu) return expected;
-  return gpu ? TrainingDevice{true, "GPU"} : TrainingDevice{};
+  return gpu ? gpu_named("GPU") : TrainingDevice{};
 }
 
 }  // namespace plimsoll::launch

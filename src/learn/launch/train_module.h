@@ -3,6 +3,7 @@
 // until then the device is known only as far as the driver tells.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -51,7 +52,8 @@ GpuFacts gpu_facts(const std::function<std::string()>& first_usable);
 
 struct TrainingDevice {
   bool gpu = false;
-  std::string name = "cpu";  // or the name of the GPU
+  std::string name = "cpu";   // or the name of the GPU
+  uint64_t memory_bytes = 0;  // that the GPU has; 0 = not known
 
   bool operator==(const TrainingDevice&) const = default;
 };

@@ -42,12 +42,38 @@ std::string reads_in_words(const Plan& plan) {
                      about(plan.lists_an_epoch()));
 }
 
+std::string part_line(const std::string& name, const std::string& note, uint64_t bytes) {
+  return fmt::format("  {:<11} {:<52} {:>10}\n", name, note, format_bytes(bytes));
+}
+
+// What the GPU's memory holds.
+std::string describe_gpu(const GpuLayout& gpu) {
+  if (!gpu.draws) {
+    return line("gpu", fmt::format("computes; the CPU makes the batches: {}", gpu.instead));
+  }
+  const std::string parts = gpu.parts > 1 ? fmt::format(", each in {} parts", gpu.parts) : "";
+  std::string text = line("gpu", "makes the batches itself; its memory:");
+  text += part_line(
+      "  adjacency",
+      fmt::format("{} of visits; the others read the host's memory", percent(gpu.adjacency_near)),
+      gpu.adjacency_bytes);
+  text += part_line("  features", fmt::format("{} of visits", percent(gpu.features_near)),
+                    gpu.features_bytes);
+  text += part_line("  batches", "one at a time" + parts, gpu.batches_bytes);
+  text += part_line("  model", "parameters, gradients, optimizer", gpu.model_bytes);
+  text += part_line("  runtime", "CUDA, torch, cuBLAS", gpu.runtime_bytes);
+  return text + line("  peak",
+                     fmt::format("{} + {} unused = the limit, {}", format_bytes(gpu.peak_bytes()),
+                                 format_bytes(gpu.limit_bytes - gpu.peak_bytes()),
+                                 format_bytes(gpu.limit_bytes)));
+}
+
 }  // namespace
 
 std::string describe(const Plan& plan) {
   std::string text;
   for (const MemoryPart& part : plan.parts) {
-    text += fmt::format("  {:<11} {:<52} {:>10}\n", part.name, part.note, format_bytes(part.bytes));
+    text += part_line(part.name, part.note, part.bytes);
   }
   const std::string peak = format_bytes(plan.peak_bytes);
   const uint64_t kept_free = headroom_bytes(plan.minimum_bytes);
@@ -60,6 +86,7 @@ std::string describe(const Plan& plan) {
                                   format_bytes(plan.minimum_bytes - kept_free),
                                   format_bytes(kept_free), format_bytes_up(plan.minimum_bytes)));
   if (!plan.fits) return text;
+  if (plan.gpu) text += describe_gpu(plan.on_gpu);
   text += line("epoch", fmt::format("{}, {} ({})",
                                     plan.seconds_an_epoch > 0
                                         ? "about " + epoch(plan)
@@ -133,6 +160,25 @@ std::string describe_settings(const Fastest& fastest) {
 
 using nlohmann::ordered_json;
 
+ordered_json to_json(const GpuLayout& gpu) {
+  if (!gpu.draws) return {{"draws", false}, {"instead", gpu.instead}};
+  return {{"draws", true},
+          {"limit_bytes", gpu.limit_bytes},
+          {"peak_bytes", gpu.peak_bytes()},
+          {"part_seeds", gpu.part_seeds},
+          {"parts_bytes",
+           {{"adjacency", gpu.adjacency_bytes},
+            {"features", gpu.features_bytes},
+            {"batches", gpu.batches_bytes},
+            {"model", gpu.model_bytes},
+            {"runtime", gpu.runtime_bytes}}},
+          {"lines_bytes",
+           {{"offsets", gpu.lines.offsets_bytes},
+            {"neighbors", gpu.lines.neighbors_bytes},
+            {"features", gpu.lines.features_bytes}}},
+          {"hits", {{"adjacency", gpu.adjacency_near}, {"rows", gpu.features_near}}}};
+}
+
 ordered_json to_json(const Plan& plan) {
   ordered_json parts = ordered_json::object();
   for (const MemoryPart& part : plan.parts) parts[part.name] = part.bytes;
@@ -153,6 +199,7 @@ ordered_json to_json(const Plan& plan) {
         {"lists", plan.reads.lists_hits},
         {"rows", plan.reads.rows_hits}}},
       {"gpu", plan.gpu},
+      {"on_gpu", plan.gpu ? to_json(plan.on_gpu) : ordered_json(nullptr)},
       {"workers", arrangement.workers},
       {"computing", arrangement.computing},
       {"window", arrangement.window},

@@ -28,6 +28,7 @@ std::string describe_table(const std::vector<PlanRow>& rows);
 std::string describe_settings(const Fastest& fastest);
 
 // docs/reference/memory.md lists the keys.
+nlohmann::ordered_json to_json(const GpuLayout& gpu);
 nlohmann::ordered_json to_json(const Plan& plan);
 nlohmann::ordered_json to_json(const std::vector<Remedy>& remedies);
 nlohmann::ordered_json to_json(const Fastest& fastest);

@@ -141,7 +141,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr uint64_t kVersion = 4;           // of the file, and of how the figures are measured
+constexpr uint64_t kVersion = 5;           // of the file, and of how the figures are measured
 constexpr size_t kMostBytes = 256 * 1024;  // of the file: hundreds of machines
 // A file below this may come from caches of the disk and says nothing of a large one.
 constexpr uint64_t kSmallFileBytes = uint64_t{1} << 30;
@@ -210,6 +210,16 @@ auto step_fields(Rates& step) {
       std::pair("product_gain", &step.product_gain), std::pair("pass_gain", &step.pass_gain)};
 }
 
+template <typename Rates>
+auto gpu_fields(Rates& rates) {
+  return std::array{std::pair("gpu_start_seconds", &rates.start_seconds),
+                    std::pair("gpu_pass_bytes", &rates.pass_bytes),
+                    std::pair("gpu_row_bytes", &rates.row_bytes),
+                    std::pair("gpu_far_bytes", &rates.far_bytes),
+                    std::pair("gpu_narrow_flops", &rates.narrow_flops),
+                    std::pair("gpu_wide_flops", &rates.wide_flops)};
+}
+
 constexpr std::array kModels = {recipe::ModelKind::gcn, recipe::ModelKind::sage,
                                 recipe::ModelKind::gat, recipe::ModelKind::mlp};
 
@@ -233,6 +243,7 @@ json step_json(const StepRates& step) {
   json object = {
       {"device", step.device}, {"threads", step.threads}, {"library_bytes", step.library_bytes}};
   for (const auto& [name, value] : step_fields(step)) object[name] = *value;
+  for (const auto& [name, value] : gpu_fields(step.on_gpu)) object[name] = *value;
   for (const recipe::ModelKind kind : kModels) {
     object[std::string(recipe::name(kind))] = {{"base", step.of(kind).base},
                                                {"layer", step.of(kind).layer},
@@ -251,7 +262,11 @@ bool read_step(const json& entry, StepRates& step) {
                      std::all_of(fields.begin(), fields.end(), [&](const auto& field) {
                        return read(object, field.first, *field.second);
                      });
-  return rates && std::all_of(kModels.begin(), kModels.end(), [&](recipe::ModelKind kind) {
+  const auto gpu = gpu_fields(step.on_gpu);
+  const bool gpu_rates = rates && std::all_of(gpu.begin(), gpu.end(), [&](const auto& field) {
+                           return read(object, field.first, *field.second);
+                         });
+  return gpu_rates && std::all_of(kModels.begin(), kModels.end(), [&](recipe::ModelKind kind) {
            const json fixed = object.value(std::string(recipe::name(kind)), json());
            StepRates::Fixed& to = step.fixed.at(static_cast<size_t>(kind));
            return fixed.is_object() && read(fixed, "base", to.base) &&

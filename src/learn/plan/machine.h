@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/host.h"
+#include "gpu/rates.h"
 #include "memory/ledger.h"
 #include "memory/limit.h"
 #include "plan/measuring.h"
@@ -44,6 +45,7 @@ struct StepRates {
   double pass_gain = 1;
   // By how much a typical batch on a CPU is slower than these rates predict; by model.
   std::array<double, kModelKinds> more = {1, 1, 1, 1};
+  gpu::GpuRates on_gpu;        // of batches that a GPU makes itself
   uint64_t library_bytes = 0;  // memory that loading the training library took; 0 = not measured
   std::string device;          // "cpu", or the name of a GPU
 

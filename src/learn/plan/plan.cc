@@ -95,6 +95,46 @@ uint64_t minimum_bytes(const Question& question) {
   return std::max(needed + kLeastHeadroomBytes, with_share);
 }
 
+namespace {
+
+// The plan of a training whose batches the GPU makes. The host only has the part of the store that
+// the GPU's memory does not hold. An evaluation with all neighbours still makes its batches on the
+// CPU, which takes memory as in other trainings.
+void plan_drawing_gpu(const Question& question, uint64_t usable_bytes, Plan& plan) {
+  const GpuLayout& on_gpu = plan.on_gpu;
+  const bool full = evaluates_in_full(question.work());
+  const uint64_t left = usable_bytes - on_gpu.host_bytes();
+  const Layout layout =
+      full ? choose_layout(question, left) : least_layout(question, /*reads_disk=*/true);
+  plan.arrangement = layout.arrangement;
+  if (!full) plan.arrangement.lines = {0, 0, 0};
+  plan.parts = {{"store", on_gpu.far_bytes, "rows and lists that the GPU reads in this memory"},
+                {"loading", gpu::ResidentStore::kLoadingBytes, "until the store is loaded"}};
+  if (full) {
+    const Lines& lines = plan.arrangement.lines;
+    plan.parts.push_back({"evaluation",
+                          line_bytes(lines) + layout.taken.batches_bytes +
+                              layout.taken.workers_bytes + layout.taken.windows_bytes,
+                          "with all neighbours: batches are made on the CPU"});
+    plan.full_batch_bytes = least_full_batch_bytes(question.work(), plan.arrangement, true);
+  }
+  plan.parts.push_back({"runtime", layout.taken.runtime_bytes, "libtorch, CUDA, splits"});
+  plan.peak_bytes = 0;
+  for (const MemoryPart& part : plan.parts) plan.peak_bytes += part.bytes;
+  plan.needed_bytes = plan.peak_bytes;
+  plan.seconds_an_epoch = predict_gpu_time(question, on_gpu);
+}
+
+// What the host has for a part of the store, if the GPU makes the batches.
+uint64_t host_room(const Question& question, uint64_t usable_bytes) {
+  const bool full = evaluates_in_full(question.work());
+  const Layout least = least_layout(question, /*reads_disk=*/true);
+  const uint64_t other = full ? least.taken.all_bytes() : least.taken.runtime_bytes;
+  return usable_bytes - std::min(usable_bytes, other);
+}
+
+}  // namespace
+
 Plan make_plan(const Question& question) {
   const StoreShape& store = question.store;
   Plan plan{.limit_bytes = question.limit_bytes,
@@ -108,6 +148,13 @@ Plan make_plan(const Question& question) {
   plan.fits = plan.limit_bytes >= plan.minimum_bytes;
   const uint64_t limit_bytes = std::max(plan.limit_bytes, plan.minimum_bytes);
   const uint64_t usable_bytes = limit_bytes - headroom_bytes(limit_bytes);
+  if (question.gpu) {
+    plan.on_gpu = choose_gpu_layout(question, host_room(question, usable_bytes));
+    if (plan.on_gpu.draws) {
+      plan_drawing_gpu(question, usable_bytes, plan);
+      return plan;
+    }
+  }
   const Layout layout = choose_layout(question, usable_bytes);
   plan.arrangement = layout.arrangement;
   const Lines& lines = plan.arrangement.lines;

@@ -9,6 +9,7 @@
 
 #include "plan/arrange.h"
 #include "plan/arrangement.h"
+#include "plan/gpu_layout.h"
 #include "plan/probe.h"
 #include "plan/question.h"
 #include "plan/timing.h"
@@ -47,6 +48,7 @@ struct Plan {
   uint64_t batches = 0;         // per epoch
   double seconds_an_epoch = 0;  // 0 if the machine has not been measured
   bool gpu = false;             // a GPU computes
+  GpuLayout on_gpu;             // then: what it holds, and whether it makes the batches
   double other_load = 0;        // cores that other programs used during the measurement; 0 = few
   uint64_t pyg_bytes = 0;
 

@@ -26,9 +26,10 @@ struct Question {
   uint64_t limit_bytes = 0;
   uint64_t runtime_bytes = 0;
   unsigned threads = 1;
-  unsigned workers = 0;  // 0 = the plan chooses
-  unsigned window = 0;   // 0 = the plan chooses
-  bool gpu = false;      // a GPU computes; `machine.step` then has its rates
+  unsigned workers = 0;           // 0 = the plan chooses
+  unsigned window = 0;            // 0 = the plan chooses
+  bool gpu = false;               // a GPU computes; `machine.step` then has its rates
+  uint64_t gpu_memory_bytes = 0;  // the most that may be taken of it; 0 = not known
   // Ranks are processes that cut every batch among them. Those of one host share the lines, and the
   // limit is for all of them together; threads and workers are each rank's.
   unsigned ranks = 1;

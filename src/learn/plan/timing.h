@@ -8,6 +8,7 @@
 #include "io/bulk_reader.h"
 #include "plan/arrange.h"
 #include "plan/arrangement.h"
+#include "plan/gpu_layout.h"
 #include "plan/machine.h"
 #include "plan/question.h"
 
@@ -38,6 +39,9 @@ Arrangement with_windows(const Question& question, const Arrangement& arrangemen
 
 // Seconds per epoch of training, without evaluation; 0 if the machine has not been measured.
 double predict_time(const Question& question, const Arrangement& arrangement, const Reads& reads);
+
+// The same if the GPU makes the batches (gpu_timing.cc).
+double predict_gpu_time(const Question& question, const GpuLayout& layout);
 
 // The batches of an epoch's first window: all if making batches takes longer than computing them,
 // so that the trainer waits anyway; a few if it does not.

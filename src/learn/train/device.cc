@@ -17,6 +17,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "gpu/emulation.h"
 #include "memory/buffer.h"
 #include "memory/usage.h"
 #include "nn/footprint.h"
@@ -24,7 +25,7 @@
 namespace plimsoll::train {
 
 c10::Device choose_device(DeviceKind kind, unsigned local_rank) {
-  if (kind == DeviceKind::cpu) return {c10::DeviceType::CPU};
+  if (kind == DeviceKind::cpu || gpu::emulated()) return {c10::DeviceType::CPU};
   if (at::hasCUDA()) {
     // A launcher may show each rank its own GPU only.
     const c10::impl::VirtualGuardImpl guard(c10::DeviceType::CUDA);

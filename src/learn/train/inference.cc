@@ -14,6 +14,7 @@
 #include "batch/layerwise.h"
 #include "nn/operations.h"
 #include "train/device.h"
+#include "train/on_gpu.h"
 
 namespace plimsoll::train {
 namespace {
@@ -69,6 +70,8 @@ void Inference::for_each_batch(
 void Inference::answer(std::span<const NodeQuery> queries, TrainReport& report, const Take& take) {
   if (is_full()) {
     answer_full(queries, report, take);
+  } else if (gpu_ != nullptr) {
+    answer_on_gpu(queries, report, take);
   } else {
     answer_sampled(queries, report, take);
   }
@@ -97,6 +100,25 @@ void Inference::answer_sampled(std::span<const NodeQuery> queries, TrainReport& 
         sampled_, pass, report, [&](const batch::Batch& batch, const nn::BatchTensors& tensors) {
           take({i, batch.first_seed, model_.forward(tensors, /*training=*/false), tensors.labels});
         });
+  }
+}
+
+void Inference::answer_on_gpu(std::span<const NodeQuery> queries, TrainReport& report,
+                              const Take& take) {
+  for (size_t i = 0; i < queries.size(); ++i) {
+    const batch::Seeds& seeds = queries[i].seeds;
+    report.begin_pass("Evaluating", seeds.batches(options_.batch_size), 0);
+    gpu_->evaluate({.seeds = seeds,
+                    .labels = queries[i].labels,
+                    .draws_key = RandomStream(options_.seed, kEvaluationKey).at(0),
+                    .embeddings = options_.embeddings},
+                   [&](const OnGpu::Part& part) {
+                     options_.check();
+                     throw_if_interrupted();
+                     take({i, part.first, part.outputs, part.labels});
+                     report.advance(part.first / options_.batch_size + 1);
+                   });
+    report.end_pass();
   }
 }
 

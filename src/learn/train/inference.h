@@ -26,6 +26,8 @@
 
 namespace plimsoll::train {
 
+class OnGpu;
+
 // The nodes to compute. If there are labels, they are passed to the callback.
 struct NodeQuery {
   batch::Seeds seeds;
@@ -68,6 +70,8 @@ class Inference {
   const nn::ModelShape& shape() const { return model_.shape(); }
   RankGroup* group() const { return options_.group; }
   uint64_t batch_size() const { return options_.batch_size; }
+  // Sampled evaluations are then made and computed on the GPU. It must outlive this.
+  void use(OnGpu& gpu) { gpu_ = &gpu; }
   // The part of every batch that this rank computes.
   batch::BatchCut cut() const;
   // Whether all neighbours are used, layer by layer. Ranks then cut the lists of nodes, not their
@@ -79,6 +83,7 @@ class Inference {
 
  private:
   void answer_sampled(std::span<const NodeQuery> queries, TrainReport& report, const Take& take);
+  void answer_on_gpu(std::span<const NodeQuery> queries, TrainReport& report, const Take& take);
   void answer_full(std::span<const NodeQuery> queries, TrainReport& report, const Take& take);
   void compute_layer(size_t layer, const feature::RowSource& rows, const memory::IndexSet& nodes,
                      batch::HiddenRows& out, TrainReport& report);
@@ -93,6 +98,7 @@ class Inference {
   const feature::RowSource& features_;
   BatchFeed& sampled_;
   const InferenceOptions options_;
+  OnGpu* gpu_ = nullptr;
 };
 
 // The accuracy on each split; empty for a split without nodes. With several ranks, each computes

@@ -53,7 +53,9 @@ struct Execution {
   unsigned workers = 0;  // threads that make batches; 0 = the plan chooses
   unsigned window = 0;   // batches in a window (batch/window.h); 0 = the plan chooses
   unsigned threads = 1;  // in total
-  bool quiet = false;    // print a line per epoch and nothing else
+  std::optional<uint64_t> gpu_memory_bytes;  // the most to take of a GPU
+  bool tf32 = false;                         // a GPU multiplies matrices in reduced precision
+  bool quiet = false;                        // print a line per epoch and nothing else
   bool verbose = false;  // also print what happens inside: stages, reads, parts of the memory
 };
 

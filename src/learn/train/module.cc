@@ -7,9 +7,11 @@
 #include <exception>
 #include <filesystem>
 #include <optional>
+#include <string>
 
 #include "base/error.h"
 #include "base/units.h"
+#include "gpu/emulation.h"
 #include "memory/timeline.h"
 #include "memory/usage.h"
 #include "train/checkpoint.h"
@@ -18,6 +20,7 @@
 #include "train/diary.h"
 #include "train/inference.h"
 #include "train/job.h"
+#include "train/on_gpu.h"
 #include "train/pickled_values.h"
 #include "train/rank_group.h"
 #include "train/trainer.h"
@@ -56,6 +59,11 @@ void check_same(ranks::Group& group, const TrainJob& job) {
   }
 }
 
+std::string name_of(c10::Device device, const plan::Plan& plan) {
+  if (plan.gpu && gpu::emulated()) return gpu::kEmulatedName;
+  return device.str() + (plan.on_gpu.draws ? ", which makes its batches itself" : "");
+}
+
 int run_training(const TrainJob& job) {
   if (job.group != nullptr) check_same(*job.group, job);
   memory::begin_peak();  // do not count the measurement of the machine
@@ -63,13 +71,15 @@ int run_training(const TrainJob& job) {
   const c10::Device device =
       choose_device(job.run.device, job.group == nullptr ? 0 : job.group->place().local_rank);
   const memory::Lease runtime = lease_runtime(job.ledger, job.plan.runtime_bytes);
-  if (!job.run.quiet) fmt::print("  device    {}\n", device.str());
+  if (!job.run.quiet) fmt::print("  device    {}\n", name_of(device, job.plan));
   std::fflush(stdout);
   std::filesystem::create_directories(job.save_dir);
   const memory::Timeline timeline(job.ledger);
   std::optional<Diary> diary;
   if (job.group == nullptr || job.group->first()) diary.emplace(job, device.str());
   const Data data = load_data(job.store, job.plan.arrangement, job.run, job.ledger, job.group);
+  std::optional<OnGpu> gpu;
+  if (job.plan.on_gpu.draws) gpu.emplace(job, device);
   const uint64_t unplanned = runtime.bytes() - std::min(runtime.bytes(), job.plan.runtime_bytes);
   Trainer trainer(job, {.data = data,
                         .device = device,
@@ -77,7 +87,8 @@ int run_training(const TrainJob& job) {
                         // Lines that ranks share do not move.
                         .needed_bytes = job.group != nullptr ? job.ledger.limit_bytes()
                                                              : job.plan.needed_bytes + unplanned,
-                        .diary = diary ? &*diary : nullptr});
+                        .diary = diary ? &*diary : nullptr,
+                        .gpu = gpu ? &*gpu : nullptr});
   return trainer.run();
 }
 
@@ -109,7 +120,7 @@ extern "C" const plimsoll::train::Module* plimsoll_train_module() {
       [](const std::filesystem::path& checkpoint, uint64_t limit_bytes) {
         return train::guarded([&] { return train::read_recipe(checkpoint, limit_bytes); });
       },
-      [] { return at::hasCUDA(); },
+      [] { return gpu::emulated() || at::hasCUDA(); },
       [](bool gpu, unsigned threads, uint64_t resident_before, memory::Ledger& ledger) {
         return train::guarded([&] {
           const train::TensorMemory tensors(ledger);
@@ -117,6 +128,7 @@ extern "C" const plimsoll::train::Module* plimsoll_train_module() {
               train::choose_device(gpu ? train::DeviceKind::cuda : train::DeviceKind::cpu);
           const uint64_t resident = memory::process_usage().resident_bytes;
           plan::StepRates rates = train::measure_steps(device, threads);
+          if (gpu) rates.on_gpu = train::measure_gpu(device, ledger);
           rates.library_bytes = resident - std::min(resident, resident_before);
           return rates;
         });

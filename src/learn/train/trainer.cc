@@ -5,8 +5,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
+#include <span>
+#include <utility>
 
 #include "base/error.h"
 #include "base/interrupt.h"
@@ -42,6 +45,7 @@ Trainer::Trainer(const TrainJob& job, const Prepared& prepared)
              prepared.device),
       adam_(model_.values()),
       feed_(place_, prepared.data.rows, batches_of(recipe_, job.store.meta().first_layer)),
+      gpu_(prepared.gpu),
       inference_(model_, place_, prepared.data.rows, feed_,
                  {.evaluation = recipe_.evaluation,
                   .batch_size = recipe_.batch_size,
@@ -65,6 +69,10 @@ int Trainer::run() {
   if (job_.resume && finished() && is_complete()) {
     say("nothing left to do; {} is unchanged\n", (job_.save_dir / kResultsFile).string());
     return 0;
+  }
+  if (gpu_ != nullptr) {
+    gpu_->prepare(model_, adam_);
+    inference_.use(*gpu_);
   }
   if (job_.resume && diary_ != nullptr) diary_->resume(position_.series, position_.best_epoch);
   if (writes()) {
@@ -153,6 +161,11 @@ bool Trainer::train_epoch() {
     pace_.seconds += seconds_since(start);
   };
   report_.begin_pass(kTrainingTitle, total, position_.batch);
+  if (gpu_ != nullptr) {
+    const bool ended = train_epoch_on_gpu(total);
+    stop_watch();
+    return ended;
+  }
   feed_.feeder.start({.seeds = seeds,
                       .labels = split.labels.span(),
                       .batch_size = recipe_.batch_size,
@@ -199,6 +212,35 @@ bool Trainer::train_epoch() {
   look_at_losses();
   report_.end_pass();
   stop_watch();
+  return true;
+}
+
+// The GPU is given batch after batch; their losses are read together.
+bool Trainer::train_epoch_on_gpu(uint64_t total) {
+  const uint64_t epoch = position_.epoch;
+  const auto key = [&](Purpose purpose) { return epoch_key(recipe_.seed, purpose, epoch); };
+  gpu_->begin({.split = data_.splits.train,
+               .shuffle_key = key(Purpose::shuffle),
+               .draws_key = key(Purpose::draws),
+               .dropout_key = key(Purpose::dropout),
+               .first_batch = position_.batch,
+               .lr = learning_rate()});
+  while (position_.batch < total) {
+    room_keeper_.rethrow_failure();
+    gpu_->train();
+    ++gpu_batches_;
+    ++position_.batch;
+    ++batches_done_;
+    ++pace_.batches;
+    if (gpu_batches_ >= kLossesAtOnce || position_.batch == total) look_at_losses();
+    const double loss =
+        position_.loss_sum / static_cast<double>(std::max<uint64_t>(1, position_.seeds));
+    report_.advance(position_.batch, loss);
+    if (diary_ != nullptr) diary_->batch(epoch + 1, position_.batch, total, loss);
+    if (asked_to_stop() != 0) return false;
+    if (seconds_since(last_write_) > job_.checkpoint_minutes * 60) write_checkpoints();
+  }
+  report_.end_pass();
   return true;
 }
 
@@ -302,23 +344,40 @@ at::Tensor Trainer::forward_backward(const nn::BatchTensors& tensors, int64_t ba
 // Adds the pending losses to the epoch's sum, in order. Throws Error{diverged} at the first that is
 // not finite.
 void Trainer::look_at_losses() {
+  look_at_gpu_losses();
   if (losses_.empty()) return;
   std::vector<at::Tensor> sums;
   for (const PendingLoss& loss : losses_) sums.push_back(loss.sum);
   const at::Tensor values = (sums.size() == 1 ? sums[0].view({1}) : at::stack(sums)).to(at::kCPU);
   for (size_t i = 0; i < losses_.size(); ++i) {
-    const double sum = values.data_ptr<float>()[i];
-    if (!std::isfinite(sum) && writes()) {
-      report_.end_pass();
-      fail(ErrorKind::diverged, "the loss is {} at epoch {}, batch {}; {}. A lower --lr may help",
-           std::isnan(sum) ? "not a number" : "infinite", position_.epoch + 1, losses_[i].batch + 1,
-           last_good_.empty() ? "no checkpoint has been written yet"
-                              : "the last good checkpoint is " + last_good_);
-    }
-    position_.loss_sum += sum;
-    position_.seeds += losses_[i].seeds;
+    count_loss(losses_[i].batch, losses_[i].seeds, values.data_ptr<float>()[i]);
   }
   losses_.clear();
+}
+
+void Trainer::look_at_gpu_losses() {
+  if (gpu_batches_ == 0) return;
+  std::array<float, kLossesAtOnce> sums = {};
+  const uint64_t first = position_.batch - gpu_batches_;
+  gpu_->losses(first, std::span(sums).first(gpu_batches_));
+  const uint64_t seeds = data_.splits.train.nodes.size();
+  const uint64_t count = std::exchange(gpu_batches_, 0);
+  for (uint64_t i = 0; i < count; ++i) {
+    const uint64_t begin = (first + i) * recipe_.batch_size;
+    count_loss(first + i, std::min(recipe_.batch_size, seeds - begin), sums.at(i));
+  }
+}
+
+void Trainer::count_loss(uint64_t batch, uint64_t seeds, double sum) {
+  if (!std::isfinite(sum) && writes()) {
+    report_.end_pass();
+    fail(ErrorKind::diverged, "the loss is {} at epoch {}, batch {}; {}. A lower --lr may help",
+         std::isnan(sum) ? "not a number" : "infinite", position_.epoch + 1, batch + 1,
+         last_good_.empty() ? "no checkpoint has been written yet"
+                            : "the last good checkpoint is " + last_good_);
+  }
+  position_.loss_sum += sum;
+  position_.seeds += seeds;
 }
 
 }  // namespace plimsoll::train

@@ -24,6 +24,7 @@
 #include "train/diary.h"
 #include "train/inference.h"
 #include "train/job.h"
+#include "train/on_gpu.h"
 #include "train/rank_group.h"
 #include "train/report.h"
 
@@ -46,6 +47,7 @@ class Trainer {
     const memory::Timeline& timeline;  // started before the data was loaded
     uint64_t needed_bytes = 0;         // memory without the lines
     Diary* diary = nullptr;            // null: another rank keeps it
+    OnGpu* gpu = nullptr;              // null: the CPU makes the batches
   };
   Trainer(const TrainJob& job, const Prepared& prepared);
 
@@ -61,6 +63,11 @@ class Trainer {
   double learning_rate() const;
   // Trains one epoch or the rest of it; false if a signal stopped it.
   bool train_epoch();
+  // The same where the GPU makes the batches.
+  bool train_epoch_on_gpu(uint64_t total);
+  void look_at_gpu_losses();
+  // Adds the loss of a batch to the epoch's. Throws Error{diverged} if it is not finite.
+  void count_loss(uint64_t batch, uint64_t seeds, double sum);
   // Trains one batch or a part of one; the optimizer's step follows the last part. False if there
   // was not enough memory: the batch then starts again in smaller parts.
   bool train_batch(FedBatch& fed);
@@ -123,6 +130,8 @@ class Trainer {
   nn::Model model_;
   nn::Adam adam_;
   BatchFeed feed_;
+  OnGpu* const gpu_;
+  uint64_t gpu_batches_ = 0;  // of this epoch whose losses are on the GPU, before position_.batch
   Inference inference_;
   const memory::Lease series_lease_;  // of all epochs, in the position
   Position position_;

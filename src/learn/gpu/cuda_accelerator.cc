@@ -82,10 +82,8 @@ class CudaAccelerator::CapturedGraph final : public Accelerator::Recording {
 };
 
 CudaAccelerator::CudaAccelerator(const Options& options)
-    : ledger_(options.limit_bytes),
-      driver_(needed(cuda::driver())),
-      blas_(needed(cuda::blas(cuda::cuda_folders(options.torch_folder)))) {
-  needed(cuda::compiler(cuda::cuda_folders(options.torch_folder)));
+    : ledger_(options.limit_bytes), driver_(needed(cuda::driver())), blas_(needed(cuda::blas())) {
+  needed(cuda::compiler());
   check(driver_.init(0), "use the GPU");
   const int device = device_of(driver_, options.ordinal);
   name_ = name_of(driver_, device);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <set>
@@ -30,8 +29,6 @@ class CudaAccelerator final : public Accelerator {
     uint64_t limit_bytes = 0;  // of the ledger
     std::set<uint32_t> fanouts;
     bool tf32 = false;  // matrix products in reduced precision
-    // Where to look for NVRTC and cuBLAS first.
-    std::filesystem::path torch_folder;
   };
   // Throws Error{usage} that says what is missing.
   explicit CudaAccelerator(const Options& options);

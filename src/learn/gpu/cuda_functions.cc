@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <system_error>
+#include <utility>
 
 namespace plimsoll::gpu::cuda {
 namespace {
@@ -49,6 +50,11 @@ class SharedLibrary {
   void* handle_ = nullptr;
   std::string problem_;
 };
+
+std::vector<fs::path>& first_folders() {
+  static std::vector<fs::path> folders;
+  return folders;
+}
 
 Opened<DriverFunctions> open_driver() {
   SharedLibrary library({"libcuda.so.1"}, {});
@@ -134,15 +140,17 @@ const Opened<DriverFunctions>& driver() {
   return opened;
 }
 
-const Opened<CompilerFunctions>& compiler(const std::vector<fs::path>& folders) {
-  static const Opened<CompilerFunctions> opened = open_compiler(folders);
+const Opened<CompilerFunctions>& compiler() {
+  static const Opened<CompilerFunctions> opened = open_compiler(first_folders());
   return opened;
 }
 
-const Opened<BlasFunctions>& blas(const std::vector<fs::path>& folders) {
-  static const Opened<BlasFunctions> opened = open_blas(folders);
+const Opened<BlasFunctions>& blas() {
+  static const Opened<BlasFunctions> opened = open_blas(first_folders());
   return opened;
 }
+
+void look_first_in(std::vector<fs::path> folders) { first_folders() = std::move(folders); }
 
 std::vector<fs::path> cuda_folders(const fs::path& torch_folder) {
   std::vector<fs::path> folders = {torch_folder};

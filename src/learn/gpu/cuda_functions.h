@@ -99,9 +99,12 @@ struct Opened {
   std::string missing;
 };
 const Opened<DriverFunctions>& driver();
-// `folders` are searched first, in order; only those of the first call count.
-const Opened<CompilerFunctions>& compiler(const std::vector<std::filesystem::path>& folders = {});
-const Opened<BlasFunctions>& blas(const std::vector<std::filesystem::path>& folders = {});
+const Opened<CompilerFunctions>& compiler();
+const Opened<BlasFunctions>& blas();
+
+// Folders where the compiler and cuBLAS are looked for first, in order. Call it before they are
+// opened, on the same thread.
+void look_first_in(std::vector<std::filesystem::path> folders);
 
 // Where a pip-installed torch, or the CUDA toolkit, keeps these libraries. `torch_folder` holds
 // libtorch.so.

@@ -15,6 +15,7 @@
 #include "base/progress.h"
 #include "base/units.h"
 #include "gpu/cuda_accelerator.h"
+#include "gpu/cuda_functions.h"
 #include "gpu/emulation.h"
 #include "gpu/host_accelerator.h"
 #include "memory/buffer.h"
@@ -39,12 +40,12 @@ std::set<uint32_t> fanouts_of(const recipe::Recipe& recipe) {
 std::unique_ptr<gpu::Accelerator> device_for(c10::Device device, std::set<uint32_t> fanouts,
                                              uint64_t limit_bytes, bool tf32) {
   if (gpu::emulated()) return std::make_unique<gpu::HostAccelerator>(limit_bytes);
+  gpu::cuda::look_first_in(gpu::cuda::cuda_folders(torch_folder()));
   return std::make_unique<gpu::CudaAccelerator>(
       gpu::CudaAccelerator::Options{.ordinal = device.index(),
                                     .limit_bytes = limit_bytes,
                                     .fanouts = std::move(fanouts),
-                                    .tf32 = tf32,
-                                    .torch_folder = torch_folder()});
+                                    .tf32 = tf32});
 }
 
 gpu::ResidentStore load_store(const TrainJob& job, gpu::Accelerator& device) {

@@ -110,6 +110,8 @@ ordered_json head_json(const Results& results) {
         {"waiting", number(stages.waiting)}}},
       {"peak_memory_bytes", results.peak_memory_bytes},
       {"planned_memory_bytes", results.planned_memory_bytes},
+      {"planned_gpu_bytes", results.planned_gpu_bytes},
+      {"gpu_limit_bytes", results.gpu_limit_bytes},
       {"unattributed_bytes", results.unattributed_bytes},
       {"planned_epoch_seconds",
        results.planned_epoch_seconds > 0 ? number(results.planned_epoch_seconds) : ordered_json()},

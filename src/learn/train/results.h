@@ -71,6 +71,8 @@ struct Results {
   std::vector<EpochResult> series;
   uint64_t peak_memory_bytes = 0;     // as the kernel counts it
   uint64_t planned_memory_bytes = 0;  // the plan's peak
+  uint64_t planned_gpu_bytes = 0;     // of a GPU that makes the batches; 0 = another one, or none
+  uint64_t gpu_limit_bytes = 0;
   uint64_t unattributed_bytes = 0;    // resident at the end, but in no lease
   batch::ReadCounts reads;            // of all epochs, including evaluations
   double planned_epoch_seconds = 0;   // without evaluation; 0 = unknown

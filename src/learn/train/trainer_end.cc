@@ -114,6 +114,10 @@ int Trainer::end(Status status) {
   const uint64_t lent = job_.ledger.used_bytes();
   results.peak_memory_bytes = usage.peak_resident_bytes;
   results.planned_memory_bytes = job_.plan.peak_bytes;
+  if (gpu_ != nullptr) {
+    results.planned_gpu_bytes = job_.plan.on_gpu.peak_bytes();
+    results.gpu_limit_bytes = job_.plan.on_gpu.limit_bytes;
+  }
   results.unattributed_bytes = usage.resident_bytes > lent ? usage.resident_bytes - lent : 0;
   gather_ranks(results);
   if (!writes()) return signal_number;
@@ -182,6 +186,10 @@ void Trainer::print_memory(const Results& results) const {
                               : fmt::format("all {} ranks of this host: ", job_.plan.host_ranks);
   print("memory    {}peak {} of {}, planned {}\n", who, format_bytes(results.peak_memory_bytes),
         format_bytes(job_.plan.limit_bytes), format_bytes(results.planned_memory_bytes));
+  if (results.planned_gpu_bytes > 0) {
+    print("          the GPU: planned {} of {}\n", format_bytes(results.planned_gpu_bytes),
+          format_bytes(results.gpu_limit_bytes));
+  }
   if (room_keeper_.given_back_bytes() > 0) {
     print("          memory was short on this machine: {} were released for a while\n",
           format_bytes(room_keeper_.given_back_bytes()));

@@ -45,18 +45,18 @@ options="--model sage --fanout 5,3 --hidden 64 --batch-size 256 --device cuda"
 {
   run plimsoll plan f16.plim $options
   expect 0 "makes the batches itself" "100 % of visits"
-  run plimsoll plan f16.plim $options --gpu-memory 699M
+  run plimsoll plan f16.plim $options --gpu-memory 827M
   expect 0 "makes the batches itself" "parts"
   run plimsoll train f16.plim $options --epochs 2 --save-dir whole --force --quiet
   expect 0
-  run plimsoll train f16.plim $options --epochs 2 --save-dir little --force --quiet --gpu-memory 699M
+  run plimsoll train f16.plim $options --epochs 2 --save-dir little --force --quiet --gpu-memory 827M
   expect 0
   close whole little
 }
 
 # What cannot be kept is refused, with its reason; other recipes leave the batches to the CPU, and say so.
 run plimsoll train f16.plim --gpu-memory 100M --device cuda --save-dir no
-expect 4 "--gpu-memory 100.0 MiB is too little" "697"
+expect 4 "--gpu-memory 100.0 MiB is too little" "82"
 run plimsoll train f16.plim --gpu-memory 1G --device cuda --model gat --save-dir no
 expect 2 "gat needs the rows"
 run plimsoll train f16.plim --gpu-memory 1G --device cpu --save-dir no

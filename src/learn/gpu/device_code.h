@@ -138,6 +138,33 @@ struct Four {
   float v[kLane];
 };
 
+// Four values of a row of `columns` that begin at `column`; beyond the last column 0.
+PLIMSOLL_CODE Four load_values(const float* from, uint32_t columns, uint32_t column) {
+  Four four = {};
+#ifdef __CUDACC_RTC__
+  if (columns % kLane == 0) {
+    const float4 words = *reinterpret_cast<const float4*>(from);
+    four.v[0] = words.x;
+    four.v[1] = words.y;
+    four.v[2] = words.z;
+    four.v[3] = words.w;
+    return four;
+  }
+#endif
+  for (uint32_t i = 0; i < kLane && column + i < columns; ++i) four.v[i] = from[i];
+  return four;
+}
+
+PLIMSOLL_CODE void store_values(float* out, const Four& four, uint32_t columns, uint32_t column) {
+#ifdef __CUDACC_RTC__
+  if (columns % kLane == 0) {
+    *reinterpret_cast<float4*>(out) = make_float4(four.v[0], four.v[1], four.v[2], four.v[3]);
+    return;
+  }
+#endif
+  for (uint32_t i = 0; i < kLane && column + i < columns; ++i) out[i] = four.v[i];
+}
+
 // The values column .. column + 3 of a node's row; beyond the last column 0.
 PLIMSOLL_CODE Four row_values(const FeatureRows& rows, uint32_t node, uint32_t column) {
   const uint8_t* row = at(rows.file, node * rows.row_bytes);
@@ -392,16 +419,6 @@ struct SumRows {
   uint32_t threads = 0;
 };
 
-PLIMSOLL_CODE void store_values(float* out, const Four& four, uint32_t columns, uint32_t column) {
-#ifdef __CUDACC_RTC__
-  if (columns % kLane == 0) {
-    *reinterpret_cast<float4*>(out) = make_float4(four.v[0], four.v[1], four.v[2], four.v[3]);
-    return;
-  }
-#endif
-  for (uint32_t i = 0; i < kLane && column + i < columns; ++i) out[i] = four.v[i];
-}
-
 template <uint32_t kFanout>
 PLIMSOLL_CODE void run_thread(const SumRows& task, uint32_t thread) {
   const uint32_t position = thread / task.lanes;
@@ -474,16 +491,19 @@ PLIMSOLL_CODE void run_thread(const Activate& task, uint32_t thread) {
   const uint32_t begin = (thread - row * task.lanes) * kLane;
   const uint32_t key = code_mix32(task.nodes[row] ^ task.state->dropout_keys[task.layer]) +
                        task.state->dropout_highs[task.layer];
-  float* const x = task.x + uint64_t{row} * task.columns;
-  for (uint32_t column = begin; column < begin + kLane && column < task.columns; ++column) {
-    float value = x[column] + task.bias[column];
+  float* const x = task.x + uint64_t{row} * task.columns + begin;
+  Four four = load_values(x, task.columns, begin);
+  for (uint32_t i = 0; i < kLane; ++i) {
+    // A bias need not be aligned: it is a part of the parameters.
+    float value = begin + i < task.columns ? four.v[i] + task.bias[begin + i] : 0.0F;
     value = value < 0 ? 0.0F : value;  // keeps NaN
     if (task.share_threshold > 0) {
-      const bool kept = code_mix32(key + column * 0x9e3779b9U) >= task.share_threshold;
+      const bool kept = code_mix32(key + (begin + i) * 0x9e3779b9U) >= task.share_threshold;
       value = value * (kept ? task.scale : 0.0F);
     }
-    x[column] = value;
+    four.v[i] = value;
   }
+  store_values(x, four, task.columns, begin);
 }
 
 // The weighted sums of a later layer: position i adds up its neighbours at n + i * k + q.
@@ -519,20 +539,19 @@ PLIMSOLL_CODE void run_thread(const SumTree& task, uint32_t thread) {
   const bool by_graph = task.weights == SumWeights::graph;
   Four sum = {};
   for (uint32_t q = 0; q < count; ++q) {
-    const float* const x = task.x + (first + q) * task.columns;
+    const Four x = load_values(task.x + (first + q) * task.columns + begin, task.columns, begin);
     const float scale = by_graph ? root_of(task.roots, task.degrees[first + q]) : 1.0F;
-    for (uint32_t i = 0; i < kLane && begin + i < task.columns; ++i) {
-      sum.v[i] = sum.v[i] + scale * x[begin + i];
-    }
+    for (uint32_t i = 0; i < kLane; ++i) sum.v[i] = sum.v[i] + scale * x.v[i];
   }
   const float scale = sum_scale(task.weights, task.roots, degree, task.fanout);
-  const float root = by_graph ? root_of(task.roots, degree) : 0.0F;
-  const float* const own = task.x + uint64_t{position} * task.columns;
-  float* const out = task.sums + uint64_t{position} * task.columns;
-  for (uint32_t i = 0; i < kLane && begin + i < task.columns; ++i) {
-    const float value = sum.v[i] * scale;
-    out[begin + i] = by_graph ? value + (root * root) * own[begin + i] : value;
+  for (uint32_t i = 0; i < kLane; ++i) sum.v[i] = sum.v[i] * scale;
+  const uint64_t place = uint64_t{position} * task.columns + begin;
+  if (by_graph) {
+    const float root = root_of(task.roots, degree);
+    const Four own = load_values(task.x + place, task.columns, begin);
+    for (uint32_t i = 0; i < kLane; ++i) sum.v[i] = sum.v[i] + (root * root) * own.v[i];
   }
+  store_values(task.sums + place, sum, task.columns, begin);
 }
 
 // The gradient of SumTree's x, taken back through ReLU and dropout, in the place of x itself.
@@ -571,13 +590,22 @@ PLIMSOLL_CODE void run_thread(const SpreadGradient& task, uint32_t thread) {
     factor = sum_scale(task.weights, task.roots, task.degrees[position], task.fanout);
     if (by_graph) factor = factor * root_of(task.roots, task.degrees[source]);
   }
-  float* const x = task.x + uint64_t{source} * task.columns;
-  const uint64_t from = uint64_t{position} * task.columns;
-  for (uint32_t column = begin; column < begin + kLane && column < task.columns; ++column) {
-    float gradient = factor == 0 ? 0.0F : factor * task.sums[from + column];
-    if (inner && task.own != nullptr) gradient = gradient + task.own[from + column];
-    x[column] = x[column] > 0 ? gradient * task.scale : 0.0F;
+  float* const x = task.x + uint64_t{source} * task.columns + begin;
+  const uint64_t from = uint64_t{position} * task.columns + begin;
+  Four gradient = {};
+  if (factor != 0) {
+    gradient = load_values(task.sums + from, task.columns, begin);
+    for (uint32_t i = 0; i < kLane; ++i) gradient.v[i] = factor * gradient.v[i];
   }
+  if (inner && task.own != nullptr) {
+    const Four own = load_values(task.own + from, task.columns, begin);
+    for (uint32_t i = 0; i < kLane; ++i) gradient.v[i] = gradient.v[i] + own.v[i];
+  }
+  const Four value = load_values(x, task.columns, begin);
+  for (uint32_t i = 0; i < kLane; ++i) {
+    gradient.v[i] = value.v[i] > 0 ? gradient.v[i] * task.scale : 0.0F;
+  }
+  store_values(x, gradient, task.columns, begin);
 }
 
 // ---- the loss, in three steps: over kChunk classes, over a seed, and its gradient ----

@@ -129,14 +129,54 @@ GpuRates measure_rates(Accelerator& device, memory::Ledger& host) {
                          .threads = kPassRows * kLanes};
   rates.pass_bytes = 2.0 * kPassRows * kColumns * sizeof(float) /
                      seconds_of(device, [&] { device.run("activate", pass); });
-  constexpr int kStarts = 20;
-  rates.start_seconds = seconds_of(device,
-                                   [&] {
-                                     for (int i = 0; i < kStarts; ++i) {
-                                       device.run("end_part", EndPart{.state = state.data()});
-                                     }
-                                   }) /
-                        kStarts;
+  // Small kinds of work, each of which waits for the one before and for memory.
+  constexpr uint64_t kFewRows = 512;
+  constexpr uint64_t kFewColumns = 16;
+  constexpr int kStarts = 5;
+  float* const one = values.data();
+  float* const other = values.data() + (1 << 20);
+  float* const third = values.data() + (1 << 21);
+  const auto few_kinds = [&] {
+    device.run("activate", Activate{.x = one,
+                                    .bias = bias.data(),
+                                    .nodes = pass.nodes,
+                                    .state = state.data(),
+                                    .columns = kFewColumns,
+                                    .lanes = kFewColumns / kLane,
+                                    .threads = kFewRows * kFewColumns / kLane});
+    device.multiply({.rows = kFewRows,
+                     .columns = kFewColumns,
+                     .inner = kFewColumns,
+                     .a = one,
+                     .a_step = kFewColumns,
+                     .b = other,
+                     .b_step = kFewColumns,
+                     .c = third,
+                     .c_step = kFewColumns});
+    device.run("add_rows", AddRows{.values = third,
+                                   .parts = one,
+                                   .row_step = kFewColumns,
+                                   .column_step = 1,
+                                   .rows = kFewRows,
+                                   .columns = kFewColumns,
+                                   .threads = kFewRows / kPartRows * kFewColumns});
+    device.run(
+        "add_parts",
+        AddParts{
+            .values = one, .out = other, .parts = kFewRows / kPartRows, .threads = kFewColumns});
+    // As the gradient of a weight: few values, each a sum of many products.
+    device.multiply({.rows = kFewColumns,
+                     .columns = kColumns,
+                     .inner = kFewRows,
+                     .a = third,
+                     .a_step = kFewColumns,
+                     .a_transposed = true,
+                     .b = other,
+                     .b_step = kColumns,
+                     .c = one,
+                     .c_step = kColumns});
+  };
+  rates.start_seconds = seconds_of(device, few_kinds) / kStarts;
   rates.narrow_flops = flops(device, values.data(), 16);
   rates.wide_flops = flops(device, values.data(), 256);
   return rates;

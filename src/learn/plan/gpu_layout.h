@@ -13,7 +13,7 @@
 namespace plimsoll::plan {
 
 // What CUDA, torch and cuBLAS take of a GPU before there is any data.
-constexpr uint64_t kGpuContextBytes = uint64_t{640} << 20;
+constexpr uint64_t kGpuContextBytes = uint64_t{768} << 20;
 // Torch's small tensors: its allocator takes blocks of this size.
 constexpr uint64_t kGpuTensorsBytes = uint64_t{24} << 20;
 // The most of a GPU that a training takes without --gpu-memory.

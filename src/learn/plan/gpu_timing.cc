@@ -16,9 +16,9 @@ using recipe::ModelKind;
 
 // A list's beginning, its end and an entry are read at random places, a sector of memory each.
 constexpr double kListBytes = 96;
-// Passes over the results of a layer: the product writes them, ReLU reads and writes, the next
-// layer sums, its gradient reads and writes, the bias and the weight read.
-constexpr double kPasses = 8;
+// Passes over the results of a layer: ReLU reads and writes, the next layer's sums read, their
+// gradient reads and writes, the bias reads. Products are counted by themselves.
+constexpr double kPasses = 5;
 
 double flops_a_second(const GpuRates& rates, double columns) {
   const double place = std::clamp(std::log(columns / GpuRates::kNarrowColumns) /

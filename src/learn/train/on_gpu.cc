@@ -2,6 +2,14 @@
 
 #include <ATen/Context.h>
 #include <ATen/ops/from_blob.h>
+#if __has_include(<c10/core/CachingDeviceAllocator.h>)
+#include <c10/core/Allocator.h>
+#include <c10/core/CachingDeviceAllocator.h>
+#include <torch/version.h>
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 9)
+#define PLIMSOLL_CAN_EMPTY_CACHE
+#endif
+#endif
 #include <dlfcn.h>
 #include <fmt/format.h>
 
@@ -72,9 +80,21 @@ at::Tensor view(const void* data, at::IntArrayRef sizes, at::IntArrayRef strides
       .make_tensor();
 }
 
+// Torch keeps the memory of tensors that are gone, for later ones. Versions that offer no way to
+// take it back keep it.
+void release_unused_tensors() {
+#ifdef PLIMSOLL_CAN_EMPTY_CACHE
+  if (auto* const allocator =
+          dynamic_cast<c10::DeviceAllocator*>(c10::GetAllocator(c10::DeviceType::CUDA))) {
+    allocator->emptyCache();
+  }
+#endif
+}
+
 }  // namespace
 
 std::unique_ptr<gpu::Accelerator> open_gpu(const TrainJob& job, c10::Device device) {
+  if (!gpu::emulated()) release_unused_tensors();
   const plan::GpuLayout& plan = job.plan.on_gpu;
   // The ledger counts what is taken through this device; the rest is torch's and the driver's.
   const uint64_t limit = plan.limit_bytes - plan.model_bytes - plan::kGpuContextBytes;
@@ -94,6 +114,7 @@ std::unique_ptr<gpu::Accelerator> open_gpu(const TrainJob& job, c10::Device devi
 
 gpu::GpuRates measure_gpu(c10::Device device, memory::Ledger& ledger) {
   if (gpu::emulated()) return {};
+  release_unused_tensors();
   const auto opened =
       device_for(device, {gpu::kMeasuredFanout},
                  gpu::kMeasuringBytes + gpu::CudaAccelerator::kWorkspaceBytes, false);

@@ -74,16 +74,33 @@ constexpr unsigned kMostWindow = 1'000'000;
 constexpr double kLeastRankMinutes = 0.01;
 constexpr double kMostRankMinutes = 100'000;
 
-// torch's cuda:0 is the first GPU that a process sees, and the one that cuda takes. Several ranks
-// take one each.
+// Shows this process only GPU `number` of those that it may use.
+void show_one_gpu(const std::string& word, const std::string& number) {
+  constexpr const char* kVisible = "CUDA_VISIBLE_DEVICES";
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  if (number.empty() || number.size() > 4 || !std::ranges::all_of(number, digit)) {
+    fail(ErrorKind::usage, "--device {}: give cuda:N, where N counts the GPUs from 0", word);
+  }
+  std::string chosen = number;
+  if (const char* const visible = std::getenv(kVisible)) {
+    const std::vector<std::string> gpus = CLI::detail::split(visible, ',');
+    const size_t index = std::stoul(number);
+    if (index >= gpus.size() || gpus[index].empty()) {
+      fail(ErrorKind::usage, "--device {}: {}={} shows fewer GPUs", word, kVisible, visible);
+    }
+    chosen = gpus[index];
+  }
+  ::setenv(kVisible, chosen.c_str(), /*overwrite=*/1);
+}
+
+// As torch counts: cuda:0 is the first GPU that a process may use, and the one that cuda takes.
+// Several ranks take one each.
 std::string spell_device(std::string& word) {
-  if (word == "cuda:0" || word == "gpu") word = "cuda";
+  if (word == "gpu") word = "cuda";
   if (!word.starts_with("cuda:")) return {};
-  const std::string number = word.substr(word.find(':') + 1);
-  fail(
-      ErrorKind::usage,
-      "--device {}: choose the GPU by the variable CUDA_VISIBLE_DEVICES={}, and give --device cuda",
-      word, number);
+  show_one_gpu(word, word.substr(word.find(':') + 1));
+  word = "cuda";
+  return {};
 }
 
 }  // namespace

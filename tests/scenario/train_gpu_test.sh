@@ -54,9 +54,26 @@ options="--model sage --fanout 5,3 --hidden 64 --batch-size 256 --device cuda"
   close whole little
 }
 
+# A prediction of the GPU is that of the CPU: by nodes of a split, and all of them in several pieces of whole batches.
+for split in test all; do
+  for device in cpu cuda; do
+    run plimsoll predict f16.plim --checkpoint whole/best.pth --split $split --logits --device $device --out $device.npy --force
+    expect 0 "wrote     $device.npy"
+    sed -n 's/^accuracy  //p' output >accuracy_$device
+  done
+  cmp accuracy_cpu accuracy_cuda || fail "$split: not the same accuracy"
+  /usr/bin/python3 - <<'PYTHON' || fail "$split: not the same logits"
+import numpy
+cpu, gpu = numpy.load("cpu.npy"), numpy.load("cuda.npy")
+assert cpu.shape == gpu.shape and abs(cpu - gpu).max() < 1e-4 * abs(cpu).max(), abs(cpu - gpu).max()
+PYTHON
+done
+
 # What cannot be kept is refused, with its reason; other recipes leave the batches to the CPU, and say so.
 run plimsoll train f16.plim --gpu-memory 100M --device cuda --save-dir no
 expect 4 "--gpu-memory 100.0 MiB is too little" "82"
+run plimsoll predict f16.plim --checkpoint whole/best.pth --gpu-memory 100M --device cuda --out no.npy
+expect 4 "--gpu-memory 100.0 MiB is too little"
 run plimsoll train f16.plim --gpu-memory 1G --device cuda --model gat --save-dir no
 expect 2 "gat needs the rows"
 run plimsoll train f16.plim --gpu-memory 1G --device cpu --save-dir no

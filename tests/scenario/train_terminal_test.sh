@@ -49,8 +49,8 @@ run plimsoll train a.plim --model GraphSAGE --device cpu --num_layers 2 --hidden
 expect 0 "sage, 2 layers, hidden 16, fan-out 5,5" "Epoch 001"
 run plimsoll train a.plim --num_layers 3
 expect 2 "--num-layers 3: there are as many layers as --fanout has numbers, 2 in 15,10; give --fanout 15,10,10"
-run plimsoll train a.plim --device cuda:1
-expect 2 "CUDA_VISIBLE_DEVICES=1" "--device cuda"
+CUDA_VISIBLE_DEVICES=2,3 run plimsoll train a.plim --device cuda:2
+expect 2 "--device cuda:2: CUDA_VISIBLE_DEVICES=2,3 shows fewer GPUs"
 run plimsoll train a.plim --lr_decay 0.9
 expect 2 "unknown option --lr_decay; --schedule cosine or --schedule plateau"
 run plimsoll train a.plim --gpu 0

@@ -262,6 +262,7 @@ plan::Plan plan_prediction(const graph::Store& store, const recipe::Recipe& reci
          format_bytes(limit), format_bytes_up(output_bytes + plan.minimum_bytes),
          format_bytes(output_bytes));
   }
+  check_gpu_memory(options.run, plan);
   return plan;
 }
 

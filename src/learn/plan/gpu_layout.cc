@@ -29,6 +29,12 @@ GpuLayout too_small(const Question& question, std::string why) {
   return layout;
 }
 
+// A training needs all its nodes at once, because it shuffles them.
+uint64_t longest_pass(const StoreShape& store) {
+  const uint64_t evaluated = std::max(store.evaluated_nodes, store.asked_nodes);
+  return std::max(store.asked_nodes > 0 ? 0 : store.train_nodes, std::min(evaluated, kNodesAtOnce));
+}
+
 }  // namespace
 
 gpu::NetworkShape network_shape(const recipe::Recipe& recipe, const StoreShape& store,
@@ -47,15 +53,13 @@ GpuLayout choose_gpu_layout(const Question& question, uint64_t host_room_bytes) 
       gpu::cannot_draw(question.recipe, store.first_layer != graph::FirstLayer::none);
   if (!why.empty()) return not_drawing(question, why);
   if (question.ranks > 1) return not_drawing(question, "ranks cut their batches on the CPU");
-  if (store.asked_nodes > 0) return not_drawing(question, "predictions are drawn on the CPU");
   if (question.gpu_memory_bytes == 0) return not_drawing(question, "the GPU's memory is unknown");
   const bool lists = question.recipe.model != recipe::ModelKind::mlp;
-  GpuLayout layout{
-      .draws = true,
-      .limit_bytes = question.gpu_memory_bytes,
-      .longest_pass = std::max(store.train_nodes, std::min(store.evaluated_nodes, kNodesAtOnce)),
-      .model_bytes = model_bytes(work) + kGpuTensorsBytes,
-      .runtime_bytes = kGpuContextBytes + gpu::CudaAccelerator::kWorkspaceBytes};
+  GpuLayout layout{.draws = true,
+                   .limit_bytes = question.gpu_memory_bytes,
+                   .longest_pass = longest_pass(store),
+                   .model_bytes = model_bytes(work) + kGpuTensorsBytes,
+                   .runtime_bytes = kGpuContextBytes + gpu::CudaAccelerator::kWorkspaceBytes};
   const uint64_t taken = layout.model_bytes + layout.runtime_bytes;
   const uint64_t room = layout.limit_bytes - std::min(layout.limit_bytes, taken);
   uint64_t seeds =

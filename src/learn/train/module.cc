@@ -79,7 +79,9 @@ int run_training(const TrainJob& job) {
   if (job.group == nullptr || job.group->first()) diary.emplace(job, device.str());
   const Data data = load_data(job.store, job.plan.arrangement, job.run, job.ledger, job.group);
   std::optional<OnGpu> gpu;
-  if (job.plan.on_gpu.draws) gpu.emplace(job, device);
+  if (job.plan.on_gpu.draws) {
+    gpu.emplace(OnGpu::Work{job.store, job.recipe, job.plan, job.run, job.ledger, device});
+  }
   const uint64_t unplanned = runtime.bytes() - std::min(runtime.bytes(), job.plan.runtime_bytes);
   Trainer trainer(job, {.data = data,
                         .device = device,

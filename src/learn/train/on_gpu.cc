@@ -56,7 +56,7 @@ std::unique_ptr<gpu::Accelerator> device_for(c10::Device device, std::set<uint32
                                     .tf32 = tf32});
 }
 
-gpu::ResidentStore load_store(const TrainJob& job, gpu::Accelerator& device) {
+gpu::ResidentStore load_store(const OnGpu::Work& job, gpu::Accelerator& device) {
   const graph::Meta& meta = job.store.meta();
   Progress progress(Progress::detect(job.run.quiet));
   const uint64_t lists = job.plan.on_gpu.lines.lists
@@ -91,26 +91,26 @@ void release_unused_tensors() {
 #endif
 }
 
-}  // namespace
-
-std::unique_ptr<gpu::Accelerator> open_gpu(const TrainJob& job, c10::Device device) {
+std::unique_ptr<gpu::Accelerator> open_gpu(const OnGpu::Work& job) {
   if (!gpu::emulated()) release_unused_tensors();
   const plan::GpuLayout& plan = job.plan.on_gpu;
   // The ledger counts what is taken through this device; the rest is torch's and the driver's.
   const uint64_t limit = plan.limit_bytes - plan.model_bytes - plan::kGpuContextBytes;
-  auto opened = device_for(device, fanouts_of(job.recipe), limit, job.run.tf32);
+  auto opened = device_for(job.device, fanouts_of(job.recipe), limit, job.run.tf32);
   const auto* const cuda = dynamic_cast<const gpu::CudaAccelerator*>(opened.get());
   const uint64_t needed =
       plan.adjacency_bytes + plan.features_bytes + plan.batches_bytes + plan.model_bytes;
   if (cuda != nullptr && cuda->free_bytes() < needed) {
     fail(ErrorKind::memory,
-         "{} has {} free, and this training takes {} more; stop other programs that use the GPU, "
+         "{} has {} free, and this takes {} more; stop other programs that use the GPU, "
          "or give it less: --gpu-memory {}",
          cuda->name(), format_bytes(cuda->free_bytes()), format_bytes(needed),
          format_bytes(plan.runtime_bytes + cuda->free_bytes() / 16 * 15));
   }
   return opened;
 }
+
+}  // namespace
 
 gpu::GpuRates measure_gpu(c10::Device device, memory::Ledger& ledger) {
   if (gpu::emulated()) return {};
@@ -121,20 +121,19 @@ gpu::GpuRates measure_gpu(c10::Device device, memory::Ledger& ledger) {
   return gpu::measure_rates(*opened, ledger);
 }
 
-OnGpu::OnGpu(const TrainJob& job, c10::Device device)
-    : job_(job),
-      torch_device_(device),
-      device_(open_gpu(job, device)),
-      store_(load_store(job, *device_)) {}
+OnGpu::OnGpu(const Work& work)
+    : work_(work), device_(open_gpu(work)), store_(load_store(work, *device_)) {}
 
-void OnGpu::prepare(nn::Model& model, nn::Adam& adam) {
+void OnGpu::prepare(nn::Model& model, nn::Adam* adam) {
   model_ = &model;
-  adam_ = &adam;
+  adam_ = adam;
   gpu::ModelParameters parameters{.values = model.values().data_ptr<float>(),
                                   .gradients = model.gradients().data_ptr<float>(),
-                                  .mean = adam.mean.data_ptr<float>(),
-                                  .square = adam.square.data_ptr<float>(),
                                   .count = static_cast<uint64_t>(model.parameter_count())};
+  if (adam != nullptr) {
+    parameters.mean = adam->mean.data_ptr<float>();
+    parameters.square = adam->square.data_ptr<float>();
+  }
   parameters.layers.resize(static_cast<size_t>(model.shape().layers));
   for (const nn::NamedTensor& named : model.parameters()) {
     auto* const value = named.tensor.data_ptr<float>();
@@ -156,10 +155,10 @@ void OnGpu::prepare(nn::Model& model, nn::Adam& adam) {
       layer.weight_gradient = gradient;
     }
   }
-  const plan::GpuLayout& plan = job_.plan.on_gpu;
-  const graph::Meta& meta = job_.store.meta();
+  const plan::GpuLayout& plan = work_.plan.on_gpu;
+  const graph::Meta& meta = work_.store.meta();
   network_.emplace(*device_,
-                   gpu::NetworkShape{.recipe = job_.recipe,
+                   gpu::NetworkShape{.recipe = work_.recipe,
                                      .columns = meta.feature_columns,
                                      .classes = meta.classes,
                                      .part_seeds = plan.part_seeds,
@@ -172,24 +171,24 @@ void OnGpu::begin(const Epoch& epoch) {
   network_->begin({.nodes = epoch.split.nodes.span(),
                    .labels = epoch.split.labels.span(),
                    .shuffle = epoch.shuffle_key,
-                   .batch_size = static_cast<uint32_t>(job_.recipe.batch_size),
+                   .batch_size = static_cast<uint32_t>(work_.recipe.batch_size),
                    .first_batch = epoch.first_batch,
                    .draws_key = epoch.draws_key,
                    .dropout_key = epoch.dropout_key,
                    .lr = epoch.lr,
-                   .weight_decay = job_.recipe.weight_decay,
+                   .weight_decay = work_.recipe.weight_decay,
                    .steps = static_cast<uint64_t>(adam_->steps)});
 }
 
 void OnGpu::evaluate(const Evaluation& evaluation, const std::function<void(const Part&)>& take) {
-  const uint64_t batch_size = job_.recipe.batch_size;
+  const uint64_t batch_size = work_.recipe.batch_size;
   const uint64_t nodes = evaluation.seeds.size();
   // Whole batches, so that the index of a batch does not depend on the pieces.
   const uint64_t at_once =
-      std::max<uint64_t>(1, job_.plan.on_gpu.longest_pass / batch_size) * batch_size;
-  const uint64_t most = std::min({nodes, at_once, job_.plan.on_gpu.longest_pass});
-  const memory::Buffer<uint32_t> piece(job_.ledger, "evaluation", most);
-  const memory::Buffer<int32_t> labels(job_.ledger, "evaluation", most);
+      std::max<uint64_t>(1, work_.plan.on_gpu.longest_pass / batch_size) * batch_size;
+  const uint64_t most = std::min({nodes, at_once, work_.plan.on_gpu.longest_pass});
+  const memory::Buffer<uint32_t> piece(work_.ledger, "evaluation", most);
+  const memory::Buffer<int32_t> labels(work_.ledger, "evaluation", most);
   for (uint64_t begin = 0; begin < nodes; begin += at_once) {
     const uint64_t count = std::min(at_once, nodes - begin);
     for (uint64_t i = 0; i < count; ++i) {
@@ -209,15 +208,15 @@ void OnGpu::evaluate(const Evaluation& evaluation, const std::function<void(cons
       const auto seeds = static_cast<int64_t>(part.seeds);
       Part result{.first = part.first};
       result.outputs.logits =
-          view(part.logits, {seeds, static_cast<int64_t>(job_.store.meta().classes)},
-               {1, static_cast<int64_t>(part.step)}, at::kFloat, torch_device_);
+          view(part.logits, {seeds, static_cast<int64_t>(work_.store.meta().classes)},
+               {1, static_cast<int64_t>(part.step)}, at::kFloat, work_.device);
       if (evaluation.embeddings && part.hidden != nullptr) {
-        const auto hidden = static_cast<int64_t>(job_.recipe.hidden);
+        const auto hidden = static_cast<int64_t>(work_.recipe.hidden);
         result.outputs.embeddings =
-            view(part.hidden, {seeds, hidden}, {hidden, 1}, at::kFloat, torch_device_);
+            view(part.hidden, {seeds, hidden}, {hidden, 1}, at::kFloat, work_.device);
       }
       if (!evaluation.labels.empty()) {
-        result.labels = view(part.labels, {seeds}, {1}, at::kInt, torch_device_);
+        result.labels = view(part.labels, {seeds}, {1}, at::kInt, work_.device);
       }
       take(result);
       done += part.seeds;
@@ -226,7 +225,7 @@ void OnGpu::evaluate(const Evaluation& evaluation, const std::function<void(cons
 }
 
 uint64_t OnGpu::peak_bytes() const {
-  return device_->ledger().peak_bytes() + job_.plan.on_gpu.model_bytes + plan::kGpuContextBytes;
+  return device_->ledger().peak_bytes() + work_.plan.on_gpu.model_bytes + plan::kGpuContextBytes;
 }
 
 }  // namespace plimsoll::train

@@ -23,20 +23,27 @@
 
 namespace plimsoll::train {
 
-// The device for a plan: `device` is torch's name for it. Throws Error{memory} if other programs
-// have taken the memory since it was planned.
-std::unique_ptr<gpu::Accelerator> open_gpu(const TrainJob& job, c10::Device device);
-
 gpu::GpuRates measure_gpu(c10::Device device, memory::Ledger& ledger);
 
 // For one thread.
 class OnGpu {
  public:
-  // Loads the store. References must outlive it.
-  OnGpu(const TrainJob& job, c10::Device device);
+  // All references must outlive it.
+  struct Work {
+    const graph::Store& store;
+    const recipe::Recipe& recipe;
+    const plan::Plan& plan;
+    const Execution& run;
+    memory::Ledger& ledger;
+    c10::Device device;  // torch's name for the GPU
+  };
+  // Loads the store. Throws Error{memory} if other programs have taken the GPU's memory since it
+  // was planned.
+  explicit OnGpu(const Work& work);
 
-  // Takes the memory of the batches. The parameters must stay where they are.
-  void prepare(nn::Model& model, nn::Adam& adam);
+  // Takes the memory of the batches. The parameters must stay where they are. Without an optimizer,
+  // the model is only evaluated.
+  void prepare(nn::Model& model, nn::Adam* adam);
 
   struct Epoch {
     const batch::Split& split;
@@ -73,8 +80,7 @@ class OnGpu {
   uint64_t peak_bytes() const;
 
  private:
-  const TrainJob& job_;
-  const c10::Device torch_device_;
+  const Work work_;
   std::unique_ptr<gpu::Accelerator> device_;
   gpu::ResidentStore store_;
   memory::Lease model_lease_;

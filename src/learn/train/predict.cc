@@ -24,6 +24,7 @@
 #include "train/footprint.h"
 #include "train/inference.h"
 #include "train/kept_rows.h"
+#include "train/on_gpu.h"
 #include "train/rank_group.h"
 
 namespace plimsoll::train {
@@ -146,8 +147,7 @@ double compute_rows(const PredictJob& job, const Asked& asked, Inference& infere
   const uint64_t begin = cut.begin(asked.seeds.size());
   const uint64_t size = cut.end(asked.seeds.size()) - begin;
   const std::array<NodeQuery, 1> queries = {
-      NodeQuery{asked.seeds.part(begin, size),
-                asked.labels.empty() ? asked.labels : asked.labels.subspan(begin, size)}};
+      NodeQuery{asked.seeds.part(begin, size), asked.labels}};  // labels by place in the whole list
   double correct = 0;
   inference.answer(queries, report, [&](const Answer& answer) {
     // First all that may run out of memory: the batch is then made again, in parts.
@@ -310,6 +310,12 @@ void predict(const PredictJob& job) {
                        .full_batch_bytes = job.plan.full_batch_bytes,
                        .check = [&] { room_keeper.rethrow_failure(); },
                        .group = static_cast<RankGroup*>(job.group)});
+  std::optional<OnGpu> gpu;
+  if (job.plan.on_gpu.draws) {
+    gpu.emplace(OnGpu::Work{job.store, recipe, job.plan, job.run, job.ledger, device});
+    gpu->prepare(trained.model, /*adam=*/nullptr);
+    inference.use(*gpu);
+  }
   const double correct = write_answers(job, asked, feed, inference);
   if (job.group != nullptr && !job.group->first()) return;
   if (!job.ids_out.empty()) {

@@ -71,7 +71,7 @@ int Trainer::run() {
     return 0;
   }
   if (gpu_ != nullptr) {
-    gpu_->prepare(model_, adam_);
+    gpu_->prepare(model_, &adam_);
     inference_.use(*gpu_);
   }
   if (job_.resume && diary_ != nullptr) diary_->resume(position_.series, position_.best_epoch);

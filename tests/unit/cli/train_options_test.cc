@@ -243,7 +243,7 @@ TEST(TrainOptions, AnswerWhatMeansSomethingElseWithAHint) {
   expect_refused({"x", "--num_layers", "3"}, "2 in 15,10; give --fanout 15,10,10");
   expect_refused({"x", "--num-layers", "1"}, "give --fanout 15");
   expect_refused({"x", "--num_layers", "2", "--resume", "m"}, "keeps its layers");
-  expect_refused({"x", "--device", "cuda:3"}, "CUDA_VISIBLE_DEVICES=3");
+  expect_refused({"x", "--device", "cuda:x"}, "give cuda:N");
   expect_refused({"x", "--lr_decay", "0.9"}, "--schedule cosine or --schedule plateau");
   expect_refused({"x", "--gpu=1"}, "unknown option --gpu; give --device cuda");
   expect_refused({"x", "--num_runs", "5"}, "--seeds N trains N times");

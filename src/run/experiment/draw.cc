@@ -167,13 +167,13 @@ std::optional<uint64_t> Drawer::combinations() const {
   return product;
 }
 
-std::optional<uint64_t> Drawer::left() const {
+std::optional<uint64_t> Drawer::left(uint64_t enough) const {
   const auto all = combinations();
   if (!all) return std::nullopt;
-  if (rules_.none()) return *all - std::min<uint64_t>(*all, taken_.size());
+  if (rules_.none()) return std::min(enough, *all - std::min<uint64_t>(*all, taken_.size()));
   if (*all > kMostTried) return std::nullopt;
   std::set<Combination> free;  // several combinations may be settled to the same one
-  for (uint64_t i = 0; i < *all; ++i) {
+  for (uint64_t i = 0; i < *all && free.size() < enough; ++i) {
     const Values values = rules_.settled(combination(i));
     if (is_free(values)) free.insert(combination_of(values));
   }

@@ -45,8 +45,9 @@ class Drawer {
   };
   Hypercube latin_hypercube(size_t count);
 
-  // The number of combinations not yet taken; nothing if there are too many to enumerate.
-  std::optional<uint64_t> left() const;
+  // The number of combinations not yet taken; nothing if there are too many to enumerate. It stops
+  // counting at `enough`: with rules it must look at each combination.
+  std::optional<uint64_t> left(uint64_t enough = UINT64_MAX) const;
 
  private:
   // The values in the order of base_; they identify a combination. A number, or a text, or neither.

@@ -142,19 +142,21 @@ std::vector<Values> EntrySettings::drawn(const SettingsEntry& entry, size_t inde
   const Training& training = entry.foreground;
   const Repository& repository = *source_.catalog.find(training.repository);
   const uint64_t asked = entry.runs.value_or(1);
-  Drawer drawer(repository, training.mutate, fixed_values(training, repository), source_.seed,
-                index, training.design);
+  const Drawer all(repository, training.mutate, fixed_values(training, repository), source_.seed,
+                   index, training.design);
   auto& others = drawn_[{training.repository, training.model, entry.background.has_value()}];
-  const auto all = drawer.left();
-  for (const Values& values : others) drawer.forbid(values);
-  const auto unused = drawer.left();
+  Drawer unused = all;
+  for (const Values& values : others) unused.forbid(values);
+  Drawer drawer = unused;
   for (const Values& values : past(entry)) drawer.forbid(values);
-  const auto left = drawer.left();
+  const auto left = drawer.left(asked);
   const auto warn = [&](std::string text) {
     source_.problems.warning(source_.settings.file, entry.line, std::move(text));
   };
   if (left && *left < asked) {
-    warn(few_left(training, asked, {*all, *all - *unused, *unused - *left}));
+    const uint64_t at_first = all.left().value_or(0);
+    const uint64_t after_others = unused.left().value_or(0);
+    warn(few_left(training, asked, {at_first, at_first - after_others, after_others - *left}));
   }
   std::vector<Values> made;
   if (training.design.kind == Design::Kind::lhs) {

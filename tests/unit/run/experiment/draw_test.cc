@@ -78,9 +78,21 @@ TEST(Draw, EveryCombinationComesOnceAndTheDefaultsNever) {
   const Repository& plain = *catalog.find("plain");
   Drawer drawer(plain, {"width"}, plain.defaults(), 42, 0);
   EXPECT_EQ(drawer.left(), 4);  // 0, 1, 3, 4: not the default
+  EXPECT_EQ(drawer.left(3), 3);
   std::set<double> seen;
   while (const auto values = drawer.next()) seen.insert(values->find("width")->number);
   EXPECT_EQ(seen, (std::set<double>{0, 1, 3, 4}));
+}
+
+TEST(Draw, CountsWhatTheRulesLeaveAsFarAsAsked) {
+  const Catalog catalog = example_catalog();
+  const Repository& plain = *catalog.find("plain");
+  Design design;
+  design.rules.exclude = {{{.parameter = "width", .least = 3}}};
+  const Drawer drawer(plain, {"width"}, plain.defaults(), 42, 0, design);
+  EXPECT_EQ(drawer.left(), 2);  // 0 and 1: not the default, and none from 3 up
+  EXPECT_EQ(drawer.left(1), 1);
+  EXPECT_EQ(drawer.left(3), 2);
 }
 
 TEST(Draw, TheSameSeedGivesTheSameDraws) {

@@ -216,17 +216,18 @@ TEST_P(Supervisor, ManyRunsLeaveNothing) {
   }
 }
 
+// Signals 32 and 33 belong to the C library, which gives them handlers once there are threads.
 TEST_P(Supervisor, TheCommandFindsSignalsAsWeFoundThem) {
   SuperviseOptions look = options("grep -E 'Sig(Blk|Ign)' /proc/self/status");
   look.log = folder_.path() / "log";
   const std::string ours = read_text("/proc/self/status").value_or("");
-  const auto line = [](const std::string& text, const std::string& key) {
-    const size_t begin = text.find(key);
-    return text.substr(begin, text.find('\n', begin) - begin);
+  const auto signals = [](const std::string& text, const std::string& key) {
+    constexpr uint64_t kOfTheCLibrary = uint64_t{0b11} << 31;
+    return std::stoull(text.substr(text.find(key) + key.size()), nullptr, 16) & ~kOfTheCLibrary;
   };
   const std::string seen = run_supervised(look).output_tail;
-  EXPECT_EQ(line(seen, "SigBlk"), line(ours, "SigBlk"));
-  EXPECT_EQ(line(seen, "SigIgn"), line(ours, "SigIgn"));
+  EXPECT_EQ(signals(seen, "SigBlk:"), signals(ours, "SigBlk:"));
+  EXPECT_EQ(signals(seen, "SigIgn:"), signals(ours, "SigIgn:"));
 }
 
 INSTANTIATE_TEST_SUITE_P(, Supervisor, testing::ValuesIn(kLevels),

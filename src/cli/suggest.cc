@@ -182,7 +182,7 @@ std::string given_command(const CLI::App& root) {
 std::string explain(const CLI::App& root, const CLI::ParseError& error) {
   // An unknown word comes first: what CLI11 complains about is often only its consequence.
   for (const CLI::App* app = &root;; app = app->get_subcommands().back()) {
-    if (const std::string swallowed = swallowed_option(*app); !swallowed.empty()) return swallowed;
+    if (std::string swallowed = swallowed_option(*app); !swallowed.empty()) return swallowed;
     if (const auto leftover = app->remaining(); !leftover.empty()) {
       return explain_leftover(*app, leftover.front());
     }

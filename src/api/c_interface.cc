@@ -17,8 +17,10 @@
 #include "plan/describe.h"
 
 namespace api = plimsoll::api;
+// NOLINTBEGIN(google-global-names-in-headers): this is no header, but is compiled with other files
 using plimsoll::ErrorKind;
 using plimsoll::fail;
+// NOLINTEND(google-global-names-in-headers)
 
 struct plimsoll_store {
   explicit plimsoll_store(plimsoll::graph::Store opened) : store(std::move(opened)) {}
@@ -129,7 +131,7 @@ void describe(std::unique_ptr<api::LentBatch> lent, plimsoll_batch* out) {
   auto handle = std::make_unique<plimsoll_batch_handle>(std::move(lent));
   view.handle = handle.get();
   api::write_structure(view, out);
-  handle.release();
+  static_cast<void>(handle.release());
 }
 
 plimsoll_status held(const api::Loader& loader) {
@@ -295,10 +297,10 @@ void plimsoll_batch_give_back(plimsoll_batch_handle* handle) { close(handle); }
 // Called by the interpreter, whose functions are therefore in this process.
 void plimsoll_batch_capsule_end(void* capsule) {
   using GetPointer = void* (*)(void*, const char*);
-  static const auto kGetPointer =
+  static const auto get_pointer =
       reinterpret_cast<GetPointer>(dlsym(RTLD_DEFAULT, "PyCapsule_GetPointer"));
-  if (kGetPointer == nullptr) return;
-  close(static_cast<plimsoll_batch_handle*>(kGetPointer(capsule, "plimsoll_batch")));
+  if (get_pointer == nullptr) return;
+  close(static_cast<plimsoll_batch_handle*>(get_pointer(capsule, "plimsoll_batch")));
 }
 
 plimsoll_status plimsoll_loader_sample(plimsoll_loader* loader, const int64_t* nodes,

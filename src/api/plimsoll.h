@@ -15,6 +15,8 @@
 #ifndef PLIMSOLL_H
 #define PLIMSOLL_H
 
+/* This is C, where clang-tidy reads it as C++. */
+/* NOLINTBEGIN(modernize-deprecated-headers,modernize-use-using,readability-identifier-naming) */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -262,4 +264,5 @@ PLIMSOLL_EXPORT plimsoll_status plimsoll_import(const plimsoll_import_options* o
 }
 #endif
 
+/* NOLINTEND(modernize-deprecated-headers,modernize-use-using,readability-identifier-naming) */
 #endif

@@ -1,6 +1,7 @@
 #include "api/residence.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 #include "batch/window.h"
@@ -9,8 +10,10 @@
 
 namespace plimsoll::api {
 
-Residence::Residence(const graph::Store& store, uint64_t limit_bytes)
-    : store_(store), ledger_(memory::detect_limit().bytes), share_(ledger_, limit_bytes) {}
+Residence::Residence(graph::Store store, uint64_t limit_bytes)
+    : store_(std::move(store)),
+      ledger_(memory::detect_limit().bytes),
+      share_(ledger_, limit_bytes) {}
 
 std::span<const uint32_t> Residence::ids() {
   const std::lock_guard lock(mutex_);

@@ -28,7 +28,7 @@ class Residence {
  public:
   // Nothing is loaded yet. `limit_bytes` is the limit of the whole process; it holds from load()
   // on, when a plan has found that it suffices.
-  Residence(const graph::Store& store, uint64_t limit_bytes);
+  Residence(graph::Store store, uint64_t limit_bytes);
 
   const graph::Store& store() const { return store_; }
   memory::Ledger& ledger() { return ledger_; }

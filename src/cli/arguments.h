@@ -59,6 +59,7 @@ template <typename Enum>
 CLI::Option* add_choice(CLI::App& command, const std::string& names, Enum& value,
                         const std::vector<Enum>& choices, const std::string& description) {
   std::vector<std::string> words;
+  words.reserve(choices.size());
   for (const Enum choice : choices) words.emplace_back(name(choice));
   return command
       .add_option_function<std::string>(

@@ -45,7 +45,7 @@ void step(const std::vector<std::string>& words) {
   std::fflush(stdout);
   std::vector<std::string> command = {"plimsoll"};
   command.insert(command.end(), words.begin(), words.end());
-  const int code = launch::run_own_program(std::move(command));
+  const int code = launch::run_own_program(command);
   throw_if_interrupted();
   if (code != 0) throw ExitWith{code};
 }

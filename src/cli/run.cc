@@ -115,7 +115,7 @@ void start(const BatchOptions& options) {
   const auto claim = experiment::claim_for(batch, texts.jobs, texts.gpus, !options.no_steps,
                                            {.wait = options.wait, .say = say});
   const fs::path folder = experiment::make_run_folder(results_folder(options.request, batch));
-  const RunLock own =
+  [[maybe_unused]] const RunLock own =
       experiment::take_lock(experiment::lock_file(folder), "this run", {.wait = false, .say = say});
   experiment::name_experiments(batch.queue, folder.filename().string());
   experiment::print_plan(batch, texts);
@@ -130,7 +130,7 @@ void resume(const BatchOptions& options) {
   const fs::path folder = fs::absolute(options.resume).lexically_normal();
   if (!fs::is_directory(folder)) fail(ErrorKind::io, "there is no folder {}", folder.string());
   const experiment::Waiting waiting{.wait = options.wait, .say = say};
-  const RunLock own =
+  [[maybe_unused]] const RunLock own =
       experiment::take_lock(experiment::lock_file(folder), folder.string(), waiting);
   auto journal = experiment::Journal::open(folder);
   if (const size_t ended = experiment::end_leftovers(folder); ended > 0) {

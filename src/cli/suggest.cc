@@ -80,7 +80,7 @@ std::string foreign_hint(const CLI::App& app, const std::string& option) {
   if (app.get_option_no_throw("--fanout") == nullptr) return {};
   std::string name = option.substr(std::min(option.size(), option.find_first_not_of('-')));
   std::ranges::replace(name, '_', '-');
-  const auto found = std::ranges::find(kForeignOptions, name, &ForeignOption::name);
+  const auto* const found = std::ranges::find(kForeignOptions, name, &ForeignOption::name);
   return found == kForeignOptions.end() ? std::string() : fmt::format("; {}", found->hint);
 }
 

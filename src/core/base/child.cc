@@ -167,7 +167,7 @@ fs::path find_program(const std::string& name, const Host& host) {
   if (name.find('/') != std::string::npos) return access(name.c_str(), X_OK) == 0 ? name : "";
   std::istringstream folders(host.variable("PATH").value_or(""));
   for (std::string folder; std::getline(folders, folder, ':');) {
-    const fs::path path = fs::path(folder) / name;
+    fs::path path = fs::path(folder) / name;
     if (access(path.c_str(), X_OK) == 0) return path;
   }
   return {};

@@ -130,7 +130,7 @@ bool shows_unicode(const Host& host) {
 std::string with_ascii_marks(std::string_view text) {
   std::string result;
   while (!text.empty()) {
-    const auto found =
+    const auto* const found =
         std::ranges::find_if(kMarks, [&](const Mark& one) { return text.starts_with(one.mark); });
     if (found == kMarks.end()) {
       result += text.front();

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <sstream>
@@ -26,7 +27,7 @@ std::optional<size_t> terminal_columns(int stream) {
   winsize size = {};
   if (ioctl(stream, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
   const char* wanted = std::getenv("COLUMNS");
-  const long columns = wanted == nullptr ? 0 : std::strtol(wanted, nullptr, 10);
+  const int64_t columns = wanted == nullptr ? 0 : std::strtol(wanted, nullptr, 10);
   if (columns > 0) return static_cast<size_t>(columns);
   return isatty(stream) != 0 ? std::optional(kUsualColumns) : std::nullopt;
 }

@@ -286,7 +286,7 @@ void StepLog::write_prometheus(const LogStep& step, std::string_view state) {
   io::write_whole(options_.folder / kPrometheusFile, text.text(), io::Sync::no);
 }
 
-std::string StepLog::table_line(const LogStep& step) const {
+std::string StepLog::table_line(const LogStep& step) {
   std::string line = fmt::format("{}", step.step);
   for (const double value : step.values) {
     line += std::isnan(value) ? std::string(",") : "," + number_text(value);

@@ -120,7 +120,7 @@ class StepLog {
   void open_events(std::span<const LogStep> past, double time);
   void write_events(const LogStep& step);
   void write_prometheus(const LogStep& step, std::string_view state);
-  std::string table_line(const LogStep& step) const;
+  static std::string table_line(const LogStep& step);
   std::string json_line(const LogStep& step) const;
   // Runs `write` unless this log has failed before.
   template <typename Write>

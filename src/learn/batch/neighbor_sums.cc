@@ -262,7 +262,7 @@ void Summing::sum_chunk() {
     events_.on_progress(share);
     return;
   }
-  const auto count = static_cast<double>((rows.last - first + slice_rows_ - 1) / slice_rows_);
+  const uint64_t slices = (rows.last - first + slice_rows_ - 1) / slice_rows_;
   read_slice(slices_[0], first);
   size_t now = 0;
   for (uint64_t at = first; at < rows.last; at += slice_rows_, now = 1 - now) {
@@ -274,7 +274,7 @@ void Summing::sum_chunk() {
     }
     add_slice(slices_[now]);
     if (reading.valid()) reading.get();
-    events_.on_progress(share / count);
+    events_.on_progress(share / static_cast<double>(slices));
   }
   for (uint64_t i = 0; i < chunk_.count; ++i) {
     if (places_[i] != ends_[i]) {

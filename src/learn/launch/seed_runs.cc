@@ -5,10 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <ranges>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/child.h"
@@ -69,8 +67,9 @@ void remove_other_seeds(const SeedsOptions& options) {
 
 std::string command_for_all(const SeedsOptions& options) {
   std::string text = "plimsoll";
-  for (const std::string& word : shared_words() | std::views::drop(1)) {
-    if (word != "--force") text += " " + shell_word(word);
+  const std::vector<std::string> words = shared_words();
+  for (size_t i = 1; i < words.size(); ++i) {
+    if (words[i] != "--force") text += " " + shell_word(words[i]);
   }
   return fmt::format("{} --seeds {} --seed {} --resume {}", text, options.count, options.first,
                      shell_word(options.folder.string()));
@@ -82,7 +81,7 @@ void train_seed(const SeedsOptions& options, uint64_t seed) {
   const bool begun = options.resume && holds_a_run(folder);
   words.insert(words.end(), {"--seed", fmt::format("{}", seed), begun ? "--resume" : "--save-dir",
                              folder.string()});
-  const int code = run_own_program(std::move(words));
+  const int code = run_own_program(words);
   if (code == 0) return;
   print_to(stderr, "seed {} ended with exit code {}", seed, code);
   if (holds_a_run(folder) && code != exit_code(ErrorKind::usage)) {

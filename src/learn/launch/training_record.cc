@@ -217,6 +217,7 @@ std::vector<fs::path> training_folders(const fs::path& folder) {
     if (error == std::errc() && end == name.data() + name.size()) seeds[seed] = entry.path();
   }
   std::vector<fs::path> folders;
+  folders.reserve(seeds.size());
   for (auto& [seed, path] : seeds) folders.push_back(std::move(path));
   return folders;
 }

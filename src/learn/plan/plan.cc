@@ -194,7 +194,8 @@ Lever batch_sizes(const Question& question, const Draws& draws) {
     Question smaller = question;
     smaller.recipe.batch_size = size * question.ranks;
     smaller.probe = expect_batch(draws, question.store, size);
-    lever.add(fmt::format("--batch-size {}", smaller.recipe.batch_size), std::move(smaller));
+    std::string option = fmt::format("--batch-size {}", smaller.recipe.batch_size);
+    lever.add(std::move(option), std::move(smaller));
   }
   return lever;
 }

@@ -283,7 +283,7 @@ MakingTime making_time(const Question& question, const Arrangement& arrangement,
              work.rows * machine.making.copy_seconds;
     // Threads that draw and threads that fill share the cores that are not computing.
     const double makers =
-        std::max(1.0, question.gpu ? question.threads - 1.0 : (question.threads + 1) / 2);
+        std::max(1.0, question.gpu ? question.threads - 1.0 : std::ceil(question.threads / 2.0));
     made = std::max({filling / workers, window, making / makers});
   } else {
     making = drawing_seconds(question) + filling_seconds(question) + reads.all() * kReadCpuSeconds;

@@ -248,6 +248,7 @@ std::vector<std::optional<double>> accuracies(Inference& inference,
     signal_number = interrupted.signal_number();  // the other ranks must know
   }
   std::vector<double> counts;
+  counts.reserve(correct.size());
   for (const at::Tensor& sum : correct) counts.push_back(sum.defined() ? sum.item<double>() : 0);
   if (inference.group() != nullptr) add_up(*inference.group(), counts, signal_number);
   std::vector<std::optional<double>> shares(splits.size());

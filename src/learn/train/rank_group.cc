@@ -63,8 +63,8 @@ c10::intrusive_ptr<c10d::ProcessGroupGloo> connect_gloo(
 
 class RankGroup::Connections {
  public:
-  Connections(const ranks::RankPlace& where, milliseconds no_progress)
-      : place(where),
+  Connections(ranks::RankPlace where, milliseconds no_progress)
+      : place(std::move(where)),
         stores{connect_store(place, place.rank == 0 && !place.agent_serves),
                connect_store(place, false)},
         processes(meet(*stores.training, place)),

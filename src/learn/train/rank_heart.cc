@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cstdlib>
+#include <charconv>
 #include <utility>
 
 #include "base/error.h"
@@ -40,11 +40,10 @@ std::string beat_key(unsigned rank) { return fmt::format("beat/{}", rank); }
 
 }  // namespace
 
-RankHeart::RankHeart(const ranks::RankPlace& place,
-                     const std::vector<ranks::RankProcess>& processes, RankStores stores,
-                     milliseconds no_progress)
-    : place_(place),
-      processes_(processes),
+RankHeart::RankHeart(ranks::RankPlace place, std::vector<ranks::RankProcess> processes,
+                     RankStores stores, milliseconds no_progress)
+    : place_(std::move(place)),
+      processes_(std::move(processes)),
       stores_(std::move(stores)),
       no_progress_(no_progress),
       killed_before_(killed_for_memory()),
@@ -154,7 +153,9 @@ bool RankHeart::read_end() {
   if (!store.check({kEnd})) return false;
   const std::string text = text_of(store.get(kEnd));
   if (place_.rank != 0 && !std::exchange(seen_, true)) store.add(kSeen, 1);
-  lose({.rank = static_cast<unsigned>(std::atoi(text.c_str())),
+  unsigned rank = 0;
+  std::from_chars(text.data(), text.data() + text.size(), rank);
+  lose({.rank = rank,
         .cause = text.substr(text.find('\n') + 1),
         .told = text.find(kTold) < text.find('\n')});
   return true;

@@ -32,8 +32,8 @@ struct RankStores {
 class RankHeart {
  public:
   // `no_progress` is how long a rank may be busy without progress.
-  RankHeart(const ranks::RankPlace& place, const std::vector<ranks::RankProcess>& processes,
-            RankStores stores, std::chrono::milliseconds no_progress);
+  RankHeart(ranks::RankPlace place, std::vector<ranks::RankProcess> processes, RankStores stores,
+            std::chrono::milliseconds no_progress);
   RankHeart(const RankHeart&) = delete;
   RankHeart& operator=(const RankHeart&) = delete;
   ~RankHeart() { stop(); }

@@ -47,7 +47,7 @@ std::string address_towards(const std::string& host, uint16_t port) {
                       0, NI_NUMERICHOST) != 0) {
       continue;
     }
-    const std::string address = name.data();
+    std::string address = name.data();
     if (!address.starts_with("127.") && address != "::1") return address;
   }
   return "";

@@ -110,13 +110,13 @@ class Trainer {
     if (!job_.run.quiet) plimsoll::print(format, std::forward<Args>(args)...);
   }
   void print_end(const Results& results) const;
-  void print_learned(const Results& results) const;
-  void print_speed(const Results& results) const;
+  static void print_learned(const Results& results);
+  static void print_speed(const Results& results);
   void print_memory(const Results& results) const;
   void print_files(const Results& results) const;
   // For --verbose.
   void print_stages(const Results& results) const;
-  void print_reads(const batch::ReadCounts& reads) const;
+  static void print_reads(const batch::ReadCounts& reads);
   void print_memory_parts(const Results& results) const;
 
   const TrainJob& job_;

@@ -148,7 +148,7 @@ void Trainer::print_end(const Results& results) const {
   print_files(results);
 }
 
-void Trainer::print_learned(const Results& results) const {
+void Trainer::print_learned(const Results& results) {
   if (results.series.empty()) return print("learned   nothing yet: no epoch has ended\n");
   std::vector<std::string> parts;
   const auto add = [&](const char* of, const std::optional<double>& share) {
@@ -170,7 +170,7 @@ void Trainer::print_learned(const Results& results) const {
   }
 }
 
-void Trainer::print_speed(const Results& results) const {
+void Trainer::print_speed(const Results& results) {
   if (results.series.empty()) return;
   const double each = results.training_seconds / static_cast<double>(results.series.size());
   const std::string rate = results.batches_per_second > 0 ? fmt::format("; {:.1f} batches a second",
@@ -222,7 +222,7 @@ void Trainer::print_stages(const Results& results) const {
         results.planned_epoch_seconds);
 }
 
-void Trainer::print_reads(const batch::ReadCounts& reads) const {
+void Trainer::print_reads(const batch::ReadCounts& reads) {
   if (reads.reads == 0) return;
   const auto percent = [&](uint64_t rows) {
     // Rows that were read more than once, in rounds or after a line went down, count once.

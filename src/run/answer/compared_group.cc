@@ -34,12 +34,12 @@ std::string excluding_conditions(const Configurations& configurations) {
       if (value != nullptr && value->is_number()) numbers.insert(value->number);
     }
     if (numbers.size() > 1) {
-      const double middle = *std::next(numbers.begin(), static_cast<long>(numbers.size() / 2));
-      return fmt::format("\"{0}<{1}\" and \"{0}>={1}\"", parameter, middle);
+      const double middle = *std::next(numbers.begin(), static_cast<ptrdiff_t>(numbers.size() / 2));
+      return fmt::format(R"("{0}<{1}" and "{0}>={1}")", parameter, middle);
     }
     for (const Configuration& one : configurations.all) {
       const std::string text = value_text(one, parameter);
-      if (!text.empty()) return fmt::format("\"{0}={1}\" and \"{0}!={1}\"", parameter, text);
+      if (!text.empty()) return fmt::format(R"("{0}={1}" and "{0}!={1}")", parameter, text);
     }
   }
   return "";

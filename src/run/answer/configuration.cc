@@ -232,7 +232,7 @@ std::string value_text(const Configuration& one, const std::string& parameter) {
 }
 
 ShownValues::ShownValues(const Configurations& configurations, std::string parameter)
-    : configurations_(configurations), parameter_(std::move(parameter)), digits_(4) {
+    : configurations_(configurations), parameter_(std::move(parameter)) {
   constexpr int kAllDigits = 17;
   std::set<std::string> exact;
   for (const Configuration& one : configurations.all) exact.insert(value_text(one, parameter_));
@@ -243,7 +243,7 @@ ShownValues::ShownValues(const Configurations& configurations, std::string param
   }
 }
 
-std::string ShownValues::text(const experiment::Value& value, int digits) const {
+std::string ShownValues::text(const experiment::Value& value, int digits) {
   std::string exact = text_of(value);
   if (!value.is_number() || value.whole) return exact;
   std::string rounded = fmt::format("{:.{}g}", value.number, digits);

@@ -130,11 +130,11 @@ class ShownValues {
   bool rounded() const;  // whether a value has more digits than are shown
 
  private:
-  std::string text(const experiment::Value& value, int digits) const;
+  static std::string text(const experiment::Value& value, int digits);
 
   const Configurations& configurations_;
   std::string parameter_;
-  int digits_;
+  int digits_ = 4;
 };
 
 // What a configuration has under a name: a hyperparameter, or else model, repo, training

@@ -183,7 +183,7 @@ Aim aim_of(const Configurations& configurations, const std::string& text) {
 }
 
 std::string describe(const Aim& aim, std::string_view option) {
-  const std::string better = fmt::format("{} is better", aim.maximize ? "higher" : "lower");
+  std::string better = fmt::format("{} is better", aim.maximize ? "higher" : "lower");
   switch (aim.source) {
     case Aim::Source::by_user:
       return better;
@@ -201,6 +201,7 @@ std::vector<std::string> figures_named(const Configurations& configurations,
                                        std::vector<std::string> usual) {
   if (names.empty()) return usual;
   std::vector<std::string> figures;
+  figures.reserve(names.size());
   for (const std::string& name : names) figures.push_back(aim_of(configurations, name).figure);
   return figures;
 }

@@ -136,7 +136,7 @@ void read_only_if(ObjectReader& object, const Repository* repository, Design& de
     if (known_parameter(object, member, *repository) == nullptr) continue;
     if (!member.value.is(Kind::object)) {
       object.error(member.line,
-                   fmt::format("only_if: {} must be an object, as in {{\"optimizer\": \"sgd\"}}",
+                   fmt::format(R"(only_if: {} must be an object, as in {{"optimizer": "sgd"}})",
                                member.key));
       continue;
     }

@@ -118,7 +118,7 @@ class Driver {
   void wait();
   void look(Running& running);
   void conclude(Place& place);
-  void measure(Place& place, const ChildEnd& end, AttemptResult& result) const;
+  static void measure(Place& place, const ChildEnd& end, AttemptResult& result);
   void judge(const Running& running, const ChildEnd& end, AttemptResult& result) const;
   void stop_early(const Experiment& experiment, const StopRecord& stop,
                   const std::filesystem::path& folder, AttemptResult& result) const;

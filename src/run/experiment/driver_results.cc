@@ -76,7 +76,7 @@ void Driver::mend_outputs() const {
 }
 
 // Adds the energy. If other experiments of the batch ran meanwhile, the CPU's includes theirs.
-void Driver::measure(Place& place, const ChildEnd& end, AttemptResult& result) const {
+void Driver::measure(Place& place, const ChildEnd& end, AttemptResult& result) {
   if (place.with.energy == nullptr) return;
   const auto seconds = end.ran ? std::optional(end.seconds) : std::nullopt;
   auto report = std::make_shared<energy::EnergyReport>(place.with.energy->report(seconds));

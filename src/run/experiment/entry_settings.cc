@@ -63,7 +63,8 @@ std::vector<Values> EntrySettings::of(size_t index) {
   const Design& design = training.design;
   const Values base = fixed_values(training, *source_.catalog.find(training.repository));
   if (!training.mutation) {
-    return std::vector<Values>(entry.runs.value_or(1), design.rules.settled(base));
+    std::vector<Values> same(entry.runs.value_or(1), design.rules.settled(base));
+    return same;
   }
   switch (design.kind) {
     case Design::Kind::draws:

@@ -147,7 +147,7 @@ void for_each_match(const RE2& expression, std::string_view text, const Take& ta
 // The first group that begins with a number; groups of other alternatives may be empty.
 std::optional<Value> first_number(const std::vector<StringPiece>& groups) {
   for (size_t i = 1; i < groups.size(); ++i) {
-    if (const auto value = parse_value({groups[i].data(), groups[i].size()})) return value;
+    if (auto value = parse_value({groups[i].data(), groups[i].size()})) return value;
   }
   return std::nullopt;
 }

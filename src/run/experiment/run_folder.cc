@@ -66,9 +66,9 @@ RunLock take_lock(const std::filesystem::path& file, const std::string& what,
 }
 
 GpuClaim claim_gpus(const gate::GpuSelection& gpus, const Waiting& waiting) {
-  using Kind = gate::GpuSelection::Kind;
-  if (gpus.kind == Kind::none) return {.gpus = gpus, .locks = {}, .uuids = {}};
-  const bool any = gpus.kind == Kind::unchanged;
+  using GpuKind = gate::GpuSelection::Kind;
+  if (gpus.kind == GpuKind::none) return {.gpus = gpus, .locks = {}, .uuids = {}};
+  const bool any = gpus.kind == GpuKind::unchanged;
   const meter::GpuAccess access = meter::open_gpus();
   const auto visible = Host::real().variable("CUDA_VISIBLE_DEVICES");
   const bool hidden = visible && (visible->empty() || *visible == "-1");
@@ -76,7 +76,7 @@ GpuClaim claim_gpus(const gate::GpuSelection& gpus, const Waiting& waiting) {
   const auto all = gate::require_gpus(access).read();
   if (any && all.empty()) return {};
   GpuClaim claim{.gpus = gpus, .locks = {}, .uuids = {}};
-  if (any) claim.gpus = {.kind = Kind::all};
+  if (any) claim.gpus = {.kind = GpuKind::all};
   auto chosen = gate::choose_gpus(claim.gpus, all, visible);
   for (const auto& gpu : chosen) claim.uuids.push_back(gpu.uuid);
   // Always lock in the same order, so that two drivers never wait for each other.
@@ -92,7 +92,8 @@ GpuClaim claim_gpus(const gate::GpuSelection& gpus, const Waiting& waiting) {
 std::vector<gate::GpuSelection> hand_out_gpus(const GpuClaim& claim, const AtOnceOptions& jobs) {
   const size_t places = jobs.at_once.value_or(1);
   if (claim.uuids.empty() || (places == 1 && !jobs.gpus_per_job)) {
-    return std::vector<gate::GpuSelection>(places, claim.gpus);
+    std::vector<gate::GpuSelection> same(places, claim.gpus);
+    return same;
   }
   const size_t each = jobs.gpus_per_job.value_or(1);
   if (places * each > claim.uuids.size()) {

@@ -74,6 +74,7 @@ std::map<std::string, Value> metrics_at(const std::filesystem::path& log,
 std::vector<MetricCurve> curves_of(const std::filesystem::path& log,
                                    const std::vector<MetricPattern>& patterns) {
   std::vector<MetricCurve> curves;
+  curves.reserve(patterns.size());
   for (const MetricPattern& pattern : patterns) curves.push_back({pattern.name, {}});
   std::error_code missing;
   if (!std::filesystem::exists(log, missing)) return curves;

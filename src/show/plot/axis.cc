@@ -137,8 +137,8 @@ Scale log_scale(const Axis& axis, double low, double high, size_t most) {
   const double exponents = last - first;
   if (!binary && exponents <= 3) {  // 1, 2, 5, 10
     std::vector<double> all;
-    for (double exponent = first; exponent <= last; ++exponent) {
-      for (const double digit : {1.0, 2.0, 5.0}) all.push_back(digit * power(exponent));
+    for (int i = 0; first + i <= last; ++i) {
+      for (const double digit : {1.0, 2.0, 5.0}) all.push_back(digit * power(first + i));
     }
     const auto below = std::find_if(all.rbegin(), all.rend(),
                                     [&](double value) { return value <= low * (1 + 1e-9); });
@@ -165,7 +165,8 @@ Scale log_scale(const Axis& axis, double low, double high, size_t most) {
   last = first + std::ceil(exponents / every) * every;
   scale.low = power(first);
   scale.high = power(last);
-  for (double exponent = first; exponent <= last + 0.5; exponent += every) {
+  for (int i = 0; first + i * every <= last + 0.5; ++i) {
+    const double exponent = first + i * every;
     scale.ticks.push_back({power(exponent), log_text(axis.quantity, power(exponent))});
   }
   return scale;
@@ -204,8 +205,9 @@ Scale scale_for(const Axis& axis, double low, double high, size_t most) {
   const double last = std::max(first + 1, std::ceil(high / unit.size / step - 1e-9));
   scale.low = first * step * unit.size;
   scale.high = last * step * unit.size;
-  for (double i = first; i <= last + 0.5; ++i) {
-    scale.ticks.push_back({i * step * unit.size, tick_text(axis.quantity, i * step, step)});
+  for (int i = 0; first + i <= last + 0.5; ++i) {
+    const double at = (first + i) * step;
+    scale.ticks.push_back({at * unit.size, tick_text(axis.quantity, at, step)});
   }
   return scale;
 }

@@ -85,14 +85,14 @@ void Drawing::line(double x1, double y1, double x2, double y2, std::string_view 
 
 void Drawing::rect(double x, double y, double width, double height, std::string_view classes,
                    std::string_view tip) {
-  body_ += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" class=\"{}\"", pixels(x),
+  body_ += fmt::format(R"(<rect x="{}" y="{}" width="{}" height="{}" class="{}")", pixels(x),
                        pixels(y), pixels(width), pixels(height), classes);
   body_ += tip.empty() ? "/>\n" : fmt::format("><title>{}</title></rect>\n", escaped(tip));
 }
 
 void Drawing::path(std::string_view data, std::string_view classes, std::string_view dashes) {
   body_ += fmt::format("<path d=\"{}\" class=\"{}\"{}/>\n", data, classes,
-                       dashes.empty() ? "" : fmt::format(" stroke-dasharray=\"{}\"", dashes));
+                       dashes.empty() ? "" : fmt::format(R"( stroke-dasharray="{}")", dashes));
 }
 
 void Drawing::text(double x, double y, std::string_view text, Anchor anchor,
@@ -103,12 +103,12 @@ void Drawing::text(double x, double y, std::string_view text, Anchor anchor,
 
 void Drawing::marker(size_t shape, double x, double y, std::string_view classes,
                      std::string_view tip) {
-  constexpr double r = 3.6;
+  constexpr double kRadius = 3.6;
   std::string data;
   switch (shape % 5) {
     case 0:
-      data = fmt::format("M{0} {1}a{2} {2} 0 1 0 {3} 0a{2} {2} 0 1 0 -{3} 0z", pixels(x - r),
-                         pixels(y), r, 2 * r);
+      data = fmt::format("M{0} {1}a{2} {2} 0 1 0 {3} 0a{2} {2} 0 1 0 -{3} 0z", pixels(x - kRadius),
+                         pixels(y), kRadius, 2 * kRadius);
       break;
     case 1:
       data = fmt::format("M{} {}h6.4v6.4h-6.4z", pixels(x - 3.2), pixels(y - 3.2));
@@ -122,7 +122,7 @@ void Drawing::marker(size_t shape, double x, double y, std::string_view classes,
     default:
       data = fmt::format("M{} {}l4.2 -7.4h-8.4z", pixels(x), pixels(y + 4.4));
   }
-  body_ += fmt::format("<path d=\"{}\" class=\"m {}\"", data, classes);
+  body_ += fmt::format(R"(<path d="{}" class="m {}")", data, classes);
   body_ += tip.empty() ? "/>\n" : fmt::format("><title>{}</title></path>\n", escaped(tip));
 }
 

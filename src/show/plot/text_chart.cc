@@ -107,23 +107,23 @@ constexpr std::string_view kMarks = "*o+x#";
 
 void draw_curve(DotGrid& grid, const ChartCurve& curve, const Scale& x, const Scale& y, char mark) {
   const auto place = [](double share, size_t size) {
-    return static_cast<long>(
-        std::lround(std::clamp(share, 0.0, 1.0) * static_cast<double>(size - 1)));
+    return int64_t{std::lround(std::clamp(share, 0.0, 1.0) * static_cast<double>(size - 1))};
   };
   bool open = false;
-  long last_x = 0;
-  long last_y = 0;
+  int64_t last_x = 0;
+  int64_t last_y = 0;
   for (const ChartPoint& point : curve.points) {
     if (!std::isfinite(point.x) || !std::isfinite(point.y)) {
       open = false;
       continue;
     }
-    const long at_x = place(x.share(point.x), grid.wide());
-    const long at_y = static_cast<long>(grid.high()) - 1 - place(y.share(point.y), grid.high());
-    const long steps = open && curve.stroke != Stroke::points
-                           ? std::max(std::abs(at_x - last_x), std::abs(at_y - last_y))
-                           : 0;
-    for (long i = 0; i <= steps; ++i) {
+    const int64_t at_x = place(x.share(point.x), grid.wide());
+    const int64_t at_y =
+        static_cast<int64_t>(grid.high()) - 1 - place(y.share(point.y), grid.high());
+    const int64_t steps = open && curve.stroke != Stroke::points
+                              ? std::max(std::abs(at_x - last_x), std::abs(at_y - last_y))
+                              : 0;
+    for (int64_t i = 0; i <= steps; ++i) {
       const double share = steps == 0 ? 1 : static_cast<double>(i) / static_cast<double>(steps);
       const double dot_x = static_cast<double>(last_x) + share * static_cast<double>(at_x - last_x);
       const double dot_y = static_cast<double>(last_y) + share * static_cast<double>(at_y - last_y);

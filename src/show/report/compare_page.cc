@@ -62,6 +62,7 @@ std::string training_table(const std::vector<const TrainingData*>& trainings,
 std::string differing_settings(const std::vector<const TrainingData*>& trainings,
                                const std::vector<std::string>& names) {
   std::vector<nlohmann::ordered_json> recipes;
+  recipes.reserve(trainings.size());
   for (const TrainingData* one : trainings) {
     recipes.push_back(recipe::to_json(one->trainings.front().record.recipe));
   }

@@ -92,8 +92,8 @@ std::string batch_figure(const BatchData& data, std::string_view name, const std
 }  // namespace
 
 const std::vector<std::string>& figure_names() {
-  static const std::vector<std::string> kNames = {"loss", "accuracy", "memory", "queue", "cost"};
-  return kNames;
+  static const std::vector<std::string> names = {"loss", "accuracy", "memory", "queue", "cost"};
+  return names;
 }
 
 std::string figure_file(const fs::path& path, std::string_view name, const std::string& title) {

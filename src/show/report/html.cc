@@ -22,7 +22,7 @@ std::string framed(std::string_view caption, const std::string& svg, std::string
 template <typename Chart>
 std::string in_a_column(const Chart& chart) {
   return framed(chart.title,
-                fmt::format("<div class=\"on-desk\">{}</div><div class=\"on-phone\">{}</div>",
+                fmt::format(R"(<div class="on-desk">{}</div><div class="on-phone">{}</div>)",
                             svg_of(chart, kUsual), svg_of(chart, kPhone)),
                 "card");
 }

@@ -121,8 +121,8 @@ std::string document(const Page& page) {
 }
 
 std::string_view style_sheet() {
-  static const std::string kAll = std::string(plot::svg_style()) + std::string(kPage);
-  return kAll;
+  static const std::string all = std::string(plot::svg_style()) + std::string(kPage);
+  return all;
 }
 
 }  // namespace plimsoll::report

@@ -48,26 +48,27 @@ class HeadReader : public nlohmann::json_sax<nlohmann::json> {
   std::map<std::string, double, std::less<>> numbers;
 
   bool null() override { return true; }
-  bool boolean(bool) override { return true; }
+  bool boolean(bool /*value*/) override { return true; }
   bool number_integer(number_integer_t value) override { return take(static_cast<double>(value)); }
   bool number_unsigned(number_unsigned_t value) override {
     return take(static_cast<double>(value));
   }
-  bool number_float(number_float_t value, const string_t&) override { return take(value); }
+  bool number_float(number_float_t value, const string_t& /*text*/) override { return take(value); }
   bool string(string_t& value) override {
     if (depth_ == 1) texts[key_] = value;
     return true;
   }
-  bool binary(binary_t&) override { return false; }
-  bool start_object(size_t) override { return ++depth_ < 8; }
+  bool binary(binary_t& /*value*/) override { return false; }
+  bool start_object(size_t /*elements*/) override { return ++depth_ < 8; }
   bool end_object() override { return --depth_ > 0; }
-  bool start_array(size_t) override { return ++depth_ < 8; }
+  bool start_array(size_t /*elements*/) override { return ++depth_ < 8; }
   bool end_array() override { return --depth_ > 0; }
   bool key(string_t& value) override {
     if (depth_ == 1) key_ = value;
     return depth_ != 1 || (value != "series" && value != "recipe");
   }
-  bool parse_error(size_t, const std::string&, const nlohmann::detail::exception&) override {
+  bool parse_error(size_t /*position*/, const std::string& /*token*/,
+                   const nlohmann::detail::exception& /*error*/) override {
     return false;
   }
 
@@ -201,13 +202,9 @@ FoundRun look_at_seeds(const fs::path& folder, const std::vector<fs::path>& seed
 // The name of a log of a job: NAME-123.log, NAME-123_4.log as `slurm` asks for, or slurm-123.out.
 bool is_job_log(const std::string& name) {
   std::string_view stem = name;
-  if (stem.ends_with(".log")) {
-    stem.remove_suffix(4);
-  } else if (stem.starts_with("slurm-") && stem.ends_with(".out")) {
-    stem.remove_suffix(4);
-  } else {
-    return false;
-  }
+  const bool of_slurm = stem.starts_with("slurm-") && stem.ends_with(".out");
+  if (!stem.ends_with(".log") && !of_slurm) return false;
+  stem.remove_suffix(4);
   const size_t dash = stem.rfind('-');
   if (dash == std::string_view::npos || dash == 0 || dash + 1 == stem.size()) return false;
   const std::string_view id = stem.substr(dash + 1);

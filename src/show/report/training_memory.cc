@@ -18,11 +18,11 @@ constexpr size_t kAreasAtMost = 6;  // in one chart: more cannot be told apart
 
 // What a tag of a lease belongs to in the plan.
 std::string part_of(const std::string& tag) {
-  static const std::map<std::string, std::string, std::less<>> kParts = {
+  static const std::map<std::string, std::string, std::less<>> parts = {
       {"graph", "adjacency"}, {"features", "features"}, {"windows", "windows"},
       {"runtime", "runtime"}, {"splits", "runtime"},    {"tensors", "model"}};
-  const auto found = kParts.find(tag);
-  return found == kParts.end() ? "batches" : found->second;
+  const auto found = parts.find(tag);
+  return found == parts.end() ? "batches" : found->second;
 }
 
 std::vector<uint64_t> tag_peaks(const launch::DiaryMemory& memory) {

@@ -24,6 +24,7 @@ constexpr size_t kCurvesAtMost = 8;  // in one chart: more cannot be told apart
 
 std::string mean_text(const std::vector<double>& values, double factor) {
   std::vector<double> scaled;
+  scaled.reserve(values.size());
   for (const double value : values) scaled.push_back(value * factor);
   const auto moments = statistics::moments_of(scaled);
   return statistics::format_spread(moments.mean, moments.deviation);

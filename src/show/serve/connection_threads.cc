@@ -46,17 +46,17 @@ ConnectionThreads::Taken ConnectionThreads::enqueue(std::function<void()> work) 
   return static_cast<Taken>(true);
 }
 
-void* ConnectionThreads::run(void* argument) {
-  const std::unique_ptr<Task> task(static_cast<Task*>(argument));
-  t_must_refuse = task->refuse;
+void* ConnectionThreads::run(void* task) {
+  const std::unique_ptr<Task> own(static_cast<Task*>(task));
+  t_must_refuse = own->refuse;
   try {
-    task->work();
+    own->work();
   } catch (...) {
     // The library answers exceptions of ours with 500; one of its own ends this connection only.
   }
   t_must_refuse = false;
-  task->work = nullptr;
-  task->owner.ended();
+  own->work = nullptr;
+  own->owner.ended();
   return nullptr;
 }
 

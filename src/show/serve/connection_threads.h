@@ -21,7 +21,7 @@ class ConnectionThreads : public httplib::TaskQueue {
   explicit ConnectionThreads(size_t most) : most_(most) {}
   ~ConnectionThreads() override { shutdown(); }
 
-  Taken enqueue(std::function<void()> task) override;
+  Taken enqueue(std::function<void()> work) override;
   // Waits until all connections have ended.
   void shutdown() override;
 

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -79,7 +80,7 @@ class Walk {
     for (const std::string& one : below) {
       if (marks_.size() >= options_.most_folders) return;
       const OpenFolder next = open_folder(::dirfd(folder), one.c_str(), /*follow=*/false);
-      if (next) look(next.get(), name == "." ? one : name + "/" + one, depth + 1);
+      if (next) look(next.get(), name == "." ? one : fmt::format("{}/{}", name, one), depth + 1);
     }
   }
 

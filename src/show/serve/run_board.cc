@@ -128,7 +128,7 @@ void RunBoard::look(std::chrono::milliseconds age) {
   {
     const std::lock_guard lock(mutex_);
     const Clock::duration pause = std::max<Clock::duration>(age, pause_);
-    if (looked_ && Clock::now() - last_look_ < pause && age > age.zero()) return;
+    if (looked_ && Clock::now() - last_look_ < pause && age.count() > 0) return;
   }
   const Clock::time_point start = Clock::now();
   const FolderMarks marks = look_into(folder_);
@@ -277,9 +277,9 @@ Body RunBoard::list() {
     return std::pair(-a.changed, std::string_view(a.name)) <
            std::pair(-b.changed, std::string_view(b.name));
   });
-  const Body body{.title = "Runs",
-                  .version = version,
-                  .text = std::make_shared<const std::string>(views_.list_body(runs))};
+  Body body{.title = "Runs",
+            .version = version,
+            .text = std::make_shared<const std::string>(views_.list_body(runs))};
   keep("", body);
   return body;
 }

@@ -156,7 +156,7 @@ LiveServer::LiveServer(const ServeOptions& options, RunViews views)
     answer(request, response);
     return httplib::Server::HandlerResponse::Handled;
   });
-  server_->set_exception_handler([](const Request&, Response& response, std::exception_ptr) {
+  server_->set_exception_handler([](const Request&, Response& response, const std::exception_ptr&) {
     refuse(500, "The page could not be made.", response);
   });
   bind(options);

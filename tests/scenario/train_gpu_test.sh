@@ -54,6 +54,25 @@ options="--model sage --fanout 5,3 --hidden 64 --batch-size 256 --device cuda"
   close whole little
 }
 
+# What neither memory holds is read from disk, in windows: the same losses, in the same digits.
+plimsoll synth papers100M --scale 0.01 --seed 1 --directed --out large.plim --quiet
+options="--model sage --fanout 3,2 --hidden 16 --batch-size 256 --epochs 2 --log-steps 2 --seed 3 --device cuda --gpu-memory 900M"
+# shellcheck disable=SC2086
+{
+  run plimsoll plan large.plim $options --memory 1700M
+  expect 0 "makes the batches itself" "windows     rows of" "where rows from disk are" "requests"
+  for memory in 1700M 4G; do
+    run plimsoll train large.plim $options --memory $memory --save-dir $memory --quiet
+    expect 0
+  done
+  same_tensors 4G/last.pth 1700M/last.pth
+  run plimsoll predict large.plim --checkpoint 4G/best.pth --split test --device cuda --gpu-memory 900M --memory 1700M --out windows.npy
+  expect 0 "accuracy"
+  run plimsoll predict large.plim --checkpoint 4G/best.pth --split test --device cuda --gpu-memory 900M --memory 4G --out memory.npy
+  expect 0 "accuracy"
+  cmp windows.npy memory.npy || fail "rows from disk change a prediction"
+}
+
 # A prediction of the GPU is that of the CPU: by nodes of a split, and all of them in several pieces of whole batches.
 for split in test all; do
   for device in cpu cuda; do

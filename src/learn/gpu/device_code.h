@@ -126,8 +126,17 @@ PLIMSOLL_CODE uint32_t neighbor_at(const ListFiles& lists, uint64_t place) {
   return *reinterpret_cast<const uint32_t*>(at(lists.neighbors, place * 4));
 }
 
+// Where the rows are that only the disk holds: those that the next batches want, in the order of
+// slots[node - first cold node].
+struct ColdPlace {
+  const uint8_t* rows = nullptr;
+  const uint32_t* slots = nullptr;
+};
+
 struct FeatureRows {
   LinedBytes file;
+  const ColdPlace* cold = nullptr;  // of nodes from `first_cold` on
+  uint32_t first_cold = kNoNode;
   uint64_t row_bytes = 0;
   uint32_t columns = 0;
   uint32_t half = 0;    // whether the values are in half precision
@@ -165,9 +174,14 @@ PLIMSOLL_CODE void store_values(float* out, const Four& four, uint32_t columns, 
   for (uint32_t i = 0; i < kLane && column + i < columns; ++i) out[i] = four.v[i];
 }
 
+PLIMSOLL_CODE const uint8_t* row_of(const FeatureRows& rows, uint32_t node) {
+  if (node < rows.first_cold) return at(rows.file, node * rows.row_bytes);
+  return rows.cold->rows + rows.cold->slots[node - rows.first_cold] * rows.row_bytes;
+}
+
 // The values column .. column + 3 of a node's row; beyond the last column 0.
 PLIMSOLL_CODE Four row_values(const FeatureRows& rows, uint32_t node, uint32_t column) {
-  const uint8_t* row = at(rows.file, node * rows.row_bytes);
+  const uint8_t* row = row_of(rows, node);
   Four four = {};
   if (rows.half != 0) {
     const auto* values = reinterpret_cast<const uint16_t*>(row) + column;
@@ -468,6 +482,47 @@ PLIMSOLL_CODE void run_thread(const SumRows& task, uint32_t thread) {
   if (lane == 0 && task.degrees != nullptr) task.degrees[position] = degree;
   if (task.sums != nullptr) store_values(task.sums + out, sum, task.rows.columns, column);
   if (task.own != nullptr) store_values(task.own + out, own, task.rows.columns, column);
+}
+
+// ---- which rows of the disk a batch will want ----
+
+// Marks the cold rows of a position and of what it draws in the last hop: one bit for each.
+struct MarkRows {
+  ListFiles lists;
+  const BatchState* state = nullptr;
+  const uint32_t* nodes = nullptr;
+  uint32_t* marks = nullptr;
+  uint32_t first_cold = kNoNode;
+  uint32_t hop = 0;
+  uint32_t fanout = 0;
+  uint32_t draws = 0;  // whether there are neighbours
+  uint32_t threads = 0;
+};
+
+PLIMSOLL_CODE void mark(uint32_t* marks, uint32_t bit) {
+#ifdef __CUDACC_RTC__
+  atomicOr(marks + bit / 32, 1U << (bit % 32));
+#else
+  marks[bit / 32] |= 1U << (bit % 32);
+#endif
+}
+
+template <uint32_t kFanout>
+PLIMSOLL_CODE void run_thread(const MarkRows& task, uint32_t thread) {
+  const uint32_t node = task.nodes[thread];
+  if (node == kNoNode) return;
+  if (node >= task.first_cold) mark(task.marks, node - task.first_cold);
+  if (task.draws == 0) return;
+  const ListPlace list = list_of(task.lists, node);
+  uint64_t picks[kFanout];
+  const uint32_t count =
+      pick<kFanout>(task.state->hop_keys[task.hop], node, list.degree, task.fanout, picks);
+  PLIMSOLL_UNROLL
+  for (uint32_t q = 0; q < kFanout; ++q) {
+    if (q >= count) break;
+    const uint32_t drawn = neighbor_at(task.lists, list.begin + picks[q]);
+    if (drawn >= task.first_cold) mark(task.marks, drawn - task.first_cold);
+  }
 }
 
 // ---- between the layers ----

@@ -38,7 +38,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kPlain =
     {"add_parts", "AddParts"},
     {"adam_step", "AdamStep"},
 }};
-constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kDrawing = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kDrawing = {{
+    {"mark_rows", "MarkRows"},
     {"draw_hop", "DrawHop"},
     {"sum_rows", "SumRows"},
 }};

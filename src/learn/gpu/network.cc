@@ -119,7 +119,7 @@ Network::Counts Network::counts_of(const NetworkShape& shape) {
 uint64_t network_bytes(const NetworkShape& shape) {
   const Network::Counts counts = Network::counts_of(shape);
   using Floats = Array<float>;
-  uint64_t bytes = Array<PassFacts>::bytes_needed(1) + Array<BatchState>::bytes_needed(1) +
+  uint64_t bytes = Array<PassFacts>::bytes_needed(1) + 2 * Array<BatchState>::bytes_needed(1) +
                    4 * Floats::bytes_needed(counts.order) + Floats::bytes_needed(counts.losses) +
                    Floats::bytes_needed(kRootTable) + 2 * Floats::bytes_needed(counts.nodes) +
                    2 * Floats::bytes_needed(counts.labels) + Floats::bytes_needed(counts.input) +
@@ -145,6 +145,7 @@ Network::Network(Accelerator& device, const NetworkShape& shape, const StoreView
   const auto floats = [&](uint64_t count) { return Array<float>(device, "batches", count); };
   pass_ = {device, "batches", 1};
   state_ = {device, "batches", 1};
+  mark_state_ = {device, "batches", 1};
   given_ = {device, "batches", counts.order};
   given_labels_ = {device, "batches", counts.order};
   order_ = {device, "batches", counts.order};
@@ -229,25 +230,28 @@ const float* Network::own_values(size_t layer) const {
   return layer == 0 ? own_.data() : values_[layer - 1].data();
 }
 
-void Network::draw() {
+void Network::draw(BatchState* state) {
   const auto seeds = static_cast<uint32_t>(positions_.front());
   device_.run("begin_part", BeginPart{.pass = pass_.data(),
-                                      .state = state_.data(),
+                                      .state = state,
                                       .part_seeds = shape_.part_seeds,
                                       .hops = static_cast<uint32_t>(layers())});
   device_.run("take_seeds", TakeSeeds{.pass = pass_.data(),
-                                      .state = state_.data(),
+                                      .state = state,
                                       .nodes = nodes_.data(),
                                       .labels = labels_.data(),
                                       .threads = seeds});
   for (size_t hop = 0; draws() && hop + 1 < layers(); ++hop) {
     device_.run_drawing("draw_hop", DrawHop{.lists = store_.lists,
-                                            .state = state_.data(),
+                                            .state = state,
                                             .nodes = nodes_.data(),
                                             .hop = static_cast<uint32_t>(hop),
                                             .fanout = shape_.recipe.fanout[hop],
                                             .threads = static_cast<uint32_t>(positions_[hop])});
   }
+}
+
+void Network::sum_rows() {
   SumRows sum = {.lists = store_.lists,
                  .rows = store_.rows,
                  .state = state_.data(),
@@ -302,8 +306,37 @@ void Network::multiply_layer(size_t layer) {
   if (sage()) multiply(own_values(layer), weights.own_weight, true);
 }
 
+void Network::mark(uint64_t first, uint64_t count, uint32_t* marks) {
+  if (!mark_part_) {
+    mark_part_ = device_.record([this, marks] {
+      draw(mark_state_.data());
+      device_.run_drawing("mark_rows",
+                          MarkRows{.lists = store_.lists,
+                                   .state = mark_state_.data(),
+                                   .nodes = nodes_.data(),
+                                   .marks = marks,
+                                   .first_cold = store_.rows.first_cold,
+                                   .hop = static_cast<uint32_t>(layers() - 1),
+                                   .fanout = draws() ? shape_.recipe.fanout.back() : 1,
+                                   .draws = draws() ? 1U : 0U,
+                                   .threads = static_cast<uint32_t>(positions_.back())});
+      device_.run("end_part", EndPart{.state = mark_state_.data()});
+    });
+    mark_end_ =
+        device_.record([this] { device_.run("end_batch", EndBatch{.state = mark_state_.data()}); });
+  }
+  const BatchState state = {.index = first};
+  mark_state_.upload(&state, 1);
+  for (uint64_t index = first; index < first + count; ++index) {
+    const uint32_t seeds = seeds_of(index);
+    for (uint32_t done = 0; done < seeds; done += shape_.part_seeds) mark_part_->start();
+    mark_end_->start();
+  }
+}
+
 void Network::forward(bool training) {
-  draw();
+  draw(state_.data());
+  sum_rows();
   for (size_t layer = 0; layer < layers(); ++layer) {
     if (layer > 0 && draws()) {
       SumTree sum = {.x = values_[layer - 1].data(),

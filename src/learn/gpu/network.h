@@ -87,6 +87,10 @@ class Network {
   // Begins a pass; the spans are not used afterwards.
   void begin(const PassOrder& order);
 
+  // Marks the cold rows that these batches of the pass will want. `marks` has a bit for each, and
+  // stays where it is.
+  void mark(uint64_t first, uint64_t count, uint32_t* marks);
+
   // Trains on the next batch, and makes the optimizer's step.
   void train();
   // The losses of batches of the pass, each the sum over its seeds. Waits for them.
@@ -124,7 +128,8 @@ class Network {
   float keep_scale() const;
 
   uint32_t seeds_of(uint64_t index) const;
-  void draw();
+  void draw(BatchState* state);
+  void sum_rows();
   void forward(bool training);
   void multiply_layer(size_t layer);
   void lose();
@@ -141,6 +146,7 @@ class Network {
 
   Array<PassFacts> pass_;
   Array<BatchState> state_;
+  Array<BatchState> mark_state_;  // of marking, which is ahead
   Array<uint32_t> given_;
   Array<int32_t> given_labels_;
   Array<uint32_t> order_;
@@ -170,6 +176,8 @@ class Network {
   std::unique_ptr<Accelerator::Recording> train_whole_;  // a batch that is one part
   std::unique_ptr<Accelerator::Recording> finish_;
   std::unique_ptr<Accelerator::Recording> evaluate_part_;
+  std::unique_ptr<Accelerator::Recording> mark_part_;
+  std::unique_ptr<Accelerator::Recording> mark_end_;
   std::unique_ptr<Accelerator::Recording> skip_;  // to the next batch of an evaluation
 };
 

@@ -65,11 +65,14 @@ ResidentStore::ResidentStore(const graph::Store& store, Accelerator& device, mem
              host);
   }
   const uint64_t features_bytes = meta.nodes * meta.row_bytes;
+  const auto whole_rows = [&](uint64_t bytes) {
+    return line_of(features_bytes, bytes) / std::max<uint64_t>(1, meta.row_bytes) * meta.row_bytes;
+  };
+  const uint64_t end = whole_rows(lines.features_end_bytes);
   parts_[kFeatures] = load({.path = store.features_file(),
-                            .bytes = features_bytes,
+                            .bytes = end,
                             // A row does not lie across the line.
-                            .line = line_of(features_bytes, lines.features_bytes) /
-                                    std::max<uint64_t>(1, meta.row_bytes) * meta.row_bytes,
+                            .line = std::min(end, whole_rows(lines.features_bytes)),
                             .threads = threads,
                             .on_piece = counted,
                             .in_order = [](std::span<const std::byte>) {}},

@@ -21,6 +21,8 @@ struct StoreLines {
   uint64_t offsets_bytes = 0;
   uint64_t neighbors_bytes = 0;
   uint64_t features_bytes = 0;
+  // The rows up to here are in one of the two memories, the others on disk (gpu/cold_rows.h).
+  uint64_t features_end_bytes = UINT64_MAX;
   bool lists = true;
 };
 

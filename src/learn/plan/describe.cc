@@ -30,7 +30,7 @@ std::string line(const std::string& topic, const std::string& text) {
 std::string reads_in_words(const Plan& plan) {
   if (!plan.reads_disk()) return "reads nothing from disk";
   const auto batches = static_cast<double>(plan.batches);
-  if (plan.arrangement.window > 1) {
+  if (plan.arrangement.window > 1 || plan.on_gpu.draws) {
     return fmt::format("reads {} from disk in {} requests",
                        format_bytes(static_cast<uint64_t>(plan.disk.bytes * batches)),
                        about(plan.disk.requests * batches));
@@ -60,6 +60,9 @@ std::string describe_gpu(const GpuLayout& gpu) {
   text += part_line("  features", fmt::format("{} of visits", percent(gpu.features_near)),
                     gpu.features_bytes);
   text += part_line("  batches", "one at a time" + parts, gpu.batches_bytes);
+  if (gpu.windows_bytes > 0) {
+    text += part_line("  windows", "where rows from disk are", gpu.windows_bytes);
+  }
   text += part_line("  model", "parameters, gradients, optimizer", gpu.model_bytes);
   text += part_line("  runtime", "CUDA, torch, cuBLAS", gpu.runtime_bytes);
   return text + line("  peak",
@@ -170,12 +173,16 @@ ordered_json to_json(const GpuLayout& gpu) {
            {{"adjacency", gpu.adjacency_bytes},
             {"features", gpu.features_bytes},
             {"batches", gpu.batches_bytes},
+            {"windows", gpu.windows_bytes},
             {"model", gpu.model_bytes},
             {"runtime", gpu.runtime_bytes}}},
           {"lines_bytes",
            {{"offsets", gpu.lines.offsets_bytes},
             {"neighbors", gpu.lines.neighbors_bytes},
             {"features", gpu.lines.features_bytes}}},
+          {"window_bytes", gpu.window_bytes},
+          {"window_batches", gpu.window_batches},
+          {"cold_rows", gpu.cold_rows},
           {"hits", {{"adjacency", gpu.adjacency_near}, {"rows", gpu.features_near}}}};
 }
 

@@ -18,6 +18,12 @@ using gpu::ResidentStore;
 // Whether `part_seeds` leave enough of the room for lines: smaller parts make the step slower, and
 // fewer rows in the GPU's memory make the sums slower.
 constexpr uint64_t kBatchesPart = 2;
+// One of two windows gets this part of the host's room.
+constexpr uint64_t kWindowPart = 16;
+constexpr uint64_t kLeastWindowBytes = 4 * kMiB;
+constexpr uint64_t kMostWindowBytes = 1024 * kMiB;
+constexpr uint64_t kMargin = 64;
+constexpr double kBatchesAWindow = 2;  // at least, because batches vary
 
 GpuLayout not_drawing(const Question& question, std::string why) {
   return {.instead = std::move(why), .limit_bytes = question.gpu_memory_bytes};
@@ -27,6 +33,74 @@ GpuLayout too_small(const Question& question, std::string why) {
   GpuLayout layout = not_drawing(question, std::move(why));
   layout.too_small = true;
   return layout;
+}
+
+// Puts as much as fits into the GPU's memory, the rest into the host's.
+void draw_lines(const Work& work, uint64_t room_bytes, GpuLayout& layout) {
+  const StoreShape& store = work.store;
+  const Lines near = LineChoice(work).within(room_bytes);
+  const bool lists = work.recipe.model != recipe::ModelKind::mlp;
+  layout.lines = {.offsets_bytes = near.offsets_bytes,
+                  .neighbors_bytes = near.neighbors_bytes,
+                  .features_bytes = near.features_bytes,
+                  .lists = lists};
+  layout.far_bytes = ResidentStore::host_bytes(store.features_bytes(), near.features_bytes);
+  layout.features_bytes = ResidentStore::device_bytes(store.features_bytes(), near.features_bytes);
+  const Reads far = predict_reads(work, near);
+  layout.features_near = far.rows_hits;
+  if (!lists) return;
+  layout.adjacency_bytes =
+      ResidentStore::device_bytes(store.offsets_bytes(), near.offsets_bytes) +
+      ResidentStore::device_bytes(store.neighbors_bytes(), near.neighbors_bytes);
+  layout.far_bytes += ResidentStore::host_bytes(store.offsets_bytes(), near.offsets_bytes) +
+                      ResidentStore::host_bytes(store.neighbors_bytes(), near.neighbors_bytes);
+  layout.adjacency_near = far.adjacency_hits;
+}
+
+gpu::ColdOptions cold_options(const GpuLayout& layout) {
+  return {.window_bytes = layout.window_bytes};
+}
+
+uint64_t window_rows(const Work& work, const GpuLayout& layout) {
+  return layout.window_bytes / std::max<uint64_t>(1, work.store.row_bytes);
+}
+
+// Leaves the coldest rows on disk. What windows need grows with the number of these rows, on the
+// GPU, too, so the line is found step by step. False if not even a batch would fit.
+bool lower_rows(const Work& work, uint64_t room_bytes, uint64_t host_room_bytes,
+                GpuLayout& layout) {
+  const StoreShape& store = work.store;
+  const uint64_t row_bytes = std::max<uint64_t>(1, store.row_bytes);
+  layout.window_bytes =
+      std::clamp(host_room_bytes / kWindowPart, kLeastWindowBytes, kMostWindowBytes);
+  for (uint64_t cold = 1;;) {
+    layout.windows_bytes = gpu::ColdRows::device_bytes(cold);
+    layout.windows_host_bytes = gpu::ColdRows::host_bytes(store.nodes, cold, cold_options(layout));
+    if (layout.windows_bytes > room_bytes) return false;
+    draw_lines(work, room_bytes - layout.windows_bytes, layout);
+    const uint64_t far_rows =
+        ResidentStore::host_bytes(store.features_bytes(), layout.lines.features_bytes);
+    const uint64_t others = layout.host_bytes() - far_rows;
+    if (others > host_room_bytes) return false;
+    const uint64_t rows_end =
+        std::min(store.features_bytes(), layout.lines.features_bytes + host_room_bytes - others);
+    const uint64_t left = store.nodes - rows_end / row_bytes;
+    if (left > cold) {
+      cold = left + left / kMargin + 1;
+      if (cold >= store.nodes) return false;
+      continue;
+    }
+    // Fewer rows are on disk than there is room to note.
+    layout.lines.features_end_bytes = (store.nodes - cold) * row_bytes;
+    layout.far_bytes +=
+        ResidentStore::host_bytes(layout.lines.features_end_bytes, layout.lines.features_bytes);
+    layout.far_bytes -= far_rows;
+    break;
+  }
+  const Lines resident = {store.offsets_bytes(), store.neighbors_bytes(),
+                          layout.lines.features_end_bytes};
+  layout.cold_rows = predict_reads(work, resident).rows;
+  return kBatchesAWindow * layout.cold_rows <= static_cast<double>(window_rows(work, layout));
 }
 
 // A training needs all its nodes at once, because it shuffles them.
@@ -54,7 +128,6 @@ GpuLayout choose_gpu_layout(const Question& question, uint64_t host_room_bytes) 
   if (!why.empty()) return not_drawing(question, why);
   if (question.ranks > 1) return not_drawing(question, "ranks cut their batches on the CPU");
   if (question.gpu_memory_bytes == 0) return not_drawing(question, "the GPU's memory is unknown");
-  const bool lists = question.recipe.model != recipe::ModelKind::mlp;
   GpuLayout layout{.draws = true,
                    .limit_bytes = question.gpu_memory_bytes,
                    .longest_pass = longest_pass(store),
@@ -76,26 +149,21 @@ GpuLayout choose_gpu_layout(const Question& question, uint64_t host_room_bytes) 
                     format_bytes(layout.limit_bytes), format_bytes(taken + layout.batches_bytes)));
   }
   layout.parts = (std::min(question.recipe.batch_size, layout.longest_pass) + seeds - 1) / seeds;
-  const Lines near = LineChoice(work).within(room - layout.batches_bytes);
-  layout.lines = {near.offsets_bytes, near.neighbors_bytes, near.features_bytes, lists};
-  if (lists) {
-    layout.adjacency_bytes =
-        ResidentStore::device_bytes(store.offsets_bytes(), near.offsets_bytes) +
-        ResidentStore::device_bytes(store.neighbors_bytes(), near.neighbors_bytes);
-    layout.far_bytes = ResidentStore::host_bytes(store.offsets_bytes(), near.offsets_bytes) +
-                       ResidentStore::host_bytes(store.neighbors_bytes(), near.neighbors_bytes);
-  }
-  layout.features_bytes = ResidentStore::device_bytes(store.features_bytes(), near.features_bytes);
-  layout.far_bytes += ResidentStore::host_bytes(store.features_bytes(), near.features_bytes);
-  const Reads far = predict_reads(work, near);
-  layout.adjacency_near = lists ? far.adjacency_hits : 1;
-  layout.features_near = far.rows_hits;
-  if (layout.host_bytes() > host_room_bytes) {
+  const uint64_t for_lines = room - layout.batches_bytes;
+  draw_lines(work, for_lines, layout);
+  if (layout.host_bytes() <= host_room_bytes) return layout;
+  const uint64_t missing_bytes = layout.far_bytes;
+  if (!lower_rows(work, for_lines, host_room_bytes, layout)) {
     return too_small(
         question,
-        fmt::format("{} of the store fit neither into {} of GPU memory nor into the limit",
-                    format_bytes(layout.far_bytes), format_bytes(layout.limit_bytes)));
+        fmt::format(
+            "{} of the store fit neither into {} of GPU memory nor into the limit, and there "
+            "is no room to read them from disk in windows",
+            format_bytes(missing_bytes), format_bytes(layout.limit_bytes)));
   }
+  const double batches = static_cast<double>(question.batches());
+  layout.window_batches = std::min(
+      batches, static_cast<double>(window_rows(work, layout)) / std::max(1.0, layout.cold_rows));
   return layout;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "gpu/cold_rows.h"
 #include "gpu/network.h"
 #include "gpu/resident_store.h"
 #include "plan/question.h"
@@ -35,14 +36,23 @@ struct GpuLayout {
   uint64_t batches_bytes = 0;
   uint64_t model_bytes = 0;
   uint64_t runtime_bytes = 0;
-  uint64_t far_bytes = 0;     // of the host, for what the GPU reads there
-  double adjacency_near = 1;  // shares of visits that stay in the GPU's memory
+  uint64_t far_bytes = 0;  // of the host, for what the GPU reads there
+  // Rows that stay on disk are read in windows (gpu/cold_rows.h).
+  uint64_t window_bytes = 0;        // for the rows of one window
+  uint64_t windows_host_bytes = 0;  // for all that windows need, on the host ...
+  uint64_t windows_bytes = 0;       // ... and on the GPU
+  double cold_rows = 0;             // rows of the disk that a batch wants
+  double window_batches = 0;        // of a window, about
+  double adjacency_near = 1;        // shares of visits that stay in the GPU's memory
   double features_near = 1;
 
   uint64_t peak_bytes() const {
-    return adjacency_bytes + features_bytes + batches_bytes + model_bytes + runtime_bytes;
+    return adjacency_bytes + features_bytes + batches_bytes + windows_bytes + model_bytes +
+           runtime_bytes;
   }
-  uint64_t host_bytes() const { return draws ? far_bytes + gpu::ResidentStore::kLoadingBytes : 0; }
+  uint64_t host_bytes() const {
+    return draws ? far_bytes + windows_host_bytes + gpu::ResidentStore::kLoadingBytes : 0;
+  }
 };
 
 // `host_room_bytes`: what the host has for the part of the store that the GPU's memory does not

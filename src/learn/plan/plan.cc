@@ -97,6 +97,12 @@ uint64_t minimum_bytes(const Question& question) {
 
 namespace {
 
+std::string gpu_windows_note(const GpuLayout& on_gpu) {
+  if (on_gpu.cold_rows <= 0) return "none";
+  return fmt::format("rows of {}, about {:.0f} batches each", format_bytes(on_gpu.window_bytes),
+                     on_gpu.window_batches);
+}
+
 // The plan of a training whose batches the GPU makes. The host only has the part of the store that
 // the GPU's memory does not hold. An evaluation with all neighbours still makes its batches on the
 // CPU, which takes memory as in other trainings.
@@ -109,6 +115,7 @@ void plan_drawing_gpu(const Question& question, uint64_t usable_bytes, Plan& pla
   plan.arrangement = layout.arrangement;
   if (!full) plan.arrangement.lines = {0, 0, 0};
   plan.parts = {{"store", on_gpu.far_bytes, "rows and lists that the GPU reads in this memory"},
+                {"windows", on_gpu.windows_host_bytes, gpu_windows_note(on_gpu)},
                 {"loading", gpu::ResidentStore::kLoadingBytes, "until the store is loaded"}};
   if (full) {
     const Lines& lines = plan.arrangement.lines;
@@ -123,6 +130,14 @@ void plan_drawing_gpu(const Question& question, uint64_t usable_bytes, Plan& pla
   for (const MemoryPart& part : plan.parts) plan.peak_bytes += part.bytes;
   plan.needed_bytes = plan.peak_bytes;
   plan.seconds_an_epoch = predict_gpu_time(question, on_gpu);
+  if (on_gpu.cold_rows <= 0) return;
+  plan.reads.rows = on_gpu.cold_rows;
+  Arrangement read = plan.arrangement;
+  read.lines = {question.store.offsets_bytes(), question.store.neighbors_bytes(),
+                on_gpu.lines.features_end_bytes};
+  plan.disk = window_work(question, read, std::max(1.0, on_gpu.window_batches));
+  const double disk = plan.disk.seconds(plan.arrangement.price);
+  plan.seconds_an_epoch = std::max(plan.seconds_an_epoch, static_cast<double>(plan.batches) * disk);
 }
 
 // What the host has for a part of the store, if the GPU makes the batches.

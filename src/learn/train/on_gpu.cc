@@ -125,6 +125,14 @@ OnGpu::OnGpu(const Work& work)
     : work_(work), device_(open_gpu(work)), store_(load_store(work, *device_)) {}
 
 void OnGpu::prepare(nn::Model& model, nn::Adam* adam) {
+  const graph::Meta& meta = work_.store.meta();
+  const uint64_t end_bytes = work_.plan.on_gpu.lines.features_end_bytes;
+  if (end_bytes < meta.nodes * meta.row_bytes) {
+    cold_.emplace(work_.store, *device_, work_.ledger,
+                  gpu::ColdOptions{.first_row = end_bytes / meta.row_bytes,
+                                   .window_bytes = work_.plan.on_gpu.window_bytes,
+                                   .reading = {.price = work_.plan.arrangement.price}});
+  }
   model_ = &model;
   adam_ = adam;
   gpu::ModelParameters parameters{.values = model.values().data_ptr<float>(),
@@ -156,14 +164,18 @@ void OnGpu::prepare(nn::Model& model, nn::Adam* adam) {
     }
   }
   const plan::GpuLayout& plan = work_.plan.on_gpu;
-  const graph::Meta& meta = work_.store.meta();
+  gpu::StoreView view = store_.view();
+  if (cold_) {
+    view.rows.cold = cold_->place();
+    view.rows.first_cold = cold_->first();
+  }
   network_.emplace(*device_,
                    gpu::NetworkShape{.recipe = work_.recipe,
                                      .columns = meta.feature_columns,
                                      .classes = meta.classes,
                                      .part_seeds = plan.part_seeds,
                                      .longest_pass = plan.longest_pass},
-                   store_.view(), parameters);
+                   view, parameters);
 }
 
 void OnGpu::begin(const Epoch& epoch) {
@@ -178,6 +190,19 @@ void OnGpu::begin(const Epoch& epoch) {
                    .lr = epoch.lr,
                    .weight_decay = work_.recipe.weight_decay,
                    .steps = static_cast<uint64_t>(adam_->steps)});
+  batch_ = epoch.first_batch;
+  if (cold_) {
+    const uint64_t nodes = epoch.split.nodes.size();
+    cold_->begin(*network_, batch_,
+                 (nodes + work_.recipe.batch_size - 1) / work_.recipe.batch_size);
+  }
+}
+
+void OnGpu::train() {
+  if (cold_) cold_->prepare(batch_);
+  network_->train();
+  ++batch_;
+  ++adam_->steps;
 }
 
 void OnGpu::evaluate(const Evaluation& evaluation, const std::function<void(const Part&)>& take) {
@@ -203,7 +228,12 @@ void OnGpu::evaluate(const Evaluation& evaluation, const std::function<void(cons
                      .base = begin / batch_size,
                      .first_batch = begin / batch_size,
                      .draws_key = evaluation.draws_key});
+    const uint64_t first_batch = begin / batch_size;
+    if (cold_) {
+      cold_->begin(*network_, first_batch, first_batch + (count + batch_size - 1) / batch_size);
+    }
     for (uint64_t done = 0; done < count;) {
+      if (cold_) cold_->prepare((begin + done) / batch_size);
       const gpu::Network::Part part = network_->evaluate();
       const auto seeds = static_cast<int64_t>(part.seeds);
       Part result{.first = part.first};

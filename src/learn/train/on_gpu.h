@@ -13,6 +13,7 @@
 
 #include "batch/seeds.h"
 #include "gpu/accelerator.h"
+#include "gpu/cold_rows.h"
 #include "gpu/network.h"
 #include "gpu/rates.h"
 #include "gpu/resident_store.h"
@@ -54,10 +55,7 @@ class OnGpu {
     double lr = 0;
   };
   void begin(const Epoch& epoch);
-  void train() {
-    network_->train();
-    ++adam_->steps;
-  }
+  void train();
   // Of batches of the epoch, each the sum over its seeds. Waits for them.
   void losses(uint64_t first, std::span<float> out) { network_->losses(first, out); }
 
@@ -83,9 +81,11 @@ class OnGpu {
   const Work work_;
   std::unique_ptr<gpu::Accelerator> device_;
   gpu::ResidentStore store_;
+  std::optional<gpu::ColdRows> cold_;  // if a part of the store stays on disk
   memory::Lease model_lease_;
   nn::Model* model_ = nullptr;
   nn::Adam* adam_ = nullptr;
+  uint64_t batch_ = 0;  // the next of the epoch
   std::optional<gpu::Network> network_;
 };
 

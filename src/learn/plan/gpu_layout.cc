@@ -15,9 +15,11 @@ namespace {
 
 using gpu::ResidentStore;
 
-// Whether `part_seeds` leave enough of the room for lines: smaller parts make the step slower, and
-// fewer rows in the GPU's memory make the sums slower.
+// The share of the room that batches get: smaller parts make the step slower, and fewer rows in the
+// GPU's memory make the sums slower.
 constexpr uint64_t kBatchesPart = 2;
+// Each of the three files takes whole allocations of the GPU's memory.
+constexpr uint64_t kRoundingBytes = 3 * gpu::Array<uint8_t>::bytes_needed(1);
 
 GpuLayout not_drawing(const Question& question, std::string why) {
   return {.instead = std::move(why), .limit_bytes = question.gpu_memory_bytes};
@@ -53,7 +55,9 @@ GpuLayout choose_gpu_layout(const Question& question, uint64_t host_room_bytes) 
   GpuLayout layout{
       .draws = true,
       .limit_bytes = question.gpu_memory_bytes,
-      .longest_pass = std::max(store.train_nodes, std::min(store.evaluated_nodes, kNodesAtOnce)),
+      .longest_pass = std::max(
+          store.train_nodes,
+          std::min(store.evaluated_nodes, std::max(kNodesAtOnce, question.recipe.batch_size))),
       .model_bytes = model_bytes(work) + kGpuTensorsBytes,
       .runtime_bytes = kGpuContextBytes + gpu::CudaAccelerator::kWorkspaceBytes};
   const uint64_t taken = layout.model_bytes + layout.runtime_bytes;
@@ -65,14 +69,20 @@ GpuLayout choose_gpu_layout(const Question& question, uint64_t host_room_bytes) 
     layout.batches_bytes = gpu::network_bytes(network_shape(question.recipe, store, layout));
     if (layout.batches_bytes <= room / kBatchesPart || seeds == 1) break;
   }
-  if (layout.batches_bytes > room) {
-    return too_small(
-        question,
-        fmt::format("{} of GPU memory do not hold a batch of one seed: {} are needed",
-                    format_bytes(layout.limit_bytes), format_bytes(taken + layout.batches_bytes)));
+  if (layout.batches_bytes + kRoundingBytes > room) {
+    return too_small(question,
+                     fmt::format("{} of GPU memory do not hold a batch of one seed: {} are needed",
+                                 format_bytes(layout.limit_bytes),
+                                 format_bytes_up(taken + layout.batches_bytes + kRoundingBytes)));
   }
   layout.parts = (std::min(question.recipe.batch_size, layout.longest_pass) + seeds - 1) / seeds;
-  const Lines near = LineChoice(work).within(room - layout.batches_bytes);
+  // A batch in parts may grow into its whole share, so that more memory lowers no line.
+  const uint64_t kept =
+      std::max(layout.batches_bytes, layout.parts > 1 ? room / kBatchesPart : uint64_t{0});
+  const uint64_t lines_room = room - kept;
+  Lines near = LineChoice(work).within(lines_room - std::min(lines_room, kRoundingBytes));
+  near.features_bytes =
+      ResidentStore::line_at(store.features_bytes(), near.features_bytes, store.row_bytes);
   layout.lines = {near.offsets_bytes, near.neighbors_bytes, near.features_bytes, lists};
   if (lists) {
     layout.adjacency_bytes =

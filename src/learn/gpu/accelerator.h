@@ -96,6 +96,34 @@ class Accelerator {
   }
 };
 
+// Memory of the host that a device reads, until this ends. Must end before the memory itself.
+class Revealed {
+ public:
+  Revealed() = default;
+  Revealed(Accelerator& device, const void* host, uint64_t bytes)
+      : device_(&device), host_(host), data_(device.reveal(host, bytes)) {}
+  Revealed(Revealed&& other) noexcept { *this = std::move(other); }
+  Revealed& operator=(Revealed&& other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(host_, other.host_);
+    std::swap(data_, other.data_);
+    return *this;
+  }
+  Revealed(const Revealed&) = delete;
+  Revealed& operator=(const Revealed&) = delete;
+  ~Revealed() {
+    if (device_ != nullptr) device_->conceal(host_);
+  }
+
+  // The address for the device.
+  const void* data() const { return data_; }
+
+ private:
+  Accelerator* device_ = nullptr;
+  const void* host_ = nullptr;
+  const void* data_ = nullptr;
+};
+
 // Memory of a device, leased from its ledger.
 template <typename T>
 class Array {

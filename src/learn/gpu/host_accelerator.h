@@ -9,7 +9,7 @@
 
 namespace plimsoll::gpu {
 
-class HostAccelerator final : public Accelerator {
+class HostAccelerator : public Accelerator {
  public:
   explicit HostAccelerator(uint64_t limit_bytes) : ledger_(limit_bytes) {}
 

@@ -95,7 +95,7 @@ Network::Counts Network::counts_of(const NetworkShape& shape) {
   const auto results = [&](size_t layer) { return positions.at(draws ? layers - 1 - layer : 0); };
   Counts counts{
       .order = shape.longest_pass,
-      .losses = (shape.longest_pass + recipe.batch_size - 1) / recipe.batch_size,
+      .losses = shape.longest_pass / recipe.batch_size + 1,
       .nodes = positions.back(),
       .labels = shape.part_seeds,
       .input = positions.back() * shape.columns,

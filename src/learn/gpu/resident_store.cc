@@ -1,6 +1,7 @@
 #include "gpu/resident_store.h"
 
 #include <algorithm>
+#include <numeric>
 #include <span>
 
 #include "graph/meta.h"
@@ -8,20 +9,19 @@
 #include "sample/topology.h"
 
 namespace plimsoll::gpu {
-namespace {
 
-uint64_t line_of(uint64_t file_bytes, uint64_t line_bytes) {
-  return std::min(file_bytes, line_bytes);
+uint64_t ResidentStore::line_at(uint64_t file_bytes, uint64_t line_bytes, uint64_t value_bytes) {
+  if (line_bytes >= file_bytes) return file_bytes;
+  const uint64_t step = std::lcm(io::kBlockBytes, std::max<uint64_t>(1, value_bytes));
+  return line_bytes / step * step;
 }
 
-}  // namespace
-
 uint64_t ResidentStore::device_bytes(uint64_t file_bytes, uint64_t line_bytes) {
-  return Array<uint8_t>::bytes_needed(line_of(file_bytes, line_bytes));
+  return Array<uint8_t>::bytes_needed(std::min(file_bytes, line_bytes));
 }
 
 uint64_t ResidentStore::host_bytes(uint64_t file_bytes, uint64_t line_bytes) {
-  return memory::Buffer<std::byte>::bytes_needed(file_bytes - line_of(file_bytes, line_bytes));
+  return memory::Buffer<std::byte>::bytes_needed(file_bytes - std::min(file_bytes, line_bytes));
 }
 
 ResidentStore::ResidentStore(const graph::Store& store, Accelerator& device, memory::Ledger& host,
@@ -36,7 +36,7 @@ ResidentStore::ResidentStore(const graph::Store& store, Accelerator& device, mem
     sample::OffsetsCheck check(offsets, meta.edges);
     parts_[kOffsets] = load({.path = offsets,
                              .bytes = offsets_bytes,
-                             .line = line_of(offsets_bytes, lines.offsets_bytes),
+                             .line = line_at(offsets_bytes, lines.offsets_bytes, sizeof(uint64_t)),
                              .threads = threads,
                              .on_piece = counted,
                              .in_order =
@@ -51,7 +51,7 @@ ResidentStore::ResidentStore(const graph::Store& store, Accelerator& device, mem
     parts_[kNeighbors] =
         load({.path = neighbors,
               .bytes = neighbors_bytes,
-              .line = line_of(neighbors_bytes, lines.neighbors_bytes),
+              .line = line_at(neighbors_bytes, lines.neighbors_bytes, sizeof(uint32_t)),
               .threads = threads,
               .on_piece =
                   [&](std::span<const std::byte> piece) {
@@ -65,18 +65,15 @@ ResidentStore::ResidentStore(const graph::Store& store, Accelerator& device, mem
              host);
   }
   const uint64_t features_bytes = meta.nodes * meta.row_bytes;
-  const auto whole_rows = [&](uint64_t bytes) {
-    return line_of(features_bytes, bytes) / std::max<uint64_t>(1, meta.row_bytes) * meta.row_bytes;
-  };
-  const uint64_t end = whole_rows(lines.features_end_bytes);
-  parts_[kFeatures] = load({.path = store.features_file(),
-                            .bytes = end,
-                            // A row does not lie across the line.
-                            .line = std::min(end, whole_rows(lines.features_bytes)),
-                            .threads = threads,
-                            .on_piece = counted,
-                            .in_order = [](std::span<const std::byte>) {}},
-                           host);
+  const uint64_t end = line_at(features_bytes, lines.features_end_bytes, meta.row_bytes);
+  parts_[kFeatures] =
+      load({.path = store.features_file(),
+            .bytes = end,
+            .line = std::min(end, line_at(features_bytes, lines.features_bytes, meta.row_bytes)),
+            .threads = threads,
+            .on_piece = counted,
+            .in_order = [](std::span<const std::byte>) {}},
+           host);
   const bool half = meta.feature_type == graph::FeatureType::f16;
   const uint64_t lane_bytes = kLane * (half ? sizeof(uint16_t) : sizeof(float));
   rows_ = {.row_bytes = meta.row_bytes,
@@ -86,19 +83,14 @@ ResidentStore::ResidentStore(const graph::Store& store, Accelerator& device, mem
            .packed = meta.row_bytes % lane_bytes == 0 ? 1U : 0U};
 }
 
-ResidentStore::~ResidentStore() {
-  for (const Part& part : parts_) {
-    if (part.revealed != nullptr) device_.conceal(part.far.data());
-  }
-}
-
 ResidentStore::Part ResidentStore::load(const Loading& loading, memory::Ledger& host) {
   Part part{.line = loading.line};
   part.near = {device_, "store", loading.line};
   {
     const memory::Buffer<std::byte> staging(host, "loading",
                                             std::min(kLoadingBytes, loading.bytes));
-    if (loading.line > 0) device_.reveal(staging.data(), staging.size());
+    const Revealed revealed =
+        loading.line > 0 ? Revealed(device_, staging.data(), staging.size()) : Revealed();
     for (uint64_t begin = 0; begin < loading.line; begin += staging.size()) {
       const auto piece = staging.first(std::min(staging.size(), loading.line - begin));
       io::load({.path = loading.path, .begin = begin, .out = piece}, loading.threads,
@@ -106,17 +98,15 @@ ResidentStore::Part ResidentStore::load(const Loading& loading, memory::Ledger& 
       loading.in_order(piece);
       device_.upload(part.near.data() + begin, piece.data(), piece.size());
     }
-    if (loading.line > 0) device_.conceal(staging.data());
   }
   if (loading.line == loading.bytes) return part;
-  // Files are read from a multiple of a block on.
-  const uint64_t block = loading.line / io::kBlockBytes * io::kBlockBytes;
-  part.far = memory::Pages(host, "rows for the GPU", loading.bytes - block);
-  const std::span<std::byte> out(static_cast<std::byte*>(part.far.data()), loading.bytes - block);
-  io::load({.path = loading.path, .begin = block, .out = out}, loading.threads, loading.on_piece);
-  loading.in_order(out.subspan(loading.line - block));
-  part.revealed = static_cast<const std::byte*>(device_.reveal(part.far.data(), out.size())) +
-                  (loading.line - block);
+  part.far = memory::Pages(host, "rows for the GPU", loading.bytes - loading.line);
+  const std::span<std::byte> out(static_cast<std::byte*>(part.far.data()),
+                                 loading.bytes - loading.line);
+  io::load({.path = loading.path, .begin = loading.line, .out = out}, loading.threads,
+           loading.on_piece);
+  loading.in_order(out);
+  part.revealed = {device_, part.far.data(), out.size()};
   return part;
 }
 

@@ -16,7 +16,7 @@
 namespace plimsoll::gpu {
 
 // How much of each file is in the GPU's memory, in bytes; the rest is in memory of the host.
-// Multiples of kLineStepBytes, or the whole file. mlp needs no lists.
+// See line_at(). mlp needs no lists.
 struct StoreLines {
   uint64_t offsets_bytes = 0;
   uint64_t neighbors_bytes = 0;
@@ -35,13 +35,16 @@ class ResidentStore {
                 const std::function<void(uint64_t bytes)>& on_bytes);
   ResidentStore(const ResidentStore&) = delete;
   ResidentStore& operator=(const ResidentStore&) = delete;
-  ~ResidentStore();
+  ~ResidentStore() = default;
 
   StoreView view() const;
 
   // What loading takes of the host in addition, until the constructor returns.
   static constexpr uint64_t kLoadingBytes = uint64_t{64} << 20;
-  // What the two parts of a file take.
+  // Where the line of a file is that was asked for at `line_bytes`: at the end, or at or before
+  // them, where a block of the disk and a value of `value_bytes` begin.
+  static uint64_t line_at(uint64_t file_bytes, uint64_t line_bytes, uint64_t value_bytes);
+  // What the two parts of a file with such a line take.
   static uint64_t device_bytes(uint64_t file_bytes, uint64_t line_bytes);
   static uint64_t host_bytes(uint64_t file_bytes, uint64_t line_bytes);
 
@@ -49,9 +52,11 @@ class ResidentStore {
   struct Part {
     Array<uint8_t> near;
     memory::Pages far;
-    const void* revealed = nullptr;
+    Revealed revealed;  // all of `far`
     uint64_t line = 0;
-    LinedBytes bytes() const { return {near.data(), static_cast<const uint8_t*>(revealed), line}; }
+    LinedBytes bytes() const {
+      return {near.data(), static_cast<const uint8_t*>(revealed.data()), line};
+    }
   };
   enum File : size_t { kOffsets, kNeighbors, kFeatures, kFiles };
 

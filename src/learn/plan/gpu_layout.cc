@@ -15,8 +15,8 @@ namespace {
 
 using gpu::ResidentStore;
 
-// Whether `part_seeds` leave enough of the room for lines: smaller parts make the step slower, and
-// fewer rows in the GPU's memory make the sums slower.
+// The share of the room that batches get: smaller parts make the step slower, and fewer rows in the
+// GPU's memory make the sums slower.
 constexpr uint64_t kBatchesPart = 2;
 // One of two windows gets this part of the host's room.
 constexpr uint64_t kWindowPart = 16;
@@ -24,6 +24,8 @@ constexpr uint64_t kLeastWindowBytes = 4 * kMiB;
 constexpr uint64_t kMostWindowBytes = 1024 * kMiB;
 constexpr uint64_t kMargin = 64;
 constexpr double kBatchesAWindow = 2;  // at least, because batches vary
+// Each of the three files takes whole allocations of the GPU's memory.
+constexpr uint64_t kRoundingBytes = 3 * gpu::Array<uint8_t>::bytes_needed(1);
 
 GpuLayout not_drawing(const Question& question, std::string why) {
   return {.instead = std::move(why), .limit_bytes = question.gpu_memory_bytes};
@@ -38,7 +40,9 @@ GpuLayout too_small(const Question& question, std::string why) {
 // Puts as much as fits into the GPU's memory, the rest into the host's.
 void draw_lines(const Work& work, uint64_t room_bytes, GpuLayout& layout) {
   const StoreShape& store = work.store;
-  const Lines near = LineChoice(work).within(room_bytes);
+  Lines near = LineChoice(work).within(room_bytes);
+  near.features_bytes =
+      ResidentStore::line_at(store.features_bytes(), near.features_bytes, store.row_bytes);
   const bool lists = work.recipe.model != recipe::ModelKind::mlp;
   layout.lines = {.offsets_bytes = near.offsets_bytes,
                   .neighbors_bytes = near.neighbors_bytes,
@@ -104,9 +108,10 @@ bool lower_rows(const Work& work, uint64_t room_bytes, uint64_t host_room_bytes,
 }
 
 // A training needs all its nodes at once, because it shuffles them.
-uint64_t longest_pass(const StoreShape& store) {
+uint64_t longest_pass(const StoreShape& store, uint64_t batch_size) {
   const uint64_t evaluated = std::max(store.evaluated_nodes, store.asked_nodes);
-  return std::max(store.asked_nodes > 0 ? 0 : store.train_nodes, std::min(evaluated, kNodesAtOnce));
+  return std::max(store.asked_nodes > 0 ? 0 : store.train_nodes,
+                  std::min(evaluated, std::max(kNodesAtOnce, batch_size)));
 }
 
 }  // namespace
@@ -130,7 +135,7 @@ GpuLayout choose_gpu_layout(const Question& question, uint64_t host_room_bytes) 
   if (question.gpu_memory_bytes == 0) return not_drawing(question, "the GPU's memory is unknown");
   GpuLayout layout{.draws = true,
                    .limit_bytes = question.gpu_memory_bytes,
-                   .longest_pass = longest_pass(store),
+                   .longest_pass = longest_pass(store, question.recipe.batch_size),
                    .model_bytes = model_bytes(work) + kGpuTensorsBytes,
                    .runtime_bytes = kGpuContextBytes + gpu::CudaAccelerator::kWorkspaceBytes};
   const uint64_t taken = layout.model_bytes + layout.runtime_bytes;
@@ -142,14 +147,17 @@ GpuLayout choose_gpu_layout(const Question& question, uint64_t host_room_bytes) 
     layout.batches_bytes = gpu::network_bytes(network_shape(question.recipe, store, layout));
     if (layout.batches_bytes <= room / kBatchesPart || seeds == 1) break;
   }
-  if (layout.batches_bytes > room) {
-    return too_small(
-        question,
-        fmt::format("{} of GPU memory do not hold a batch of one seed: {} are needed",
-                    format_bytes(layout.limit_bytes), format_bytes(taken + layout.batches_bytes)));
+  if (layout.batches_bytes + kRoundingBytes > room) {
+    return too_small(question,
+                     fmt::format("{} of GPU memory do not hold a batch of one seed: {} are needed",
+                                 format_bytes(layout.limit_bytes),
+                                 format_bytes_up(taken + layout.batches_bytes + kRoundingBytes)));
   }
   layout.parts = (std::min(question.recipe.batch_size, layout.longest_pass) + seeds - 1) / seeds;
-  const uint64_t for_lines = room - layout.batches_bytes;
+  // A batch in parts may grow into its whole share, so that more memory lowers no line.
+  const uint64_t kept =
+      std::max(layout.batches_bytes, layout.parts > 1 ? room / kBatchesPart : uint64_t{0});
+  const uint64_t for_lines = room - kept - std::min(room - kept, kRoundingBytes);
   draw_lines(work, for_lines, layout);
   if (layout.host_bytes() <= host_room_bytes) return layout;
   const uint64_t missing_bytes = layout.far_bytes;

@@ -19,7 +19,7 @@ constexpr uint64_t kGpuContextBytes = uint64_t{768} << 20;
 constexpr uint64_t kGpuTensorsBytes = uint64_t{24} << 20;
 // The most of a GPU that a training takes without --gpu-memory.
 constexpr double kMostGpuShare = 0.92;
-// An evaluation is given at most so many nodes at a time.
+// An evaluation is given at most so many nodes at a time, or a batch.
 constexpr uint64_t kNodesAtOnce = uint64_t{1} << 20;
 
 struct GpuLayout {

@@ -52,11 +52,6 @@ double predict_gpu_time(const Question& question, const GpuLayout& layout) {
     const HopSize& drawn = batch.hops[hop];
     const double each = static_cast<double>(drawn.edges) /
                         static_cast<double>(std::max<uint64_t>(1, drawn.destinations));
-    if (hop + 1 == batch.hops.size()) {
-      entries += filled * each;
-      filled *= 1 + each;
-      break;
-    }
     entries += filled * each;
     filled *= 1 + each;
   }
@@ -75,8 +70,8 @@ double predict_gpu_time(const Question& question, const GpuLayout& layout) {
     kinds += weights * times + 4;
   }
   seconds += kinds * rates.start_seconds;
-  const auto seeds = static_cast<double>(std::max<uint64_t>(1, recipe.batch_size));
-  const double parts = std::ceil(seeds / part);
+  const uint64_t seeds = std::min(recipe.batch_size, question.store.train_nodes);
+  const double parts = std::ceil(static_cast<double>(seeds) / part);
   return static_cast<double>(question.batches()) * parts * seconds;
 }
 

@@ -70,6 +70,11 @@ gpu::ResidentStore load_store(const OnGpu::Work& job, gpu::Accelerator& device) 
       }};
 }
 
+// A pass has fewer nodes than this in any case.
+uint32_t batch_size_of(const recipe::Recipe& recipe) {
+  return static_cast<uint32_t>(std::min<uint64_t>(recipe.batch_size, UINT32_MAX));
+}
+
 at::Tensor view(const void* data, at::IntArrayRef sizes, at::IntArrayRef strides,
                 at::ScalarType type, c10::Device device) {
   // from_blob takes only pointers to non-const; these tensors are never written to.
@@ -183,7 +188,7 @@ void OnGpu::begin(const Epoch& epoch) {
   network_->begin({.nodes = epoch.split.nodes.span(),
                    .labels = epoch.split.labels.span(),
                    .shuffle = epoch.shuffle_key,
-                   .batch_size = static_cast<uint32_t>(work_.recipe.batch_size),
+                   .batch_size = batch_size_of(work_.recipe),
                    .first_batch = epoch.first_batch,
                    .draws_key = epoch.draws_key,
                    .dropout_key = epoch.dropout_key,
@@ -206,7 +211,7 @@ void OnGpu::train() {
 }
 
 void OnGpu::evaluate(const Evaluation& evaluation, const std::function<void(const Part&)>& take) {
-  const uint64_t batch_size = work_.recipe.batch_size;
+  const uint64_t batch_size = batch_size_of(work_.recipe);
   const uint64_t nodes = evaluation.seeds.size();
   // Whole batches, so that the index of a batch does not depend on the pieces.
   const uint64_t at_once =
@@ -224,7 +229,7 @@ void OnGpu::evaluate(const Evaluation& evaluation, const std::function<void(cons
     const std::span<const int32_t> all_labels = labels.first(count);
     network_->begin({.nodes = piece.first(count),
                      .labels = evaluation.labels.empty() ? std::span<const int32_t>() : all_labels,
-                     .batch_size = static_cast<uint32_t>(batch_size),
+                     .batch_size = batch_size_of(job_.recipe),
                      .base = begin / batch_size,
                      .first_batch = begin / batch_size,
                      .draws_key = evaluation.draws_key});

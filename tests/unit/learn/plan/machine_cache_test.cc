@@ -33,6 +33,12 @@ const Machine kMachine = {.reads_per_second = 257'123.4,
                                    .threads = 3,
                                    .product_gain = 2.5,
                                    .pass_gain = 1.5,
+                                   .on_gpu = {.start_seconds = 2.1e-6,
+                                              .pass_bytes = 3.1e12,
+                                              .row_bytes = 1.7e12,
+                                              .far_bytes = 4.3e10,
+                                              .narrow_flops = 2.3e12,
+                                              .wide_flops = 3.7e13},
                                    .device = "cpu"},
                           .threads = 2};
 
@@ -89,15 +95,27 @@ TEST_F(MachineCache, ThatIsDamagedIsForgottenAndMadeAnew) {
     EXPECT_NE(place, std::string::npos) << what;
     return text.replace(place, what.size(), by);
   };
-  for (const std::string& text :
-       {std::string(), std::string("{"), std::string("[1, 2]"), std::string("null"),
-        std::string("\xff\xfe\x00", 3), good.substr(0, good.size() / 2), std::string(5000, '['),
-        replaced("\"version\": 4", "\"version\": 2"), replaced("\"machines\"", "\"engines\""),
-        replaced("\"this\": {", "\"this\": 5, \"that\": {"), replaced("257123.4", "\"fast\""),
-        replaced("257123.4", "-1"), replaced("257123.4", "1e999"), replaced("512", "-512"),
-        replaced("\"threads\": 2", "\"threads\": 4294967298"), replaced("\"io_uring\"", "7"),
-        replaced("\"gat\": {", "\"gta\": {"), replaced("\"making\"", "\"taking\""),
-        replaced("\"attention\"", "\"retention\"")}) {
+  for (const std::string& text : {std::string(),
+                                  std::string("{"),
+                                  std::string("[1, 2]"),
+                                  std::string("null"),
+                                  std::string("\xff\xfe\x00", 3),
+                                  good.substr(0, good.size() / 2),
+                                  std::string(5000, '['),
+                                  replaced("\"version\": 5", "\"version\": 2"),
+                                  replaced("\"machines\"", "\"engines\""),
+                                  replaced("\"this\": {", "\"this\": 5, \"that\": {"),
+                                  replaced("257123.4", "\"fast\""),
+                                  replaced("257123.4", "-1"),
+                                  replaced("257123.4", "1e999"),
+                                  replaced("512", "-512"),
+                                  replaced("\"threads\": 2", "\"threads\": 4294967298"),
+                                  replaced("\"io_uring\"", "7"),
+                                  replaced("\"gat\": {", "\"gta\": {"),
+                                  replaced("\"making\"", "\"taking\""),
+                                  replaced("\"attention\"", "\"retention\""),
+                                  replaced("\"gpu_far_bytes\"", "\"far\""),
+                                  replaced("\"gpu_row_bytes\": ", "\"gpu_row_bytes\": -")}) {
     write_file(file_, text);
     EXPECT_FALSE(load_machine(file_, "this")) << text;
     EXPECT_TRUE(save_machine(file_, "this", kMachine)) << text;

@@ -159,6 +159,7 @@ class NeighborLoader:
                  pin_memory: bool = False, transform: Optional[Callable[[Any], Any]] = None, generator: Any = None,
                  threads: int = 0, **others: Any) -> None:
         self._handle = ctypes.c_void_p()
+        self._c_close = library().plimsoll_loader_close
         self._arguments: Tuple[Any, Dict[str, Any]] = (data, dict(
             others, num_neighbors=num_neighbors, input_nodes=input_nodes, batch_size=batch_size, shuffle=shuffle,
             drop_last=drop_last, memory=memory, seed=seed, num_workers=num_workers, held=held, labels=labels, draw=draw,
@@ -204,7 +205,7 @@ class NeighborLoader:
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None):
-            library().plimsoll_loader_close(self._handle)
+            self._c_close(self._handle)  # at the end of the interpreter, this module's names may be gone
 
     def close(self) -> None:
         """Gives back all memory but that of batches still in use. Happens by itself when the loader is gone."""

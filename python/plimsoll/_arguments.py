@@ -11,6 +11,7 @@ WITHOUT_EFFECT = {
     "filter_per_worker": "the threads that sample also collect the rows",
     "prefetch_factor": "the plan decides how many batches are made ahead",
     "persistent_workers": "threads are kept from pass to pass",
+    "in_order": "batches always come in the order of seed and epoch",
     "pin_memory_device": "batches are pinned for the current device",
 }
 
@@ -29,6 +30,7 @@ REFUSED: Dict[str, Tuple[Any, str]] = {
     "neighbor_sampler": (None, "batches are drawn by Plimsoll itself"),
     "custom_cls": (None, "batches are homogeneous graphs"),
     "input_id": (None, "the index of a node in input_nodes is its input_id"),
+    "dataset": (None, "the seeds are input_nodes"),
     "sampler": (None, "the order comes from seed and epoch; use shuffle, or give input_nodes in your order"),
     "batch_sampler": (None, "the order comes from seed and epoch; use batch_size, shuffle and drop_last"),
     "collate_fn": (None, "there is nothing to collate; use transform"),
@@ -36,6 +38,13 @@ REFUSED: Dict[str, Tuple[Any, str]] = {
     "multiprocessing_context": (None, "workers are threads, not processes"),
     "timeout": (0, "waiting for a batch ends with Ctrl-C"),
 }
+
+
+def _equal(value: Any, default: Any) -> bool:
+    try:
+        return bool(value == default)
+    except (RuntimeError, TypeError, ValueError):  # a tensor or an array, which has no one answer
+        return False
 
 
 def check_arguments(given: Dict[str, Any]) -> None:
@@ -47,5 +56,5 @@ def check_arguments(given: Dict[str, Any]) -> None:
             raise UsageError(f"{name}= is not an argument of NeighborLoader", "usage")
         default, reason = REFUSED[name]
         value = getattr(value, "value", value)  # PyG has enums for some
-        if value is not default and value != default:
+        if value is not default and not _equal(value, default):
             raise UsageError(f"{name}={value!r} is not supported: {reason}", "usage")

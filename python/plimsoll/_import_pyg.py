@@ -15,9 +15,7 @@ from . import _torch_file
 from ._library import _KINDS, PlimsollError
 from ._memory import format_bytes
 from ._torch_file import Holder
-from .importing import from_pyg
-
-_ARRAYS = ("edge_index", "x", "y", "train_mask", "val_mask", "valid_mask", "test_mask")
+from .importing import PYG_FIELDS, SEVERAL_TYPES, edge_fields, from_pyg
 
 
 def _fields(value: Any, path: str) -> Dict[str, Any]:
@@ -32,12 +30,13 @@ def _fields(value: Any, path: str) -> Dict[str, Any]:
     if isinstance(value, Holder):
         inner = value.__dict__.get("_store")
         if "_edge_store_dict" in value.__dict__:
-            raise PlimsollError(f"{path} has a {type(value).__name__} with several types of nodes; a store has one. "
-                                "data.to_homogeneous() makes such a graph", "input")
+            raise PlimsollError(f"{path} has a {type(value).__name__} with {SEVERAL_TYPES}", "input")
         value = inner.__dict__.get("_mapping") if isinstance(inner, Holder) else value.__dict__ or value
     if not isinstance(value, dict):
         raise PlimsollError(f"{path} has no graph: it must have a Data of PyG, a dict of its fields, or be the file of an "
                             "InMemoryDataset", "input")
+    if any(isinstance(name, tuple) for name in value):  # (from, relation, to): the dict of a HeteroData
+        raise PlimsollError(f"{path} has {SEVERAL_TYPES}", "input")
     return {str(name): field for name, field in value.items() if field is not None}
 
 
@@ -46,20 +45,15 @@ def _names(names: List[str]) -> str:
 
 
 def _check(fields: Dict[str, Any], path: str, ignore: List[str]) -> None:
-    for name in fields:  # weights and features of edges: a graph without them is a different graph
-        if name.startswith("edge_") and name != "edge_index" and name not in ignore:
-            raise PlimsollError(f"{path} has {name}, and a store has no place for it; --ignore {name} imports the rest", "input")
-    edges = max(getattr(fields.get("edge_index"), "shape", None) or [0])
-    for name, field in fields.items():
-        known = name in _ARRAYS or name.startswith("node_") or name in ignore
-        if not known and edges in (getattr(field, "shape", None) or ())[:2]:
-            raise PlimsollError(f"{path} has {name}, with a row for each of the {edges} edges, and a store has no place for it; "
-                                f"--ignore {name} imports the rest", "input")
+    for name in edge_fields(fields):
+        if name not in ignore:
+            raise PlimsollError(f"{path} has {name}, with values for edges, and a store has no place for it; --ignore {name} "
+                                "imports the rest", "input")
     for name, what in (("edge_index", "edges"), ("x", "features")):
         if name not in fields:
             raise PlimsollError(f"{path} has no {name}, so there are no {what}; it has {_names(sorted(fields)) or 'nothing'}",
                                 "input")
-    for name in _ARRAYS:
+    for name in PYG_FIELDS:
         field = fields.get(name)
         if field is not None and name not in ignore and not isinstance(field, np.ndarray):
             kind = field.name() if isinstance(field, Holder) else type(field).__name__
@@ -72,9 +66,9 @@ def import_file(options: Dict[str, Any], say: Any) -> Dict[str, Any]:
     start, path, ignore = time.monotonic(), options["file"], options["ignore"]
     fields = _fields(_torch_file.read(path), path)
     _check(fields, path, ignore)
-    given = {name: fields[name] for name in _ARRAYS if name in fields and name not in ignore}
+    given = {name: fields[name] for name in PYG_FIELDS if name in fields and name not in ignore}
     left = [name for name in fields if name in ignore]
-    unknown = [name for name in fields if name not in _ARRAYS and name not in ignore and name != "num_nodes"]
+    unknown = [name for name in fields if name not in PYG_FIELDS and name not in ignore and name != "num_nodes"]
     say(f"importing {path}: {', '.join(given)}")
     if left:
         say(f"  left out  {_names(left)}, by --ignore")

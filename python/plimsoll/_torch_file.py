@@ -62,8 +62,18 @@ def _tensor(storage: _Storage, offset: int, size: Tuple[int, ...], stride: Tuple
     return (view.astype(np.uint32) << 16).view(np.float32) if storage.kind == _BFLOAT16 else view
 
 
+def _subclass(make: Any, kind: Any, arguments: Any, state: Any) -> Any:
+    """A tensor of a class of its own, such as PyG's EdgeIndex: its values are its own, or those of the tensor inside it."""
+    fields = state[0] if isinstance(state, tuple) and state else state
+    inner = fields.get("_data") if isinstance(fields, dict) else None
+    made = inner if isinstance(inner, np.ndarray) else make(*arguments)
+    return made if isinstance(made, np.ndarray) or not isinstance(kind, type) else kind()
+
+
 _FUNCTIONS = {("torch._utils", "_rebuild_tensor_v2"): _tensor, ("torch._utils", "_rebuild_tensor"): _tensor,
-              ("torch._utils", "_rebuild_parameter"): lambda data, *_: data}
+              ("torch._utils", "_rebuild_parameter"): lambda data, *_: data,
+              ("torch._utils", "_rebuild_parameter_with_state"): lambda data, *_: data,
+              ("torch._tensor", "_rebuild_from_type_v2"): _subclass, ("torch._tensor", "_rebuild_from_type"): _subclass}
 
 
 class _Unpickler(pickle.Unpickler):

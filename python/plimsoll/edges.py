@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ._arrays import to_numpy
 from ._library import PlimsollError, UsageError
 
 
@@ -17,7 +18,7 @@ class EdgeIds:
     """
 
     def __init__(self, edge_index: Any, num_nodes: int, undirected: bool) -> None:
-        edges = edge_index.detach().cpu().numpy() if hasattr(edge_index, "detach") else np.asarray(edge_index)
+        edges = to_numpy(edge_index)
         if edges.ndim != 2 or edges.shape[0] != 2 or not np.issubdtype(edges.dtype, np.integer):
             raise UsageError(f"edge_ids has shape {edges.shape} and type {edges.dtype}; give the edge_index of the graph, "
                              "(2, edges)", "usage")

@@ -8,6 +8,7 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 import numpy as np
 
 from . import _library
+from ._arrays import to_numpy
 from ._library import UsageError, check, library, sized
 from ._memory import parse_bytes
 from .program import run_program
@@ -16,18 +17,6 @@ from .store import Store
 _TYPES = {"int32": 1, "int64": 2, "float16": 3, "float32": 4, "float64": 5, "bool": 6}
 
 Path = Union[str, "os.PathLike[str]"]
-
-
-def _to_numpy(values: Any) -> np.ndarray:
-    """A NumPy view of an array or a CPU tensor; copies only what NumPy cannot view."""
-    if hasattr(values, "detach"):
-        values = values.detach()
-        if values.device.type != "cpu":
-            values = values.cpu()
-        if str(values.dtype) == "torch.bfloat16":
-            values = values.float()
-        return values.numpy()
-    return np.asarray(values)
 
 
 class _Arrays:
@@ -51,7 +40,7 @@ class _Arrays:
 
 
 def _edges(edge_index: Any) -> Tuple[np.ndarray, np.ndarray]:
-    edges = _to_numpy(edge_index)
+    edges = to_numpy(edge_index)
     if edges.ndim == 2 and edges.shape[0] == 2:
         return edges[0], edges[1]
     if edges.ndim == 2 and edges.shape[1] == 2:
@@ -89,7 +78,7 @@ def from_numpy(edge_index: Any, x: Any, path: Path, *, y: Any = None, train: Any
     whole = ("int32", "int64")
     options.sources = arrays.column(sources, "edge_index", whole)
     options.destinations = arrays.column(destinations, "edge_index", whole)
-    rows = _to_numpy(x)
+    rows = to_numpy(x)
     if rows.ndim != 2:
         raise UsageError(f"x has shape {rows.shape}; it must be (nodes, columns)", "usage")
     if rows.shape[1] > 1 and rows.strides[1] != rows.itemsize:
@@ -97,7 +86,7 @@ def from_numpy(edge_index: Any, x: Any, path: Path, *, y: Any = None, train: Any
     options.nodes, options.columns = rows.shape
     options.features = arrays.column(rows, "x", ("float16", "float32", "float64"))
     if y is not None:
-        labels = _to_numpy(y)
+        labels = to_numpy(y)
         if labels.ndim == 2 and labels.shape[1] == 1:
             labels = labels[:, 0]
         if labels.ndim != 1:
@@ -105,7 +94,7 @@ def from_numpy(edge_index: Any, x: Any, path: Path, *, y: Any = None, train: Any
         options.labels = arrays.column(labels, "y", whole + ("float32", "float64"))
     for i, (split, nodes) in enumerate((("train", train), ("valid", valid), ("test", test))):
         if nodes is not None:
-            ids = _to_numpy(nodes)
+            ids = to_numpy(nodes)
             if ids.ndim != 1:
                 raise UsageError(f"{split} has shape {ids.shape}; give ids, or a mask of one column", "usage")
             options.splits[i] = arrays.column(ids, split, whole + ("bool",))
@@ -123,12 +112,12 @@ def from_scipy(adjacency: Any, x: Any, path: Path, **options: Any) -> Store:
     return from_numpy(np.stack([matrix.row, matrix.col], axis=1), x, path, **options)
 
 
-def _mask(data: Any, names: Sequence[str], column: Optional[int]) -> Optional[np.ndarray]:
+def _mask(fields: Dict[str, Any], names: Sequence[str], column: Optional[int]) -> Optional[np.ndarray]:
     for name in names:
-        mask = getattr(data, name, None)
+        mask = fields.get(name)
         if mask is None:
             continue
-        mask = _to_numpy(mask)
+        mask = to_numpy(mask)
         if mask.ndim == 2:
             if column is None:
                 raise UsageError(f"{name} has {mask.shape[1]} columns, one for each split; choose one with mask_column",
@@ -138,28 +127,65 @@ def _mask(data: Any, names: Sequence[str], column: Optional[int]) -> Optional[np
     return None
 
 
+#: The fields of a graph of PyG that a store keeps.
+PYG_FIELDS = ("edge_index", "x", "y", "train_mask", "val_mask", "valid_mask", "test_mask")
+
+SEVERAL_TYPES = ("several types of nodes; a store has one. data.to_homogeneous(edge_attrs=[], add_edge_type=False) makes one "
+                 "type of them; all types need x")
+
+
+def _lengths(value: Any) -> Tuple[int, ...]:
+    if isinstance(value, (list, tuple)):
+        return (len(value),)
+    shape = getattr(value, "shape", None)
+    return tuple(shape[:2]) if isinstance(shape, tuple) else ()
+
+
+def edge_fields(fields: Dict[str, Any]) -> List[str]:
+    """Which fields of a graph of PyG have values for its edges, such as edge_attr or weight. A graph without them is another
+    graph, so nothing leaves them out unless the user says so."""
+    edges = max(_lengths(fields.get("edge_index")), default=0)
+    nodes = (_lengths(fields.get("x")) or (0,))[0]
+
+    def is_one(name: str, value: Any) -> bool:
+        if name in PYG_FIELDS or name.startswith("node_"):
+            return False
+        if name.startswith("edge_"):
+            return True
+        lengths = _lengths(value)
+        if not edges or edges not in lengths or (edges == nodes and "edge" not in name):
+            return False
+        return lengths[0] in (edges, 2)  # as PyG has an index: a row of sources, a row of destinations
+
+    return [name for name, value in fields.items() if is_one(name, value)]
+
+
 def from_pyg(data: Any, path: Path, *, ignore: Sequence[str] = (), mask_column: Optional[int] = None,
              **options: Any) -> Store:
     """Makes a store from a ``torch_geometric.data.Data``, or from any object with its fields, without a second copy of it.
 
     Takes ``edge_index``, ``x``, ``y`` and the masks. Weights and features of edges are refused unless ``ignore`` names
-    them, such as ``ignore=["edge_attr"]``. ``mask_column`` chooses a split if the masks have several columns. The other
-    arguments are those of :func:`from_numpy`.
+    them, such as ``ignore=["edge_attr"]``; it leaves out labels and masks, too. ``mask_column`` chooses a split if the
+    masks have several columns. The other arguments are those of :func:`from_numpy`.
     """
+    if "_edge_store_dict" in getattr(data, "__dict__", {}):
+        raise UsageError(f"a {type(data).__name__} has {SEVERAL_TYPES}", "usage")
     keys = getattr(data, "keys", None)  # of a Data; a list in older versions of PyG
-    fields = vars(data) if keys is None else keys() if callable(keys) else keys
-    for name in {"edge_weight", "edge_attr", *(name for name in fields if name.startswith("edge_"))} - {"edge_index"}:
-        if getattr(data, name, None) is not None and name not in ignore:
-            raise UsageError(f"data has {name}, and a store has no place for it; ignore=['{name}'] imports the rest", "usage")
-    if getattr(data, "edge_index", None) is None:
+    names = vars(data) if keys is None else keys() if callable(keys) else keys
+    fields = {name: getattr(data, name, None) for name in [*names, *PYG_FIELDS, "edge_weight", "edge_attr"]}
+    fields = {name: value for name, value in fields.items() if value is not None and name not in ignore}
+    for name in edge_fields(fields):
+        raise UsageError(f"data has {name}, with values for edges, and a store has no place for it; ignore=['{name}'] imports "
+                         "the rest", "usage")
+    if "edge_index" not in fields:
         raise UsageError("data has no edge_index; without one there are no edges to import", "usage")
-    if getattr(data, "x", None) is None:
+    if "x" not in fields:
         raise UsageError("data has no x; give features, for example degrees", "usage")
-    taken: Dict[str, Any] = {"y": getattr(data, "y", None), "train": _mask(data, ("train_mask",), mask_column),
-                             "valid": _mask(data, ("val_mask", "valid_mask"), mask_column),
-                             "test": _mask(data, ("test_mask",), mask_column)}
+    taken: Dict[str, Any] = {"y": fields.get("y"), "train": _mask(fields, ("train_mask",), mask_column),
+                             "valid": _mask(fields, ("val_mask", "valid_mask"), mask_column),
+                             "test": _mask(fields, ("test_mask",), mask_column)}
     taken.update(options)
-    return from_numpy(data.edge_index, data.x, path, **taken)
+    return from_numpy(fields["edge_index"], fields["x"], path, **taken)
 
 
 def from_networkx(graph: Any, path: Path, *, x: str = "x", y: Optional[str] = None, **options: Any) -> Store:

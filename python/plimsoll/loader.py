@@ -11,6 +11,7 @@ import numpy as np
 
 from . import _library
 from ._arguments import check_arguments
+from ._arrays import to_numpy
 from ._batch import choose_output, fields_of, import_torch, make_data
 from ._library import END, HELD, OK, HeldError, UsageError, check, library, sized
 from ._memory import format_bytes, parse_bytes
@@ -31,15 +32,11 @@ def _fanout(num_neighbors: Any) -> List[int]:
     return counts
 
 
-def _to_numpy(values: Any) -> np.ndarray:
-    return values.detach().cpu().numpy() if hasattr(values, "detach") else np.asarray(values)
-
-
 def input_ids(nodes: Any, num_nodes: int) -> np.ndarray:
     """Original ids from a mask, a tensor, an array or a list."""
     if isinstance(nodes, tuple) and len(nodes) == 2 and isinstance(nodes[0], (str, type(None))):
         raise UsageError(f"input_nodes={nodes!r}: a store has one type of nodes; give the nodes alone", "usage")
-    ids = _to_numpy(nodes)
+    ids = to_numpy(nodes)
     if ids.dtype == bool:
         if ids.shape != (num_nodes,):
             raise UsageError(f"input_nodes: a mask of shape {ids.shape} for {num_nodes} nodes; it needs one value per node",
@@ -159,6 +156,7 @@ class NeighborLoader:
                  pin_memory: bool = False, transform: Optional[Callable[[Any], Any]] = None, generator: Any = None,
                  threads: int = 0, **others: Any) -> None:
         self._handle = ctypes.c_void_p()
+        self._c_close = library().plimsoll_loader_close
         self._arguments: Tuple[Any, Dict[str, Any]] = (data, dict(
             others, num_neighbors=num_neighbors, input_nodes=input_nodes, batch_size=batch_size, shuffle=shuffle,
             drop_last=drop_last, memory=memory, seed=seed, num_workers=num_workers, held=held, labels=labels, draw=draw,
@@ -204,7 +202,7 @@ class NeighborLoader:
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None):
-            library().plimsoll_loader_close(self._handle)
+            self._c_close(self._handle)  # at the end of the interpreter, this module's names may be gone
 
     def close(self) -> None:
         """Gives back all memory but that of batches still in use. Happens by itself when the loader is gone."""

@@ -15,6 +15,7 @@ from typing import Any, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
+from ._arrays import to_numpy
 from ._library import PlimsollError, UsageError
 from .loader import NeighborLoader
 from .store import Store
@@ -44,23 +45,40 @@ class FeatureStore(_FeatureStore):
         names = ["x"] + (["y"] if self.loader.store.num_classes else [])
         return [TensorAttr(None, name) for name in names]
 
-    def _get_tensor_size(self, attr: TensorAttr) -> Tuple[int, ...]:
-        nodes = self.loader.store.num_nodes
-        return (nodes, self.loader.store.num_features) if attr.attr_name == "x" else (nodes,)
+    def _get_tensor_size(self, attr: TensorAttr) -> Optional[Tuple[int, ...]]:
+        store = self.loader.store
+        nodes = (store.num_nodes,) if attr.index is None else self._ids(attr.index).shape
+        return {"x": nodes + (store.num_features,), "y": nodes if store.num_classes else None}.get(attr.attr_name)
 
-    def _ids(self, attr: TensorAttr) -> np.ndarray:
-        index = attr.index
-        if index is None or isinstance(index, slice):
-            nodes = np.arange(self.loader.store.num_nodes)
-            return nodes if index is None else nodes[index]
-        return np.asarray(index.cpu() if hasattr(index, "cpu") else index, dtype=np.int64)
+    def _ids(self, index: Any) -> np.ndarray:
+        """The nodes of an index, in the shape that an index of this kind gives a tensor of torch."""
+        nodes = self.loader.store.num_nodes
+        if index is None:
+            return np.arange(nodes)
+        if isinstance(index, slice):
+            return np.arange(*index.indices(nodes))
+        if isinstance(index, torch.Tensor) and index.dtype == torch.uint8:
+            index = index.bool()  # a mask, as torch takes it
+        ids = to_numpy(index)
+        if ids.dtype == bool:
+            if ids.shape != (nodes,):
+                raise UsageError(f"index: a mask of shape {ids.shape} for {nodes} nodes; it needs one value per node", "usage")
+            return np.flatnonzero(ids)
+        if ids.size and not np.issubdtype(ids.dtype, np.integer):
+            raise UsageError(f"index has type {ids.dtype}; give ids, a mask, a slice or None", "usage")
+        ids = ids.astype(np.int64)
+        return np.where((ids < 0) & (ids >= -nodes), ids + nodes, ids)  # -1 is the last one
 
     def _get_tensor(self, attr: TensorAttr) -> Optional[torch.Tensor]:
         if attr.attr_name == "x":
-            return torch.from_numpy(self.loader.rows(self._ids(attr)))
-        if attr.attr_name == "y":
-            return torch.from_numpy(self.loader.labels(self._ids(attr)))
-        return None
+            read = self.loader.rows
+        elif attr.attr_name == "y" and self.loader.store.num_classes:
+            read = self.loader.labels
+        else:
+            return None
+        ids = self._ids(attr.index)
+        values = torch.from_numpy(read(ids.reshape(-1)))
+        return values.reshape(ids.shape + tuple(values.shape[1:]))
 
     _put_tensor = _remove_tensor = _read_only
 
@@ -78,6 +96,8 @@ class GraphStore(_GraphStore):
         return [EdgeAttr(None, "csc", size=(nodes, nodes))]
 
     def _get_edge_index(self, edge_attr: EdgeAttr) -> Optional[Tuple[torch.Tensor, torch.Tensor]]:
+        if edge_attr.edge_type is not None or getattr(edge_attr.layout, "value", edge_attr.layout) != "csc":
+            return None  # PyG then says that there is none; its csr() and coo() convert what get_all_edge_attrs() offers
         row, colptr = lists_by_original_id(self.store)
         return torch.from_numpy(row), torch.from_numpy(colptr)
 

@@ -39,6 +39,7 @@ class Store:
 
     def __init__(self, path: Union[str, "os.PathLike[str]"]) -> None:
         self._handle = ctypes.c_void_p()
+        self._c_close = library().plimsoll_store_close
         self.path = pathlib.Path(path)
         check(library().plimsoll_store_open(os.fsencode(self.path), ctypes.byref(self._handle)))
         shape = sized(_library.Shape)
@@ -60,7 +61,7 @@ class Store:
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None):
-            library().plimsoll_store_close(self._handle)
+            self._c_close(self._handle)  # at the end of the interpreter, this module's names may be gone
 
     def __reduce__(self) -> Tuple[Callable[..., Any], Tuple[Any, ...]]:
         return Store, (str(self.path),)

@@ -1,19 +1,22 @@
 """The arguments of PyG's NeighborLoader and torch's DataLoader: all are known, and docs/reference/python.md lists them."""
 import enum
+import inspect
 import os
 import unittest
 
+import numpy as np
+
 import plimsoll
 from plimsoll import _arguments
-from graphs import StoreTest
+from graphs import StoreTest, has_torch
 
 # torch_geometric 2.8: NeighborLoader and NodeLoader; torch: DataLoader.
 PYG = ["data", "num_neighbors", "input_nodes", "input_time", "replace", "subgraph_type", "disjoint", "temporal_strategy",
        "time_attr", "weight_attr", "transform", "transform_sampler_output", "is_sorted", "filter_per_worker",
-       "neighbor_sampler", "directed", "custom_cls", "input_id"]
-TORCH = ["batch_size", "shuffle", "sampler", "batch_sampler", "num_workers", "collate_fn", "pin_memory", "drop_last",
+       "neighbor_sampler", "directed", "custom_cls", "input_id"]  # it drops "dataset" and "collate_fn", which Lightning gives
+TORCH = ["dataset", "batch_size", "shuffle", "sampler", "batch_sampler", "num_workers", "collate_fn", "pin_memory", "drop_last",
          "timeout", "worker_init_fn", "multiprocessing_context", "generator", "prefetch_factor", "persistent_workers",
-         "pin_memory_device"]
+         "pin_memory_device", "in_order"]
 
 
 class SubgraphType(enum.Enum):  # as PyG has it
@@ -35,6 +38,22 @@ class Arguments(StoreTest):
             with self.assertRaisesRegex(plimsoll.UsageError, name + "=") as raised:
                 self.loader(**{name: others.get(name, "something")})
             self.assertIn(reason, str(raised.exception))
+
+    def test_that_are_arrays_are_refused_like_others(self):
+        for values in (np.arange(3), np.array([]), "tensor"):
+            if isinstance(values, str):
+                if not has_torch():
+                    continue
+                import torch
+                values = torch.arange(3)
+            for name in ("input_time", "input_id", "timeout", "replace"):
+                with self.assertRaisesRegex(plimsoll.UsageError, name + "="):
+                    self.loader(**{name: values})
+
+    def test_of_pyg_and_torch_are_all_known(self):
+        taken = inspect.signature(plimsoll.NeighborLoader).parameters
+        for name in PYG + TORCH:
+            self.assertTrue(name in taken or name in _arguments.REFUSED or name in _arguments.WITHOUT_EFFECT, name)
 
     def test_that_do_not_exist_are_refused(self):
         with self.assertRaisesRegex(plimsoll.UsageError, "nonsense"):

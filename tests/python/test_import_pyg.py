@@ -2,10 +2,12 @@
 import contextlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
 import types
 import unittest
 
@@ -33,6 +35,20 @@ def pyg_classes():
     finally:
         sys.modules.clear()
         sys.modules.update(before)
+
+
+def homogeneous(torch, edge_attrs=None, add_node_type=True, add_edge_type=True):
+    """The fields that PyG's HeteroData.to_homogeneous() gives a graph of two types of nodes and edges, with edge_attr."""
+    made = graph()
+    edges = made.edge_index.shape[1]
+    fields = {"edge_index": torch.from_numpy(made.edge_index), "x": torch.from_numpy(made.x)}
+    for name in ["edge_attr"] if edge_attrs is None else edge_attrs:
+        fields[name] = torch.ones(edges)
+    if add_node_type:
+        fields["node_type"] = torch.arange(NODES) // (NODES // 2)
+    if add_edge_type:
+        fields["edge_type"] = torch.arange(edges) % 2
+    return fields
 
 
 class RunsACommand:
@@ -128,6 +144,76 @@ class ImportPyg(unittest.TestCase):
         code, text = self.run_import(dict(self.fields, x=RunsACommand(mark)))
         self.assertEqual((code, os.path.exists(mark)), (3, False), text)
         self.assertIn("x in", text)
+
+    def test_reads_an_edge_index_of_pyg(self):
+        path = os.path.join(self.folder, "saved.pt")
+        code = f"""
+            import sys, torch
+            sys.path.insert(0, {os.path.dirname(os.path.abspath(__file__))!r})
+            from graphs import graph
+            from torch_geometric import EdgeIndex
+            made = graph()
+            fields = {{name: torch.from_numpy(getattr(made, name)) for name in ("x", "y", "edge_index")}}
+            for split, name in (("train", "train_mask"), ("valid", "val_mask"), ("test", "test_mask")):
+                fields[name] = torch.from_numpy(getattr(made, split))
+            fields["edge_index"] = EdgeIndex(fields["edge_index"], sort_order="row", sparse_size=(None, 3000))
+            fields["other"] = EdgeIndex(torch.zeros(2, 3, dtype=torch.int64))
+            torch.save(fields, {path!r})
+        """
+        stand_in = os.path.join(os.path.dirname(os.path.abspath(__file__)), "stand_in")
+        environment = dict(os.environ, PYTHONPATH=os.pathsep.join([stand_in, os.environ.get("PYTHONPATH", "")]))
+        subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True, env=environment)
+        code, text = self.run_on(path)
+        self.assertEqual(code, 0, text)
+        self.assert_same_store()
+
+    def test_names_the_class_of_a_tensor_that_it_cannot_read(self):
+        class Odd(self.torch.Tensor):
+            __torch_function__ = self.torch._C._disabled_torch_function_impl
+
+            @classmethod
+            def __torch_dispatch__(cls, *_):
+                raise NotImplementedError
+        Odd.__module__, Odd.__qualname__ = "somebody", "Odd"  # so that pickle finds it
+        module = types.ModuleType("somebody")
+        module.Odd = Odd
+        sys.modules["somebody"] = module
+        self.addCleanup(sys.modules.pop, "somebody")
+        odd = self.torch.Tensor._make_wrapper_subclass(Odd, (2, 5), dtype=self.torch.int64)  # without values
+        code, text = self.run_import(dict(self.fields, edge_index=odd))
+        self.assertEqual((code, "somebody.Odd" in text, "dense" in text), (3, True, True), text)
+
+    def test_reads_a_tensor_of_another_class_with_values_of_its_own(self):
+        class Named(self.torch.Tensor):
+            pass
+        Named.__module__, Named.__qualname__ = "somebody", "Named"
+        module = types.ModuleType("somebody")
+        module.Named = Named
+        sys.modules["somebody"] = module
+        self.addCleanup(sys.modules.pop, "somebody")
+        code, text = self.run_import(dict(self.fields, edge_index=self.fields["edge_index"].as_subclass(Named)))
+        self.assertEqual(code, 0, text)
+        self.assert_same_store()
+
+    def test_advises_of_types_what_can_be_imported(self):
+        with pyg_classes() as pyg:
+            hetero = pyg.HeteroData()
+            hetero._edge_store_dict = {}
+            paths = [os.path.join(self.folder, name) for name in ("hetero.pt", "dict.pt")]
+            self.torch.save(hetero, paths[0])
+            self.torch.save(({"_global_store": {}, "paper": {"x": self.fields["x"]},
+                              ("paper", "cites", "paper"): {"edge_index": self.fields["edge_index"]}}, None, pyg.HeteroData),
+                            paths[1])
+        for path in paths:
+            code, text = self.run_on(path)
+            self.assertEqual(code, 3, text)
+            words = re.search(r"to_homogeneous\((.*?)\)", text).group(1)
+            code, text = self.run_import(eval(f"homogeneous(self.torch, {words})", {"homogeneous": homogeneous, "self": self}))
+            self.assertEqual(code, 0, text)
+        code, text = self.run_import(homogeneous(self.torch))
+        self.assertEqual((code, "--ignore edge_attr" in text), (3, True), text)
+        code, text = self.run_import(homogeneous(self.torch), "--ignore", "edge_attr", "--ignore", "edge_type")
+        self.assertEqual(code, 0, text)
 
     def test_refuses_what_is_not_one_graph(self):
         ends = self.torch.tensor([0, 5, 10])

@@ -70,9 +70,35 @@ class Importing(unittest.TestCase):
         with self.assertRaisesRegex(plimsoll.UsageError, "edge_time"):
             plimsoll.from_pyg(data, self.path, ignore=["edge_attr"], replace=True)
         del data.edge_time
+        for name, value in (("weight", np.ones(made.edge_index.shape[1])), ("kinds", ["a"] * made.edge_index.shape[1]),
+                            ("face_index", made.edge_index)):
+            setattr(data, name, value)
+            with self.assertRaisesRegex(plimsoll.UsageError, rf"{name}.*ignore=\['{name}'\]"):
+                plimsoll.from_pyg(data, self.path, ignore=["edge_attr"], replace=True)
+            plimsoll.from_pyg(data, self.path, ignore=["edge_attr", name], replace=True)
+            self.assertEqual(self.files(), self.expected(replace=True))
+            delattr(data, name)
+        store = plimsoll.from_pyg(data, self.path, ignore=["edge_attr", "y", "test_mask"], replace=True)
+        self.assertEqual((store.num_classes, store.split_sizes["test"]), (0, 0))
         data.train_mask = np.stack([made.test, made.train], axis=1)
         with self.assertRaisesRegex(plimsoll.UsageError, "mask_column"):
             plimsoll.from_pyg(data, self.path, ignore=["edge_attr"], replace=True)
+
+    def test_tells_fields_of_nodes_from_fields_of_edges(self):
+        edges = np.array([[0, 1, 2], [1, 2, 0]])
+        data = types.SimpleNamespace(edge_index=edges, x=np.ones((3, 2)), pos=np.ones((3, 3)), node_type=np.zeros(3),
+                                     name="abc")
+        plimsoll.from_pyg(data, self.path)  # as many edges as nodes: the names decide, as in PyG
+        data.of_edges = np.zeros(3)
+        with self.assertRaisesRegex(plimsoll.UsageError, "of_edges"):
+            plimsoll.from_pyg(data, self.path, replace=True)
+        data = types.SimpleNamespace(edge_index=edges[:, :2], x=np.ones((3, 2)), pos=np.ones((3, 2)), n_id=np.arange(3))
+        plimsoll.from_pyg(data, self.path, replace=True)
+
+    def test_refuses_a_graph_of_several_types(self):
+        data = types.SimpleNamespace(_edge_store_dict={}, _node_store_dict={})
+        with self.assertRaisesRegex(plimsoll.UsageError, "to_homogeneous"):
+            plimsoll.from_pyg(data, self.path)
 
     @unittest.skipUnless(has_torch(), "torch is not installed")
     def test_takes_tensors(self):

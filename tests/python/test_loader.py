@@ -315,6 +315,18 @@ class Processes(StoreTest):
         """)
         subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
+    def test_end_without_words_while_loader_and_store_are_kept(self):
+        code = textwrap.dedent(f"""
+            import os, sys, plimsoll
+            # Modules that something keeps lose their names at the end, the last ones first: when os loses these two, the names
+            # in our modules are None.
+            os.loader = plimsoll.NeighborLoader({self.path!r}, [5, 3], "train", batch_size=64)
+            os.store = plimsoll.Store({self.path!r})
+            sys.kept = list(sys.modules.values())
+        """)
+        done = subprocess.run([sys.executable, "-c", code], check=True, timeout=60, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(done.stderr, "")
+
     def test_without_torch_have_numpy_batches(self):
         code = textwrap.dedent(f"""
             import sys

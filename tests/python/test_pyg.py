@@ -48,7 +48,7 @@ class WithAStandIn(StoreTest):
             one[0].index = one[1].index = torch.tensor([5, 2999, 5])
             x, y = features.multi_get_tensor(one)
             assert (x.numpy() == made.x[[5, 2999, 5]]).all() and (y.numpy() == made.y[[5, 2999, 5]]).all()
-            assert features._get_tensor_size(two[0]) == made.x.shape
+            assert features.get_tensor_size(two[0]) == made.x.shape and features.get_tensor_size(None, "y") == made.y.shape
             try:
                 features.put_tensor(x, one[0])
             except ValueError:
@@ -56,7 +56,7 @@ class WithAStandIn(StoreTest):
             else:
                 raise SystemExit("changed a store")
             attr, = edges.get_all_edge_attrs()
-            assert attr.layout == "csc" and attr.size == (3000, 3000)
+            assert attr.layout.value == "csc" and attr.size == (3000, 3000) and attr.is_sorted
             row, colptr = edges.get_edge_index(attr)
             got = {(int(s), d) for d in range(3000) for s in row[colptr[d]:colptr[d + 1]]}
             assert got == made.edges
@@ -64,6 +64,66 @@ class WithAStandIn(StoreTest):
             assert out.node[:2].tolist() == [7, 9] and out.metadata[0].tolist() == [0, 1]
             pairs = zip(out.node[out.row].tolist(), out.node[out.col].tolist())
             assert all(pair in made.edges for pair in pairs) and len(out.row) == sum(out.num_sampled_edges)
+        """)
+
+    def test_features_take_every_index_that_pyg_does(self):
+        self.run_python("""
+            import os, numpy, torch
+            from graphs import graph
+            from plimsoll.pyg import stores_of
+            made = graph()
+            features, _, _ = stores_of(os.environ["STORE"], [5, 3])
+            tensors = {"x": torch.from_numpy(made.x), "y": torch.from_numpy(made.y)}
+            mask = torch.from_numpy(made.train)
+            indices = [7, -1, numpy.int64(7), torch.tensor(7), [3, -3000], slice(None), slice(5, 50, 7), slice(-4, None),
+                       torch.tensor([[1, 2], [3, 4]]), torch.tensor([5, 5], dtype=torch.int32), mask, mask.byte(), [], None]
+            for index in indices:
+                for name, tensor in tensors.items():
+                    kind = getattr(index, "dtype", None)  # torch 1.13 takes no int32, and warns of uint8
+                    plain = index.long() if kind is torch.int32 else index.bool() if kind is torch.uint8 else index
+                    expected = tensor if index is None else tensor[plain]
+                    got = features.get_tensor(None, name, index)
+                    assert got.dtype == expected.dtype and got.shape == expected.shape, (index, got.shape)
+                    assert torch.equal(got, expected), index
+                    assert features.get_tensor_size(None, name, index) == tuple(expected.shape), index
+            array = features.get_tensor(None, "x", made.train)
+            assert torch.equal(array, tensors["x"][mask])
+            for index in (3000, -3001, [0.5], mask[:5], "train"):
+                try:
+                    features.get_tensor(None, "x", index)
+                except RuntimeError:
+                    continue
+                raise SystemExit(f"accepted {index}")
+            assert features.get_tensor(None, "z", 1) is None and features.get_tensor_size(None, "z") is None
+        """)
+
+    def test_edges_come_in_the_layout_that_was_asked_for(self):
+        self.run_python("""
+            import os
+            from plimsoll.pyg import stores_of
+            _, edges, _ = stores_of(os.environ["STORE"], [5, 3])
+            assert len(edges.get_edge_index(None, "csc")[1]) == 3001
+            for edge_type, layout in ((None, "coo"), (None, "csr"), (("a", "to", "b"), "csc")):
+                try:
+                    edges.get_edge_index(edge_type, layout)
+                except KeyError:
+                    continue
+                raise SystemExit(f"gave {edge_type} {layout}")
+        """)
+
+    def test_an_edge_index_of_pyg_is_one_of_ours(self):
+        self.run_python("""
+            import os, torch, plimsoll
+            from graphs import graph
+            from torch_geometric import EdgeIndex
+            from torch_geometric.data import Data
+            made = graph()
+            edges = EdgeIndex(torch.from_numpy(made.edge_index), sort_order="row", sparse_size=(3000, 3000))
+            path = os.environ["STORE"] + ".again"
+            store = plimsoll.from_pyg(Data(edge_index=edges, x=torch.from_numpy(made.x)), path)
+            assert store.num_edges == len(made.edges)
+            batch = next(iter(plimsoll.NeighborLoader(store, [5], edge_ids=edges, output="torch")))
+            assert torch.equal(edges._data[:, batch.e_id], batch.n_id[batch.edge_index])
         """)
 
     @unittest.skipUnless(can_train(), "the training library is missing")

@@ -53,6 +53,13 @@ std::string address_towards(const std::string& host, uint16_t port) {
   return "";
 }
 
+// Says no to libuv, which torch 2.4 and later ask for even if they were built without it. Older
+// ones have no such option.
+template <typename Options>
+void use_plain_sockets(Options& options) {
+  if constexpr (requires { options.useLibUV = false; }) options.useLibUV = false;
+}
+
 std::string rank_key(unsigned rank) { return fmt::format("rank/{}", rank); }
 
 [[noreturn]] void fail_missing(c10d::Store& store, const ranks::RankPlace& place) {
@@ -93,6 +100,7 @@ c10::intrusive_ptr<c10d::Store> connect_store(const ranks::RankPlace& place, boo
   options.isServer = serve;
   options.waitWorkers = false;
   options.timeout = kConnectTime;
+  use_plain_sockets(options);
   // c10d waits for the server by itself, but then no signal could end the wait.
   for (;;) {
     throw_if_interrupted();

@@ -1,3 +1,4 @@
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,6 +8,7 @@ class NodeSamplerInput:
     input_id: Any
     node: Any
     time: Any = None
+    input_type: Any = None
 
 
 @dataclass
@@ -18,8 +20,18 @@ class SamplerOutput:
     batch: Any = None
     num_sampled_nodes: Any = None
     num_sampled_edges: Any = None
+    orig_row: Any = None
+    orig_col: Any = None
     metadata: Any = None
 
 
-class BaseSampler:
-    pass
+class BaseSampler(ABC):
+    @abstractmethod
+    def sample_from_nodes(self, inputs, **options): ...
+
+    @abstractmethod
+    def sample_from_edges(self, inputs, neg_sampling=None): ...
+
+    @property
+    def edge_permutation(self):
+        return None

@@ -24,7 +24,7 @@ std::unique_ptr<batch::Assembler> BatchPool::lend() {
   if (lent_ == most_) return nullptr;
   ++lent_;
   if (free_.empty()) {
-    return std::make_unique<batch::Assembler>(residence_->ledger(), hops_, nullptr);
+    return std::make_unique<batch::Assembler>(residence_->ledger(), hops_, batch::BatchPages());
   }
   auto memory = std::move(free_.back());
   free_.pop_back();
@@ -210,7 +210,7 @@ std::unique_ptr<LentBatch> Loader::sample(std::span<const int64_t> ids, uint64_t
 void Loader::read_rows(std::span<const int64_t> ids, float* out) {
   const auto positions = residence_->positions();
   const uint32_t columns = residence_->rows().shape().columns;
-  batch::Assembler memory(residence_->ledger(), 0, nullptr);
+  batch::Assembler memory(residence_->ledger(), 0, {});
   batch::Gatherer gatherer(
       residence_->rows(), [this]() -> io::ReadQueue& { return sampler().queue(); },
       residence_->ledger());

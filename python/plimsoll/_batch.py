@@ -90,15 +90,15 @@ def fields_of(batch: _library.Batch) -> Dict[str, Any]:
     return fields
 
 
+def to_tensors(fields: Dict[str, Any]) -> Dict[str, Any]:
+    """The same fields, with tensors that share the arrays' memory."""
+    to_tensor = import_torch().from_numpy
+    return {name: to_tensor(value) if name in _ARRAYS else value for name, value in fields.items()}
+
+
 def make_data(fields: Dict[str, Any], output: str) -> Any:
     """The fields as a batch: NumPy arrays or tensors, in a Data of PyG or of ours."""
-    if output == "numpy":
-        return Data(**fields)
-    to_tensor = import_torch().from_numpy
-    for name in _ARRAYS:
-        if name in fields:
-            fields[name] = to_tensor(fields[name])
-    if output == "torch":
+    if output in ("numpy", "torch"):
         return Data(**fields)
     data = import_pyg().data.Data(**fields)
     if "x" not in fields:

@@ -11,6 +11,7 @@ INTERFACE = 1
 
 ALL_NEIGHBORS = 0xFFFFFFFF
 LABELS = {"all": 0, "seeds": 1, "none": 2}
+NOT_PINNED, PINNED, PINNED_UNTIL_COPIED = 0, 1, 2
 
 OK, END, WAIT, HELD = 0, -1, -2, -3
 _KINDS = {1: "internal", 2: "usage", 3: "input", 4: "memory", 5: "disk", 6: "io", 7: "exists", 8: "store"}
@@ -60,7 +61,7 @@ class LoaderOptions(ctypes.Structure):
         ("memory_bytes", ctypes.c_uint64),
     ] + [(name, ctypes.c_uint32)
          for name in ("workers", "threads", "held", "labels", "shuffle", "drop_last", "labor", "every_hop",
-                      "positions", "reserved")]
+                      "positions", "reserved", "pinning", "gpu")]
 
 
 class Batch(ctypes.Structure):
@@ -76,7 +77,7 @@ class LoaderState(ctypes.Structure):
         (name, ctypes.c_uint64)
         for name in ("limit_bytes", "leased_bytes", "host_bytes", "over_bytes", "resident_rows", "rows",
                      "rows_on_disk", "bytes_read")
-    ] + [(name, ctypes.c_uint32) for name in ("workers", "held")]
+    ] + [(name, ctypes.c_uint32) for name in ("workers", "held")] + [("pinned_bytes", ctypes.c_uint64)]
 
 
 class Array(ctypes.Structure):
@@ -124,6 +125,7 @@ _FUNCTIONS = {
     "plimsoll_loader_rows": (ctypes.c_int, [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_void_p]),
     "plimsoll_loader_labels": (ctypes.c_int, [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_void_p]),
     "plimsoll_loader_state_now": (ctypes.c_int, [ctypes.c_void_p, ctypes.POINTER(LoaderState)]),
+    "plimsoll_loader_pinning_problem": (ctypes.c_char_p, [ctypes.c_void_p]),
     "plimsoll_import": (ctypes.c_int, [ctypes.POINTER(ImportOptions)]),
 }
 

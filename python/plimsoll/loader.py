@@ -5,15 +5,16 @@ import ctypes
 import gc
 import os
 import warnings
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple, Union
 
 import numpy as np
 
 from . import _library
 from ._arguments import check_arguments
 from ._arrays import to_numpy
-from ._batch import choose_output, fields_of, import_torch, make_data
-from ._library import END, HELD, OK, HeldError, UsageError, check, library, sized
+from ._batch import choose_output, fields_of, import_torch, make_data, to_tensors
+from ._device import CopiesAhead, CudaStream
+from ._library import END, HELD, OK, WAIT, HeldError, UsageError, check, library, sized
 from ._memory import format_bytes, parse_bytes
 from .edges import EdgeIds
 from .store import Store, split_name
@@ -54,7 +55,8 @@ class Options:
     def __init__(self, store: Store, num_neighbors: Any, *, batch_size: int = 1, input_nodes: Any = None,
                  shuffle: bool = False, drop_last: bool = False, memory: Union[None, int, str] = None, seed: int = 0,
                  num_workers: int = 0, threads: int = 0, held: int = 3, labels: str = "all", draw: str = "uniform",
-                 layers: bool = False, node_ids: str = "original") -> None:
+                 layers: bool = False, node_ids: str = "original", pinning: int = _library.NOT_PINNED,
+                 gpu: int = 0) -> None:
         for name, value, choices in (("labels", labels, tuple(_library.LABELS)), ("draw", draw, ("uniform", "labor")),
                                      ("node_ids", node_ids, ("original", "store"))):
             if value not in choices:
@@ -81,6 +83,7 @@ class Options:
         made.labels = _library.LABELS[labels]
         made.shuffle, made.drop_last = bool(shuffle), bool(drop_last)
         made.labor, made.every_hop, made.positions = draw == "labor", layers, node_ids == "store"
+        made.pinning, made.gpu = pinning, gpu
         self.made = made
 
 
@@ -139,8 +142,10 @@ class NeighborLoader:
         edge_ids: the ``edge_index`` that the store was made from; batches then have ``e_id``, the index of each sampled edge
             in it. Takes 16 bytes of memory for each edge of the graph, because a store has no numbers of edges.
         output: "auto", "numpy", "torch" or "pyg".
-        device: moves every batch there (needs torch).
-        pin_memory: copies every batch to pinned memory (needs torch with a GPU).
+        device: moves every batch there (needs torch). To a GPU, batches are copied ahead, from pinned memory and on a
+            stream of their own. A batch is for the stream that is current when it is handed out.
+        pin_memory: batches are in pinned memory, for ``batch.to(device, non_blocking=True)`` (needs torch). Without a GPU
+            a warning says so, and batches are in ordinary memory.
         transform: called with every batch; what it returns is the batch.
         generator: a ``torch.Generator`` whose initial seed is taken as ``seed``.
 
@@ -176,17 +181,24 @@ class NeighborLoader:
         if generator is not None:
             seed = generator.initial_seed() & 0xFFFFFFFFFFFFFFFF
         self._device, self._transform = device, transform
-        self._pin_memory = bool(pin_memory) and import_torch().cuda.is_available()
+        gpu = _gpu_of(device)
+        if gpu is not None:
+            self._device = import_torch().device("cuda", gpu)
+        self._copies = None if gpu is None else CopiesAhead(CudaStream(self._device))
+        pinning = (_library.PINNED_UNTIL_COPIED if self._copies is not None else
+                   _library.PINNED if pin_memory and device is None else _library.NOT_PINNED)
         self.batch_size, self.shuffle, self.seed = batch_size, bool(shuffle), seed
         self.num_neighbors = _fanout(num_neighbors)
         options = Options(self.store, num_neighbors, batch_size=batch_size, input_nodes=input_nodes, shuffle=shuffle,
                           drop_last=drop_last, memory=memory, seed=seed, num_workers=num_workers, threads=threads,
-                          held=held, labels=labels, draw=draw, layers=subgraph_type == "layers", node_ids=node_ids)
+                          held=held, labels=labels, draw=draw, layers=subgraph_type == "layers", node_ids=node_ids,
+                          pinning=pinning, gpu=gpu if gpu is not None else _current_gpu() if pinning else 0)
         check(library().plimsoll_loader_open(self.store.handle, ctypes.byref(options.made), ctypes.byref(self._handle)))
         #: The epoch of the next pass, which counts from 0. Set it to repeat a pass or to resume.
         self.epoch = 0
         self._passes = 0
         self._warned = False
+        self._warn_if_not_pinned()
         self._batch = sized(_library.Batch)
         self._place = ctypes.byref(self._batch)
         self._c_next = library().plimsoll_loader_next
@@ -206,6 +218,8 @@ class NeighborLoader:
 
     def close(self) -> None:
         """Gives back all memory but that of batches still in use. Happens by itself when the loader is gone."""
+        if self._copies is not None:
+            self._copies.end()
         if self._handle:
             library().plimsoll_loader_close(self._handle)
             self._handle = ctypes.c_void_p()
@@ -231,24 +245,37 @@ class NeighborLoader:
         check(library().plimsoll_loader_start(self.handle, self.epoch))
         self.epoch += 1
         self._passes += 1
+        if self._copies is not None:
+            self._copies.begin()
         return _Pass(self, self._passes)
 
     def _take(self, number: int, taken: int) -> Any:
         if self._passes != number:
             raise UsageError("another pass of this loader has begun; use two loaders to have two at a time", "usage")
-        fields = self._next()
+        fields = self._next() if self._copies is None else self._copies.take(self._next_for_copy)
         if fields is None:
             raise StopIteration
         if taken % _STATE_EVERY == 0:
             self._warn_if_over()
-        return self._finish(fields)
+            self._warn_if_not_pinned()
+        return self._finish(fields) if self._copies is None else self._transformed(make_data(fields, self._output))
 
-    def _next(self) -> Optional[Dict[str, Any]]:
+    def _next_for_copy(self, wait: bool) -> Any:
+        """See CopiesAhead.take()."""
+        fields = self._next(wait)
+        return fields if fields is None or fields is NotImplemented else self._tensors(fields)
+
+    def _next(self, wait: bool = True) -> Any:
+        """The fields of the next batch; None after the last; without `wait` NotImplemented if there is none now."""
         collected = False
         while True:
-            status = self._c_next(self.handle, _PATIENCE_MS, self._place)
+            status = self._c_next(self.handle, _PATIENCE_MS if wait else 0, self._place)
             if status == OK:
                 return fields_of(self._batch)
+            if not wait and status in (WAIT, HELD):
+                return NotImplemented
+            if status == HELD and self._copies is not None and self._copies.wait():
+                continue
             if status == HELD and not collected:
                 gc.collect()  # a batch in a cycle of objects is not in use
                 collected = True
@@ -260,15 +287,17 @@ class NeighborLoader:
             if check(status) == END:
                 return None
 
-    def _finish(self, fields: Dict[str, Any]) -> Any:
+    def _tensors(self, fields: Dict[str, Any]) -> Dict[str, Any]:
         if self._edge_ids is not None:
             fields["e_id"] = self._edge_ids.find(*fields["n_id"][fields["edge_index"]])
-        data = make_data(fields, self._output)
-        if self._pin_memory:
-            data = data.pin_memory()
-        if self._device is not None:
-            data = data.to(self._device, non_blocking=True)
+        return fields if self._output == "numpy" else to_tensors(fields)
+
+    def _transformed(self, data: Any) -> Any:
         return data if self._transform is None else self._transform(data)
+
+    def _finish(self, fields: Dict[str, Any]) -> Any:
+        data = make_data(self._tensors(fields), self._output)
+        return self._transformed(data if self._device is None else data.to(self._device))
 
     def __call__(self, nodes: Any, index: int = 0) -> Any:
         """The batch of these nodes, now: draws as batch ``index`` of the epoch that comes next."""
@@ -303,6 +332,14 @@ class NeighborLoader:
         check(library().plimsoll_loader_state_now(self.handle, ctypes.byref(state)))
         return {name: getattr(state, name) for name, _ in state._fields_ if name != "size"}
 
+    def _warn_if_not_pinned(self) -> None:
+        problem = library().plimsoll_loader_pinning_problem(self.handle).decode(errors="replace")
+        if not problem or problem in _told:
+            return
+        _told.add(problem)
+        warnings.warn(f"batches are in ordinary memory, from which copies to a GPU are slower: {problem}", RuntimeWarning,
+                      stacklevel=3)
+
     def _warn_if_over(self) -> None:
         state = self.state()
         if not state["over_bytes"] or self._warned:
@@ -317,6 +354,25 @@ class NeighborLoader:
     def __repr__(self) -> str:
         return (f"NeighborLoader({str(self.store.path)!r}, num_neighbors={self.num_neighbors}, "
                 f"batch_size={self.batch_size}, batches={len(self)}, shuffle={self.shuffle}, seed={self.seed})")
+
+
+_told: Set[str] = set()  # why memory is not pinned: said once in a process
+
+
+def _gpu_of(device: Any) -> Optional[int]:
+    """The index of a GPU; None for another device, or if torch cannot use it: then torch says so when a batch is moved."""
+    torch = import_torch()
+    if device is None or torch is None or not torch.cuda.is_available() or torch.version.cuda is None:
+        return None
+    wanted = torch.device(device)
+    if wanted.type != "cuda":
+        return None
+    return int(torch.cuda.current_device() if wanted.index is None else wanted.index)
+
+
+def _current_gpu() -> int:
+    torch = import_torch()
+    return int(torch.cuda.current_device()) if torch is not None and torch.cuda.is_available() else 0
 
 
 def _reopened(data: Any, arguments: Dict[str, Any]) -> NeighborLoader:

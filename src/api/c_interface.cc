@@ -1,6 +1,7 @@
 // The functions of plimsoll.h. Each checks its handles and turns exceptions into statuses.
 #include <dlfcn.h>
 
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -65,12 +66,15 @@ void close(Handle* handle) noexcept {
 }
 
 api::LoaderOptions options_of(const plimsoll_loader_options* given) {
-  const auto from = api::read_structure(given, sizeof(plimsoll_loader_options));
+  const auto from =
+      api::read_structure(given, offsetof(plimsoll_loader_options, pinning));  // added later
   if (from.hops > 0 && from.fanout == nullptr) {
     fail(ErrorKind::usage, "the fan-out is a null pointer");
   }
   if (from.labels > PLIMSOLL_NO_LABELS)
     fail(ErrorKind::usage, "labels is {}; choose 0, 1 or 2", from.labels);
+  if (from.pinning > PLIMSOLL_PINNED_UNTIL_COPIED)
+    fail(ErrorKind::usage, "pinning is {}; choose 0, 1 or 2", from.pinning);
   api::LoaderOptions options{
       .batch_size = from.batch_size,
       .all_nodes = from.split == nullptr && from.nodes == nullptr,
@@ -83,7 +87,9 @@ api::LoaderOptions options_of(const plimsoll_loader_options* given) {
       .drop_last = from.drop_last != 0,
       .labor = from.labor != 0,
       .every_hop = from.every_hop != 0,
-      .positions = from.positions != 0};
+      .positions = from.positions != 0,
+      .pinning = static_cast<api::Pinning>(from.pinning),
+      .gpu = from.gpu};
   if (from.hops > 0) options.fanout.assign(from.fanout, from.fanout + from.hops);
   if (from.split != nullptr) options.split = from.split;
   if (from.nodes != nullptr) options.nodes = {from.nodes, from.node_count};
@@ -354,10 +360,21 @@ plimsoll_status plimsoll_loader_state_now(const plimsoll_loader* loader,
          .rows_on_disk = reads.rows_on_disk,
          .bytes_read = reads.bytes,
          .workers = from.workers(),
-         .held = from.pool().lent()},
+         .held = from.pool().lent(),
+         .pinned_bytes = from.pinned_bytes()},
         out);
     return PLIMSOLL_OK;
   });
+}
+
+const char* plimsoll_loader_pinning_problem(const plimsoll_loader* loader) {
+  thread_local std::string t_problem;
+  api::guarded([&] {
+    t_problem.clear();
+    t_problem = checked(loader).loader.pinning_problem();
+    return PLIMSOLL_OK;
+  });
+  return t_problem.c_str();
 }
 
 plimsoll_status plimsoll_import(const plimsoll_import_options* options) {

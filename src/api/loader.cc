@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <thread>
 
 #include "base/error.h"
 #include "base/random.h"
@@ -13,18 +14,54 @@ namespace plimsoll::api {
 namespace {
 
 constexpr uint64_t kRowsOfARead = 4096;
+constexpr std::chrono::microseconds kLook{50};  // between two looks whether a copy has ended
+
+std::shared_ptr<gpu::PinnedPages> pages_for(const LoaderOptions& options) {
+  if (options.pinning == Pinning::none) return nullptr;
+  return std::make_shared<gpu::PinnedPages>(static_cast<int>(options.gpu), options.driver == nullptr
+                                                                               ? gpu::cuda::driver()
+                                                                               : *options.driver);
+}
 
 }  // namespace
 
-BatchPool::BatchPool(std::shared_ptr<Residence> residence, size_t hops, unsigned most)
-    : residence_(std::move(residence)), hops_(hops), most_(most) {}
+BatchPool::BatchPool(std::shared_ptr<Residence> residence, size_t hops, unsigned most,
+                     std::shared_ptr<gpu::PinnedPages> pages, Pinning pinning)
+    : residence_(std::move(residence)),
+      hops_(hops),
+      most_(most),
+      pages_(std::move(pages)),
+      watched_(pages_ && pinning == Pinning::watched) {}
+
+// Call with the mutex held.
+void BatchPool::collect() {
+  while (!returned_.empty() && returned_.front().copied->passed()) {
+    free_.push_back(std::move(returned_.front().memory));
+    returned_.pop_front();
+  }
+}
+
+bool BatchPool::wait(std::optional<std::chrono::milliseconds> patience) {
+  const auto begin = std::chrono::steady_clock::now();
+  while (true) {
+    {
+      const std::lock_guard lock(mutex_);
+      collect();
+      if (!free_.empty() || lent_ == most_ || lent_ + returned_.size() < most_) return true;
+    }
+    if (patience && std::chrono::steady_clock::now() - begin >= *patience) return false;
+    std::this_thread::sleep_for(kLook);
+  }
+}
 
 std::unique_ptr<batch::Assembler> BatchPool::lend() {
+  wait({});
   const std::lock_guard lock(mutex_);
   if (lent_ == most_) return nullptr;
   ++lent_;
   if (free_.empty()) {
-    return std::make_unique<batch::Assembler>(residence_->ledger(), hops_, nullptr);
+    return std::make_unique<batch::Assembler>(residence_->ledger(), hops_,
+                                              batch::BatchPages::of(pages_.get(), true));
   }
   auto memory = std::move(free_.back());
   free_.pop_back();
@@ -32,15 +69,26 @@ std::unique_ptr<batch::Assembler> BatchPool::lend() {
 }
 
 void BatchPool::give_back(std::unique_ptr<batch::Assembler> memory) {
-  const std::lock_guard lock(mutex_);
-  --lent_;
-  if (!closed_) free_.push_back(std::move(memory));
+  std::unique_ptr<gpu::PinnedPages::Mark> copied;
+  if (watched_) copied = std::make_unique<gpu::PinnedPages::Mark>(*pages_);
+  {
+    const std::lock_guard lock(mutex_);
+    --lent_;
+    if (!closed_ && copied) returned_.push_back({std::move(memory), std::move(copied)});
+    if (!closed_ && memory) free_.push_back(std::move(memory));
+  }
+  if (copied) copied->wait();
 }
 
 void BatchPool::close() {
-  const std::lock_guard lock(mutex_);
-  closed_ = true;
-  free_.clear();
+  std::deque<Returned> returned;
+  {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    free_.clear();
+    returned.swap(returned_);
+  }
+  for (const Returned& one : returned) one.copied->wait();
 }
 
 unsigned BatchPool::lent() const {
@@ -52,10 +100,12 @@ Loader::Loader(std::shared_ptr<Residence> residence, const LoaderOptions& option
     : residence_(std::move(residence)),
       options_(options),
       seat_(*residence_),
+      pages_(pages_for(options)),
       seeds_(list_seeds(options, *residence_)),
       asked_(residence_->ledger(), "sampled nodes"),
       sorted_(residence_->ledger(), "sampled nodes"),
-      pool_(std::make_shared<BatchPool>(residence_, options.fanout.size(), options.held)) {
+      pool_(std::make_shared<BatchPool>(residence_, options.fanout.size(), options.held, pages_,
+                                        options.pinning)) {
   options_.nodes = {};  // the caller's
   const plan::Plan plan = plan_loader(options_, *residence_, seeds_.nodes);
   arrangement_ = plan.arrangement;
@@ -100,7 +150,8 @@ batch::PipelineOptions Loader::pipeline_options() const {
           .flat = &tables_,
           .workers = arrangement_.workers,
           .slots = arrangement_.workers + arrangement_.ahead,  // those that are held are the pool's
-          .window = arrangement_.windows()};
+          .window = arrangement_.windows(),
+          .pages = pages_.get()};
 }
 
 uint64_t Loader::sample_bytes(uint64_t nodes) {
@@ -144,7 +195,7 @@ NextResult Loader::next(std::optional<std::chrono::milliseconds> patience,
   if (taken_ == batches()) return NextResult::end;
   if (pool_->lent() == pool_->most()) return NextResult::held;
   residence_->share().look_if_due();
-  if (patience && !pipeline_->wait(*patience)) return NextResult::wait;
+  if (patience && !(pipeline_->wait(*patience) && pool_->wait(patience))) return NextResult::wait;
   const batch::Batch* const batch = pipeline_->take();
   if (batch == nullptr) return NextResult::end;
   if (batch->seeds != batch->whole) {
@@ -210,7 +261,7 @@ std::unique_ptr<LentBatch> Loader::sample(std::span<const int64_t> ids, uint64_t
 void Loader::read_rows(std::span<const int64_t> ids, float* out) {
   const auto positions = residence_->positions();
   const uint32_t columns = residence_->rows().shape().columns;
-  batch::Assembler memory(residence_->ledger(), 0, nullptr);
+  batch::Assembler memory(residence_->ledger(), 0, {});
   batch::Gatherer gatherer(
       residence_->rows(), [this]() -> io::ReadQueue& { return sampler().queue(); },
       residence_->ledger());

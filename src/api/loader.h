@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "api/residence.h"
 #include "batch/assemble.h"
 #include "batch/pipeline.h"
+#include "gpu/pinned_pages.h"
 #include "memory/growing.h"
 #include "memory/limit.h"
 #include "plan/plan.h"
@@ -25,6 +27,10 @@ namespace plimsoll::api {
 // ---- what a loader is asked to do, and the plan for it (loader_plan.cc) ----
 
 enum class LabelScope { all, seeds, none };
+
+// Whether batches are in memory that a GPU copies from at full speed; with `watched`, they may be
+// given back while copies of them still run.
+enum class Pinning { none, watched, until_copied };
 
 struct LoaderOptions {
   std::vector<uint32_t> fanout;
@@ -44,6 +50,10 @@ struct LoaderOptions {
   bool labor = false;
   bool every_hop = false;
   bool positions = false;
+  Pinning pinning = Pinning::none;
+  unsigned gpu = 0;  // that copies, as CUDA counts
+  // The driver that pins; another one is for tests.
+  const gpu::cuda::Opened<gpu::cuda::DriverFunctions>* driver = nullptr;
 };
 
 // Throws Error{usage} or Error{input} if the options do not fit together or to the store.
@@ -69,11 +79,15 @@ void check_fits(const plan::Plan& plan, const HostShare& share);
 // ---- the loader (loader.cc) ----
 
 // The memory of the batches that callers have. At most `most` exist; one that is given back is used
-// again.
+// again, if copies are watched only when the GPU has done what it was asked for until then.
 class BatchPool {
  public:
-  BatchPool(std::shared_ptr<Residence> residence, size_t hops, unsigned most);
+  // `pages` may be null.
+  BatchPool(std::shared_ptr<Residence> residence, size_t hops, unsigned most,
+            std::shared_ptr<gpu::PinnedPages> pages, Pinning pinning);
 
+  // Waits at most so long for copies of batches that were given back. True if lend() will not wait.
+  bool wait(std::optional<std::chrono::milliseconds> patience);
   // Null if all are lent.
   std::unique_ptr<batch::Assembler> lend();
   void give_back(std::unique_ptr<batch::Assembler> memory);
@@ -86,7 +100,15 @@ class BatchPool {
   const std::shared_ptr<Residence> residence_;
   const size_t hops_;
   const unsigned most_;
-  mutable std::mutex mutex_;  // guards what follows
+  const std::shared_ptr<gpu::PinnedPages> pages_;  // outlives all that follows
+  const bool watched_;
+  struct Returned {
+    std::unique_ptr<batch::Assembler> memory;
+    std::unique_ptr<gpu::PinnedPages::Mark> copied;
+  };
+  void collect();
+  mutable std::mutex mutex_;       // guards what follows
+  std::deque<Returned> returned_;  // the copies of these may still run
   std::vector<std::unique_ptr<batch::Assembler>> free_;
   unsigned lent_ = 0;
   bool closed_ = false;
@@ -134,6 +156,9 @@ class Loader {
   Residence& residence() { return *residence_; }
   const BatchPool& pool() const { return *pool_; }
   unsigned workers() const { return arrangement_.workers; }
+  uint64_t pinned_bytes() const { return pages_ ? pages_->pinned_bytes() : 0; }
+  // Why memory is not pinned although it was asked for; empty if it is.
+  std::string pinning_problem() const { return pages_ ? pages_->problem() : ""; }
   batch::ReadCounts reads() const { return pipeline_->reads(); }
 
  private:
@@ -145,6 +170,7 @@ class Loader {
   const std::shared_ptr<Residence> residence_;
   LoaderOptions options_;
   const Residence::Seat seat_;
+  const std::shared_ptr<gpu::PinnedPages> pages_;
   SeedList seeds_;
   plan::Arrangement arrangement_;
   uint64_t needed_bytes_ = 0;  // without the lines

@@ -107,6 +107,13 @@ enum {
   PLIMSOLL_NO_LABELS = 2
 };
 
+/* Memory of batches that a GPU copies from at full speed, and without waiting. */
+enum {
+  PLIMSOLL_NOT_PINNED = 0,
+  PLIMSOLL_PINNED = 1,             /* a batch may be given back while copies of it still run */
+  PLIMSOLL_PINNED_UNTIL_COPIED = 2 /* batches are given back when their copies have ended */
+};
+
 typedef struct plimsoll_loader_options {
   size_t size;
   const uint32_t* fanout; /* one value per hop, the seeds' first; PLIMSOLL_ALL_NEIGHBORS */
@@ -129,6 +136,9 @@ typedef struct plimsoll_loader_options {
   uint32_t positions;    /* 1: n_id has positions in the store instead of original ids; saves 4
                             bytes of memory per node */
   uint32_t reserved;
+  uint32_t pinning; /* PLIMSOLL_PINNED, …; what NVIDIA's driver refuses to pin is not pinned: see
+                       plimsoll_loader_pinning_problem() */
+  uint32_t gpu;     /* that copies, as CUDA counts; used only with `pinning` */
 } plimsoll_loader_options;
 
 /* What a loader with these options will hold in memory, as JSON (docs/reference/memory.md lists the
@@ -212,11 +222,16 @@ typedef struct plimsoll_loader_state {
   uint64_t rows_on_disk;  /* of these, read from disk */
   uint64_t bytes_read;
   uint32_t workers;
-  uint32_t held; /* batches that the caller has now */
+  uint32_t held;         /* batches that the caller has now */
+  uint64_t pinned_bytes; /* of what loaders hold */
 } plimsoll_loader_state;
 
 PLIMSOLL_EXPORT plimsoll_status plimsoll_loader_state_now(const plimsoll_loader* loader,
                                                           plimsoll_loader_state* out);
+
+/* Why memory of batches is not pinned although `pinning` asks for it; empty if it is. Valid until
+ * the next call on this thread. */
+PLIMSOLL_EXPORT const char* plimsoll_loader_pinning_problem(const plimsoll_loader* loader);
 
 /* ---- making a store from arrays ---- */
 

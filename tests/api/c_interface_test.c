@@ -173,6 +173,25 @@ int main(int argc, char** argv) {
   EXPECT(plimsoll_loader_batches(loader) == (NODES / 2 + 15) / 16);
   check_passes(loader);
 
+  /* Pinned memory, where there is a GPU; a program that was compiled before it could be asked for.
+   */
+  plimsoll_loader* pinned = NULL;
+  options.pinning = 7;
+  EXPECT(plimsoll_loader_open(store, &options, &pinned) == PLIMSOLL_USAGE);
+  options.pinning = PLIMSOLL_PINNED;
+  EXPECT(plimsoll_loader_open(store, &options, &pinned) == PLIMSOLL_OK);
+  check_passes(pinned);
+  plimsoll_loader_state pins = {0};
+  pins.size = sizeof pins;
+  EXPECT(plimsoll_loader_state_now(pinned, &pins) == PLIMSOLL_OK);
+  EXPECT((pins.pinned_bytes > 0) == (plimsoll_loader_pinning_problem(pinned)[0] == '\0'));
+  plimsoll_loader_close(pinned);
+  options.size = offsetof(plimsoll_loader_options, pinning);
+  EXPECT(plimsoll_loader_open(store, &options, &pinned) == PLIMSOLL_OK);
+  EXPECT(plimsoll_loader_pinning_problem(pinned)[0] == '\0');
+  plimsoll_loader_close(pinned);
+  EXPECT(plimsoll_loader_pinning_problem(NULL)[0] == '\0');
+
   plimsoll_batch kept = {0};
   kept.size = sizeof kept;
   plimsoll_batch other = kept;

@@ -88,14 +88,16 @@ float one_over_root(uint64_t value) {
   return static_cast<float>(1.0 / std::sqrt(static_cast<double>(value)));
 }
 
-Assembler::Assembler(memory::Ledger& ledger, size_t hops, memory::PageSource* source)
-    : neighborhood_(ledger, hops, source),
-      labels_(ledger, "batches", source),
+Assembler::Assembler(memory::Ledger& ledger, size_t hops, BatchPages pages)
+    : neighborhood_(ledger, hops, pages.blocks),
+      labels_(ledger, "batches", pages.blocks),
       places_(ledger, "batches"),
-      input_(ledger, "batches", source),
-      own_(ledger, "batches", source),
-      flat_(ledger, source) {
-  const auto array = [&]<typename T>(T) { return memory::Growing<T>(ledger, "batches", source); };
+      input_(ledger, "batches", pages.rows),
+      own_(ledger, "batches", pages.blocks),
+      flat_(ledger, pages.rows) {
+  const auto array = [&]<typename T>(T) {
+    return memory::Growing<T>(ledger, "batches", pages.blocks);
+  };
   for (size_t i = 0; i < hops; ++i) {
     arrays_.push_back({array(0.0F), array(0.0F), array(0.0F), array(0U), array(0U), array(0U)});
   }

@@ -57,10 +57,21 @@ std::vector<uint32_t> drawn_fanout(const recipe::Recipe& recipe, graph::FirstLay
 // Throws Error{usage} if the store's rows do not suit the recipe's first layer.
 void check_first_layer(const graph::Store& store, const recipe::Recipe& recipe);
 
+// Where the arrays of a batch get their memory; null: from the kernel.
+struct BatchPages {
+  memory::PageSource* blocks = nullptr;  // neighbourhood, weights, labels
+  memory::PageSource* rows = nullptr;    // the input and the FlatBatch
+
+  // Of those who only read a batch in that form, or of those who read its blocks.
+  static BatchPages of(memory::PageSource* source, bool flat) {
+    return {.blocks = flat ? nullptr : source, .rows = source};
+  }
+};
+
 // Owns the memory of one batch and reuses it for the next. For one thread at a time.
 class Assembler {
  public:
-  Assembler(memory::Ledger& ledger, size_t hops, memory::PageSource* source);
+  Assembler(memory::Ledger& ledger, size_t hops, BatchPages pages);
   // The memory for a batch of that size with rows of `columns` values. `reads_disk`: some rows may
   // be on disk.
   static uint64_t bytes_needed(const sample::BatchSize& size, const Assembly& assembly,

@@ -38,11 +38,11 @@ Pipeline::Pipeline(const sample::Topology& topology, const feature::RowSource& r
       ledger_(ledger),
       window_maker_(
           topology, rows,
-          {.sampling = sampling_of(options_), .window = options_.window, .pages = options_.pages},
+          {.sampling = sampling_of(options_), .window = options_.window, .pages = pages().blocks},
           ledger),
       windows_(rows, options_.window, ledger) {
   for (unsigned i = 0; i < options_.slots; ++i) {
-    slots_.push_back(std::make_unique<Slot>(ledger, options_.fanout.size(), options_.pages));
+    slots_.push_back(std::make_unique<Slot>(ledger, options_.fanout.size(), pages()));
   }
   for (unsigned i = 0; i < options_.workers; ++i) {
     makers_.push_back(std::make_unique<Worker>(topology, rows, options_, ledger));
@@ -109,7 +109,7 @@ Pipeline::Range Pipeline::begin_of(uint64_t index) const {
 
 // Releases all memory of a slot.
 void Pipeline::empty(Slot& slot) {
-  slot.assembler = Assembler(ledger_, options_.fanout.size(), options_.pages);
+  slot.assembler = Assembler(ledger_, options_.fanout.size(), pages());
 }
 
 // Drops the batches that are ready (they will be made again) and the windows, and releases all

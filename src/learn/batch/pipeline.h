@@ -54,7 +54,9 @@ struct PipelineOptions {
   unsigned slots = 3;  // at least one more than the trainer holds in take()
   WindowOptions window;
   io::ReadOptions reading;
-  memory::PageSource* pages = nullptr;  // the memory of batches, for example pinned for a GPU
+  // The memory of what is read of batches, for example pinned for a GPU: with `flat` of their input
+  // and of that form, without it of all.
+  memory::PageSource* pages = nullptr;
   // Called with a description of what everyone waits for, when take() has waited for `patience`.
   std::function<void(const std::string& what)> on_stall;
   std::chrono::milliseconds patience = std::chrono::seconds(30);
@@ -146,8 +148,7 @@ class Pipeline {
     }
   };
   struct Slot {
-    Slot(memory::Ledger& ledger, size_t hops, memory::PageSource* pages)
-        : assembler(ledger, hops, pages) {}
+    Slot(memory::Ledger& ledger, size_t hops, BatchPages pages) : assembler(ledger, hops, pages) {}
     Assembler assembler;
     Range range;
   };
@@ -176,6 +177,7 @@ class Pipeline {
   Slot& free_taken(const Batch* batch);
   void make_windows(const std::stop_token& stopping);
   std::unique_ptr<WindowQueue::Entry> claim_window(const std::stop_token& stopping);
+  BatchPages pages() const { return BatchPages::of(options_.pages, options_.flat != nullptr); }
   void empty(Slot& slot);
   void give_back_all();
   bool alone() const;

@@ -38,6 +38,11 @@ class SharedLibrary {
     function = reinterpret_cast<Function>(::dlsym(handle_, name));
     if (function == nullptr && problem_.empty()) problem_ = fmt::format("it has no {}", name);
   }
+  // One that older versions do not have.
+  template <typename Function>
+  void find_newer(Function& function, const char* name) {
+    if (handle_ != nullptr) function = reinterpret_cast<Function>(::dlsym(handle_, name));
+  }
   std::string problem() const { return handle_ != nullptr && problem_.empty() ? "" : problem_; }
 
  private:
@@ -67,7 +72,15 @@ Opened<DriverFunctions> open_driver() {
   library.find(f.device_total_memory, "cuDeviceTotalMem_v2");
   library.find(f.device_attribute, "cuDeviceGetAttribute");
   library.find(f.retain_context, "cuDevicePrimaryCtxRetain");
+  library.find(f.release_context, "cuDevicePrimaryCtxRelease_v2");
   library.find(f.set_context, "cuCtxSetCurrent");
+  library.find(f.push_context, "cuCtxPushCurrent_v2");
+  library.find(f.pop_context, "cuCtxPopCurrent_v2");
+  library.find(f.wait_context, "cuCtxSynchronize");
+  library.find_newer(f.record_context, "cuCtxRecordEvent");
+  library.find(f.create_event, "cuEventCreate");
+  library.find(f.query_event, "cuEventQuery");
+  library.find(f.destroy_event, "cuEventDestroy_v2");
   library.find(f.memory_info, "cuMemGetInfo_v2");
   library.find(f.allocate, "cuMemAlloc_v2");
   library.find(f.release, "cuMemFree_v2");

@@ -14,6 +14,7 @@ namespace plimsoll::gpu::cuda {
 
 using Context = struct ContextHandle*;
 using Stream = struct StreamHandle*;
+using Event = struct EventHandle*;
 using ModuleHandle = struct ModuleRecord*;
 using Function = struct FunctionHandle*;
 using Graph = struct GraphHandle*;
@@ -24,9 +25,12 @@ using DeviceAddress = uint64_t;
 
 constexpr int kMajorAttribute = 75;
 constexpr int kMinorAttribute = 76;
+constexpr unsigned kHostRegisterPortable = 1;
 constexpr unsigned kHostRegisterDeviceMap = 2;
+constexpr unsigned kEventWithoutTimes = 2;
 constexpr int kCaptureThreadLocal = 1;
 constexpr int kOutOfMemory = 2;  // as a result of the driver
+constexpr int kNotReady = 600;   // likewise
 constexpr int kBlasDefaultMath = 0;
 constexpr int kBlasTf32Math = 3;
 constexpr int kBlasPlain = 0;
@@ -40,7 +44,15 @@ struct DriverFunctions {
   int (*device_total_memory)(size_t* bytes, int device);
   int (*device_attribute)(int* value, int attribute, int device);
   int (*retain_context)(Context* context, int device);
+  int (*release_context)(int device);
   int (*set_context)(Context context);
+  int (*push_context)(Context context);
+  int (*pop_context)(Context* context);
+  int (*wait_context)();
+  int (*record_context)(Context context, Event event);  // null before CUDA 12.5
+  int (*create_event)(Event* event, unsigned flags);
+  int (*query_event)(Event event);
+  int (*destroy_event)(Event event);
   int (*memory_info)(size_t* free, size_t* total);
   int (*allocate)(DeviceAddress* address, size_t bytes);
   int (*release)(DeviceAddress address);

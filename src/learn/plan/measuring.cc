@@ -215,7 +215,7 @@ class Maker {
                  {.fanout = setting.fanout,
                   .all_degrees = assembly_.weighting == batch::Weighting::gcn_full},
                  ledger),
-        assembler_(ledger, setting.fanout.size(), nullptr),
+        assembler_(ledger, setting.fanout.size(), {}),
         seeds_(setting.batch_size),
         next_(number * kApart) {
     assembly_.gradients = true;

@@ -2,11 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <map>
 #include <numeric>
 #include <set>
+#include <thread>
 
 #include "base/random.h"
+#include "learn/gpu/fake_driver.h"
 #include "recipe/recipe.h"
 #include "small_store.h"
 
@@ -305,6 +308,124 @@ TEST_F(LoaderTest, PlansWhatItThenLeases) {
   const plan::Plan plan = plan_loader(wanted, *other, seeds.nodes);
   const uint64_t planned = plan.peak_bytes - plan.runtime_bytes;
   EXPECT_LE(shared->ledger().peak_bytes(), planned + planned / 4);
+}
+
+// Pointers that a GPU copies from.
+bool has(const gpu::FakeDriver& driver, const void* data) {
+  for (const auto& [begin, bytes] : driver.pinned) {
+    if (data >= begin && data < static_cast<const std::byte*>(begin) + bytes) return true;
+  }
+  return false;
+}
+
+TEST_F(LoaderTest, LendsPinnedBatchesIfAsked) {
+  gpu::FakeDriver driver;
+  LoaderOptions wanted = options();
+  wanted.pinning = Pinning::until_copied;
+  wanted.driver = &driver.opened;
+  const auto shared = residence();
+  std::unique_ptr<LentBatch> kept;
+  {
+    Loader loader(shared, wanted);
+    Loader plain(residence(), options());
+    loader.start(0);
+    plain.start(0);
+    for (uint64_t i = 0; i < loader.batches(); ++i) {
+      kept.reset();
+      kept = next(loader);
+      const auto expected = next(plain);
+      const batch::FlatBatch& flat = kept->memory().flat();
+      const float* const x = kept->memory().batch().input.data;
+      EXPECT_TRUE(std::ranges::equal(flat.ends(), expected->memory().flat().ends()));
+      EXPECT_EQ(std::memcmp(x, expected->memory().batch().input.data,
+                            flat.ids().size() * SmallArrays::kColumns * sizeof(float)),
+                0);
+      const std::lock_guard lock(driver.mutex);
+      for (const void* data :
+           {static_cast<const void*>(x), static_cast<const void*>(flat.ids().data()),
+            static_cast<const void*>(flat.ends().data()),
+            static_cast<const void*>(flat.labels().data()),
+            static_cast<const void*>(flat.places().data())}) {
+        EXPECT_TRUE(has(driver, data));
+      }
+      EXPECT_FALSE(has(driver, kept->memory().neighborhood().nodes.data()));
+    }
+    EXPECT_EQ(loader.pinned_bytes(), driver.pinned_bytes());
+    EXPECT_LE(loader.pinned_bytes(), shared->ledger().used_bytes());
+    EXPECT_EQ(loader.pinning_problem(), "");
+  }
+  EXPECT_GT(driver.pinned_bytes(), 0U);  // of the batch that is still lent
+  EXPECT_EQ(driver.contexts, 1);
+  kept.reset();
+  EXPECT_EQ(driver.pinned_bytes(), 0U);
+  EXPECT_EQ(driver.contexts, 0);
+  EXPECT_EQ(driver.events, 0);
+}
+
+TEST_F(LoaderTest, LendsOrdinaryBatchesIfTheDriverRefusesToPin) {
+  gpu::FakeDriver driver;
+  driver.refuses = 1;
+  LoaderOptions wanted = options();
+  wanted.pinning = Pinning::watched;
+  wanted.driver = &driver.opened;
+  Loader loader(residence(), wanted);
+  loader.start(0);
+  for (uint64_t i = 0; i < loader.batches(); ++i) next(loader);
+  EXPECT_NE(loader.pinning_problem().find("out of memory"), std::string::npos);
+  EXPECT_EQ(loader.pinned_bytes(), 0U);
+}
+
+TEST_F(LoaderTest, UsesABatchAgainWhenItsCopiesHaveEnded) {
+  gpu::FakeDriver driver;
+  LoaderOptions wanted = options();
+  wanted.pinning = Pinning::watched;
+  wanted.driver = &driver.opened;
+  wanted.held = 2;
+  Loader loader(residence(), wanted);
+  loader.start(0);
+  std::unique_ptr<LentBatch> batch = next(loader);
+  const auto before = batch->memory().flat().ids();
+  const std::vector<int64_t> ids(before.begin(), before.end());
+  driver.copy();
+  batch.reset();
+  batch = next(loader);  // another one's memory
+  driver.copy();
+  batch.reset();
+  using std::chrono::milliseconds;
+  for (int i = 0; i < 3; ++i) {  // both are copied from, and none is lent: this is not `held`
+    EXPECT_EQ(loader.next(milliseconds(1), batch), NextResult::wait);
+  }
+  EXPECT_EQ(loader.pool().lent(), 0U);
+  EXPECT_TRUE(std::ranges::equal(before, ids));
+  driver.finish();
+  EXPECT_EQ(loader.next(milliseconds(1000), batch), NextResult::batch);
+  batch.reset();  // nothing was asked of the GPU since: it is free at once
+  while (loader.next({}, batch) == NextResult::batch) {
+  }
+}
+
+TEST_F(LoaderTest, EndsWhenCopiesOfItsBatchesHaveEnded) {
+  gpu::FakeDriver driver;
+  LoaderOptions wanted = options();
+  wanted.pinning = Pinning::watched;
+  wanted.driver = &driver.opened;
+  std::jthread gpu;
+  {
+    Loader loader(residence(), wanted);
+    loader.start(0);
+    const auto kept = next(loader);
+    next(loader);
+    driver.copy();
+    next(loader);
+    gpu = std::jthread([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      EXPECT_GT(driver.pinned_bytes(), 0U);
+      driver.finish();
+    });
+  }
+  EXPECT_EQ(driver.done, 1U);
+  EXPECT_EQ(driver.pinned_bytes(), 0U);
+  EXPECT_EQ(driver.events, 0);
 }
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

@@ -281,7 +281,7 @@ TEST_F(AssemblerTest, AssemblesNodesThatReachNobody) {
 TEST_F(AssemblerTest, LeavesNothingOfTheBatchBefore) {
   for (const Assembly& assembly : {kGcn, kGcnSampled, kSage, kGat}) {
     sample::Sampler sampler(data_.topology, sampler_options(kFanout, assembly), data_.ledger);
-    Assembler assembler(data_.ledger, kFanout.size(), nullptr);
+    Assembler assembler(data_.ledger, kFanout.size(), {});
     for (const auto& seeds : {every(3, 0, 600), kSeeds, every(2, 1, 600), {5}}) {
       sampler.sample(seeds, 3, assembler.neighborhood());
       assembler.prepare(assembly, data_.columns());

@@ -56,7 +56,7 @@ class Footprint : public testing::TestWithParam<bool> {
     sample::Sampler sampler(data_.topology, options, ledger);
     Gatherer gatherer(
         source, [&]() -> io::ReadQueue& { return sampler.queue(); }, ledger);
-    Assembler assembler(ledger, wanted.fanout.size(), nullptr);
+    Assembler assembler(ledger, wanted.fanout.size(), {});
     std::vector<uint32_t> nodes(seeds);
     std::iota(nodes.begin(), nodes.end(), 100);
     sampler.sample(nodes, 3, assembler.neighborhood());

@@ -47,7 +47,7 @@ class Gathering {
     sample::Sampler sampler(data.topology, sampler_options(style.fanout, style.assembly),
                             data.ledger);
     for (size_t i = 0; i < seeds.size(); ++i) {
-      auto assembler = std::make_unique<Assembler>(data.ledger, style.fanout.size(), nullptr);
+      auto assembler = std::make_unique<Assembler>(data.ledger, style.fanout.size(), BatchPages());
       sampler.sample(seeds[i], i, assembler->neighborhood());
       assembler->prepare(style.assembly, data.rows().columns);
       assembler->fill(data.rows(), assembler->batch().nodes.data());
@@ -280,7 +280,7 @@ TEST_F(GathererTest, TakesTheResidentRowsOfASetByRank) {
   for (uint64_t i = 0; i < data_.rows().count; ++i) set.add(4 * i + i % 3);
   set.count();
   const feature::RowSource source(data_.rows(), &set);
-  Assembler assembler(data_.ledger, 0, nullptr);
+  Assembler assembler(data_.ledger, 0, {});
   std::vector<uint32_t> seeds;
   for (const uint64_t row : {5U, 0U, 19'999U, 777U}) {
     seeds.push_back(static_cast<uint32_t>(set.at(row)));

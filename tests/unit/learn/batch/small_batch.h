@@ -76,7 +76,7 @@ inline sample::SamplerOptions sampler_options(const std::vector<uint32_t>& fanou
 struct MadeBatch {
   MadeBatch(SmallData& data, const std::vector<uint32_t>& fanout, const Assembly& assembly,
             const std::vector<uint32_t>& seeds, uint64_t key)
-      : assembler(data.ledger, fanout.size(), nullptr) {
+      : assembler(data.ledger, fanout.size(), {}) {
     sample::Sampler(data.topology, sampler_options(fanout, assembly), data.ledger)
         .sample(seeds, key, assembler.neighborhood());
     assembler.prepare(assembly, data.columns());

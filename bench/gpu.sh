@@ -72,6 +72,7 @@ rows() {
     "$plimsoll" synth papers100M --scale "$scale" --undirected --seed 1 --out "$graph" --quiet >&2
     row "sage 1024, [10,10,10], 256, undirected" "3 s" "$graph" - - --model sage --fanout 10,10,10 --hidden 256 --batch-size 1024
     row "the same" "8 s" "$graph" 22 32 --model sage --fanout 10,10,10 --hidden 256 --batch-size 1024
+    row "the same" "25 s" "$graph" 22 16 --model sage --fanout 10,10,10 --hidden 256 --batch-size 1024
     row "the same, --tf32" "" "$graph" - - --model sage --fanout 10,10,10 --hidden 256 --batch-size 1024 --tf32
   fi
 }

@@ -117,7 +117,7 @@ GpuRates measure_rates(Accelerator& device, memory::Ledger& host) {
   }
   const Array<float> bias(device, "calibration", kColumns);
   device.clear(bias.data(), kColumns * sizeof(float));
-  constexpr uint32_t kPassRows = 1 << 16;
+  constexpr uint32_t kPassRows = 1 << 18;  // more than the caches hold
   const Activate pass = {.x = values.data(),
                          .bias = bias.data(),
                          .nodes = reinterpret_cast<const uint32_t*>(values.data()) + (1 << 24),
@@ -132,7 +132,7 @@ GpuRates measure_rates(Accelerator& device, memory::Ledger& host) {
   // Small kinds of work, each of which waits for the one before and for memory.
   constexpr uint64_t kFewRows = 512;
   constexpr uint64_t kFewColumns = 16;
-  constexpr int kStarts = 5;
+  constexpr int kStarts = 4;
   float* const one = values.data();
   float* const other = values.data() + (1 << 20);
   float* const third = values.data() + (1 << 21);
@@ -164,17 +164,6 @@ GpuRates measure_rates(Accelerator& device, memory::Ledger& host) {
         "add_parts",
         AddParts{
             .values = one, .out = other, .parts = kFewRows / kPartRows, .threads = kFewColumns});
-    // As the gradient of a weight: few values, each a sum of many products.
-    device.multiply({.rows = kFewColumns,
-                     .columns = kColumns,
-                     .inner = kFewRows,
-                     .a = third,
-                     .a_step = kFewColumns,
-                     .a_transposed = true,
-                     .b = other,
-                     .b_step = kColumns,
-                     .c = one,
-                     .c_step = kColumns});
   };
   rates.start_seconds = seconds_of(device, few_kinds) / kStarts;
   rates.narrow_flops = flops(device, values.data(), 16);

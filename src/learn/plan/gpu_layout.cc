@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <optional>
 #include <utility>
 
 #include "base/units.h"
@@ -18,10 +20,10 @@ using gpu::ResidentStore;
 // The share of the room that batches get: smaller parts make the step slower, and fewer rows in the
 // GPU's memory make the sums slower.
 constexpr uint64_t kBatchesPart = 2;
-// One of two windows gets this part of the host's room.
-constexpr uint64_t kWindowPart = 16;
+// One of two windows gets one of these parts of the host's room.
+constexpr std::array<uint64_t, 5> kWindowParts = {4, 8, 16, 32, 64};
 constexpr uint64_t kLeastWindowBytes = 4 * kMiB;
-constexpr uint64_t kMostWindowBytes = 1024 * kMiB;
+constexpr uint64_t kMostWindowBytes = 2048 * kMiB;
 constexpr uint64_t kMargin = 64;
 constexpr double kBatchesAWindow = 2;  // at least, because batches vary
 // Each of the three files takes whole allocations of the GPU's memory.
@@ -72,11 +74,10 @@ uint64_t window_rows(const Work& work, const GpuLayout& layout) {
 // Leaves the coldest rows on disk. What windows need grows with the number of these rows, on the
 // GPU, too, so the line is found step by step. False if not even a batch would fit.
 bool lower_rows(const Work& work, uint64_t room_bytes, uint64_t host_room_bytes,
-                GpuLayout& layout) {
+                uint64_t window_bytes, GpuLayout& layout) {
   const StoreShape& store = work.store;
   const uint64_t row_bytes = std::max<uint64_t>(1, store.row_bytes);
-  layout.window_bytes =
-      std::clamp(host_room_bytes / kWindowPart, kLeastWindowBytes, kMostWindowBytes);
+  layout.window_bytes = std::clamp(window_bytes, kLeastWindowBytes, kMostWindowBytes);
   for (uint64_t cold = 1;;) {
     layout.windows_bytes = gpu::ColdRows::device_bytes(cold);
     layout.windows_host_bytes = gpu::ColdRows::host_bytes(store.nodes, cold, cold_options(layout));
@@ -161,7 +162,23 @@ GpuLayout choose_gpu_layout(const Question& question, uint64_t host_room_bytes) 
   draw_lines(work, for_lines, layout);
   if (layout.host_bytes() <= host_room_bytes) return layout;
   const uint64_t missing_bytes = layout.far_bytes;
-  if (!lower_rows(work, for_lines, host_room_bytes, layout)) {
+  // Larger windows pass over the file less often, and leave less memory for rows.
+  std::optional<GpuLayout> best;
+  double least_bytes = 0;
+  for (const uint64_t part : kWindowParts) {
+    GpuLayout tried = layout;
+    if (!lower_rows(work, for_lines, host_room_bytes, host_room_bytes / part, tried)) continue;
+    const auto batches = static_cast<double>(question.batches());
+    tried.window_batches = std::min(
+        batches, static_cast<double>(window_rows(work, tried)) / std::max(1.0, tried.cold_rows));
+    const auto cold_bytes =
+        static_cast<double>(store.features_bytes() - tried.lines.features_end_bytes);
+    const double bytes = batches / std::max(1.0, tried.window_batches) * cold_bytes;
+    if (best && bytes >= least_bytes) continue;
+    best = tried;
+    least_bytes = bytes;
+  }
+  if (!best) {
     return too_small(
         question,
         fmt::format(
@@ -169,10 +186,7 @@ GpuLayout choose_gpu_layout(const Question& question, uint64_t host_room_bytes) 
             "is no room to read them from disk in windows",
             format_bytes(missing_bytes), format_bytes(layout.limit_bytes)));
   }
-  const double batches = static_cast<double>(question.batches());
-  layout.window_batches = std::min(
-      batches, static_cast<double>(window_rows(work, layout)) / std::max(1.0, layout.cold_rows));
-  return layout;
+  return *best;
 }
 
 }  // namespace plimsoll::plan

@@ -14,8 +14,8 @@ namespace {
 using gpu::GpuRates;
 using recipe::ModelKind;
 
-// A list's beginning, its end and an entry are read at random places, a sector of memory each.
-constexpr double kListBytes = 96;
+// An entry of a list at a random place: a sector of memory. Beginnings are read with their rows.
+constexpr double kListBytes = 32;
 // Passes over the results of a layer: ReLU reads and writes, the next layer's sums read, their
 // gradient reads and writes, the bias reads. Products are counted by themselves.
 constexpr double kPasses = 5;

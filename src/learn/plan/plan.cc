@@ -148,6 +148,27 @@ uint64_t host_room(const Question& question, uint64_t usable_bytes) {
   return usable_bytes - std::min(usable_bytes, other);
 }
 
+uint64_t usable_within(uint64_t limit_bytes) {
+  return limit_bytes - std::min(limit_bytes, headroom_bytes(limit_bytes));
+}
+
+GpuLayout drawing_layout(const Question& question, uint64_t limit_bytes) {
+  return choose_gpu_layout(question, host_room(question, usable_within(limit_bytes)));
+}
+
+// The least limit under which the GPU makes the batches, to a few megabytes; the question's own is
+// enough.
+uint64_t least_drawing_limit(const Question& question) {
+  constexpr uint64_t kExact = 4 * kMiB;
+  uint64_t too_low = 0;
+  uint64_t enough = question.limit_bytes;
+  while (enough - too_low > kExact) {
+    const uint64_t middle = too_low + (enough - too_low) / 2;
+    (drawing_layout(question, middle).draws ? enough : too_low) = middle;
+  }
+  return enough;
+}
+
 }  // namespace
 
 Plan make_plan(const Question& question) {
@@ -164,9 +185,11 @@ Plan make_plan(const Question& question) {
   const uint64_t limit_bytes = std::max(plan.limit_bytes, plan.minimum_bytes);
   const uint64_t usable_bytes = limit_bytes - headroom_bytes(limit_bytes);
   if (question.gpu) {
-    plan.on_gpu = choose_gpu_layout(question, host_room(question, usable_bytes));
+    plan.on_gpu = drawing_layout(question, question.limit_bytes);
     if (plan.on_gpu.draws) {
-      plan_drawing_gpu(question, usable_bytes, plan);
+      plan.fits = true;
+      plan.minimum_bytes = std::min(plan.minimum_bytes, least_drawing_limit(question));
+      plan_drawing_gpu(question, usable_within(question.limit_bytes), plan);
       return plan;
     }
   }

@@ -229,7 +229,7 @@ void OnGpu::evaluate(const Evaluation& evaluation, const std::function<void(cons
     const std::span<const int32_t> all_labels = labels.first(count);
     network_->begin({.nodes = piece.first(count),
                      .labels = evaluation.labels.empty() ? std::span<const int32_t>() : all_labels,
-                     .batch_size = batch_size_of(job_.recipe),
+                     .batch_size = batch_size_of(work_.recipe),
                      .base = begin / batch_size,
                      .first_batch = begin / batch_size,
                      .draws_key = evaluation.draws_key});

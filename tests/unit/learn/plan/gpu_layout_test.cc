@@ -188,7 +188,13 @@ TEST(DrawingGpu, IsTooSmallWhereTheHostHasNoRoomForTheRest) {
   ASSERT_TRUE(layout.draws);
   ASSERT_GT(layout.far_bytes, kGiB);
   EXPECT_TRUE(choose_gpu_layout(question, layout.host_bytes()).draws);
-  const GpuLayout less = choose_gpu_layout(question, layout.host_bytes() - 1);
+  // With less, rows are read from disk in windows, until there is no room for windows either.
+  const GpuLayout some = choose_gpu_layout(question, layout.host_bytes() - 1);
+  EXPECT_TRUE(some.draws);
+  EXPECT_GT(some.cold_rows, 0);
+  EXPECT_LE(some.host_bytes(), layout.host_bytes() - 1);
+  EXPECT_LE(some.peak_bytes(), 2 * kGiB);
+  const GpuLayout less = choose_gpu_layout(question, ResidentStore::kLoadingBytes);
   EXPECT_FALSE(less.draws);
   EXPECT_TRUE(less.too_small);
   EXPECT_NE(less.instead.find("of the store fit neither into 2.0 GiB of GPU memory nor into the"),
@@ -260,11 +266,13 @@ TEST(DrawingPlan, HasWhatTheHostHoldsAsItsPartsWithinTheLimit) {
           EXPECT_LE(plan.peak_bytes + headroom_bytes(limit), limit) << describe(recipe);
           ASSERT_EQ(plan.parts.front().name, "store");
           EXPECT_EQ(plan.parts.front().bytes, plan.on_gpu.far_bytes);
-          EXPECT_EQ(plan.parts.at(1).bytes, ResidentStore::kLoadingBytes);
+          EXPECT_EQ(plan.parts.at(1).name, "windows");
+          EXPECT_EQ(plan.parts.at(1).bytes, plan.on_gpu.windows_host_bytes);
+          EXPECT_EQ(plan.parts.at(2).bytes, ResidentStore::kLoadingBytes);
           EXPECT_EQ(plan.parts.back().name, "runtime");
           const bool full = evaluates_in_full(question.work());
-          EXPECT_EQ(plan.parts.size(), full ? 4U : 3U);
-          EXPECT_FALSE(plan.reads_disk());
+          EXPECT_EQ(plan.parts.size(), full ? 5U : 4U);
+          EXPECT_EQ(plan.reads_disk(), plan.on_gpu.cold_rows > 0);
           EXPECT_GT(plan.seconds_an_epoch, 0);
           if (!full) {
             EXPECT_EQ(line_bytes(plan.arrangement.lines), 0U);

@@ -73,9 +73,9 @@ struct Results {
   uint64_t planned_memory_bytes = 0;  // the plan's peak
   uint64_t planned_gpu_bytes = 0;     // of a GPU that makes the batches; 0 = another one, or none
   uint64_t gpu_limit_bytes = 0;
-  uint64_t unattributed_bytes = 0;    // resident at the end, but in no lease
-  batch::ReadCounts reads;            // of all epochs, including evaluations
-  double planned_epoch_seconds = 0;   // without evaluation; 0 = unknown
+  uint64_t unattributed_bytes = 0;   // resident at the end, but in no lease
+  batch::ReadCounts reads;           // of all epochs, including evaluations
+  double planned_epoch_seconds = 0;  // without evaluation; 0 = unknown
   plan::Arrangement arrangement;
   std::string store_checksum;
   std::string device;

@@ -361,8 +361,10 @@ _told: Set[str] = set()  # why memory is not pinned: said once in a process
 
 def _gpu_of(device: Any) -> Optional[int]:
     """The index of a GPU; None for another device, or if torch cannot use it: then torch says so when a batch is moved."""
+    if device is None:
+        return None  # loading torch takes some 200 MiB, which a program without tensors does not need
     torch = import_torch()
-    if device is None or torch is None or not torch.cuda.is_available() or torch.version.cuda is None:
+    if torch is None or not torch.cuda.is_available() or torch.version.cuda is None:
         return None
     wanted = torch.device(device)
     if wanted.type != "cuda":

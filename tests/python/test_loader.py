@@ -343,6 +343,14 @@ class Processes(StoreTest):
         """)
         subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
+    def test_of_numpy_batches_do_not_load_torch(self):
+        code = textwrap.dedent(f"""
+            import sys, plimsoll
+            next(iter(plimsoll.NeighborLoader({self.path!r}, [5, 3], "train", batch_size=64, output="numpy")))
+            assert "torch" not in sys.modules
+        """)
+        subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
 
 @unittest.skipUnless(has_torch(), "torch is not installed")
 class Tensors(StoreTest):

@@ -30,15 +30,15 @@ counters=$!
 export PLIMSOLL_POWERCAP="$WORK/powercap" PLIMSOLL_NVML="$fake" FAKE_NVML_STATE="$WORK/nvml"
 # GPU 0 swings between 100 W and 300 W every second, GPU 1 takes 50 W.
 gpus="began $(date +%s)
-gpu GPU-a 81920 100 counter=500000 temp=60 util=90 name=NVIDIA_Fake curve=0:100,0.5:300,1:100
-gpu GPU-b 81920 100 counter=900000 temp=40 util=10 name=NVIDIA_Fake curve=0:50,10:50"
+gpu GPU-a-$$ 81920 100 counter=500000 temp=60 util=90 name=NVIDIA_Fake curve=0:100,0.5:300,1:100
+gpu GPU-b-$$ 81920 100 counter=900000 temp=40 util=10 name=NVIDIA_Fake curve=0:50,10:50"
 echo "$gpus" >nvml
 until [ -s powercap/intel-rapl:0:1/energy_uj ]; do sleep 0.05; done
 
 # Two GPUs: columns, not a broken file; every figure right, with its source; gross and net.
 write_settings '{"repo": "toy", "model": "slow", "mode": "default", "runs_per_config": 2}'
 run plimsoll run -ec settings.json --idle-baseline 1s
-expect 0 "energy: CPU by powercap; GPU 0, 1 by NVML" "measuring the power of the idle machine for 1.0 s" "GPU-b " "2 succeeded"
+expect 0 "energy: CPU by powercap; GPU 0, 1 by NVML" "measuring the power of the idle machine for 1.0 s" "GPU-b-$$ " "2 succeeded"
 cat >check.py <<'END'
 import csv, glob, json, sys
 folder = sys.argv[1]
@@ -156,3 +156,4 @@ END
   [ "$(grep -c unavailable output)" = 1 ] || fail "unavailable more than once"
   grep -q "Package Energy (Joules): unavailable" "$(newest)/toy_slow_001/energy/cpu_energy.txt" || fail "cpu_energy.txt"
 fi
+rm -f /run/lock/plimsoll-GPU-[ab]-$$.lock /tmp/plimsoll-GPU-[ab]-$$.lock

@@ -3,7 +3,7 @@
 # host loads its own lines, and when the network between them is lost, both end soon and say which rank is lost.
 . "$(dirname "$0")/lib.sh"
 needs_training
-unset RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE MASTER_ADDR MASTER_PORT SLURM_PROCID SLURM_STEP_ID
+. "$TESTS/scenario/ranks_lib.sh"
 command -v ip >/dev/null && command -v unshare >/dev/null || skip "no ip or unshare here"
 hosts=plimsoll-$$
 # Of each veth pair one end is on each host; the numbers keep two runs of this test apart.
@@ -37,13 +37,12 @@ options="--hidden 32 --fanout 8,6 --batch-size 150 --threads 1"
 
 run plimsoll train a.plim $options --epochs 2 --save-dir one --quiet
 expect 0 "Epoch 002"
-learned=$(sed -n 's/^\(Epoch.*\) | Time.*/\1/p' output)
 on_host 1 train b.plim $options --epochs 2 --save-dir other >output1 2>&1 &
 other=$!
 run on_host 0 train a.plim $options --epochs 2 --save-dir hosts
 wait $other || fail "rank 1 failed: $(cat output1)"
 expect 0 "they meet at $net.1:29777; on 2 hosts"
-[ "$(sed -n 's/^\(Epoch.*\) | Time.*/\1/p' output)" = "$learned" ] || fail "two hosts learned something else"
+learns_like one hosts 2
 [ "$(grep -c '"shared_bytes": 0' hosts/results.json)" -eq 2 ] || fail "hosts cannot share memory"
 
 # The network goes. Ten seconds are promised; the rest is for a busy machine.

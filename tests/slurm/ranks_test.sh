@@ -3,13 +3,12 @@
 # that is killed ends the step, and a signal from Slurm stops all ranks with a checkpoint; both continue.
 . "$(dirname "$0")/../scenario/lib.sh"
 . "$TESTS/slurm/cluster.sh"
+. "$TESTS/scenario/ranks_lib.sh"
 start_cluster
 plimsoll synth --nodes 20000 --edges 200000 --classes 5 --features 32 --seed 4 --out a.plim --quiet
 options="--hidden 32 --fanout 8,6 --batch-size 150 --threads 1 --device cpu"
-losses() { sed -n 's/^\(Epoch.*\) | Time.*/\1/p' "$1"; }
 run plimsoll train a.plim $options --epochs 3 --save-dir one --quiet
 expect 0 "Epoch 003"
-losses output >one.losses
 
 # ranks COMMAND...: four tasks on two nodes. The nodes are this machine by other names, so ranks meet on loopback.
 ranks() {
@@ -17,13 +16,11 @@ ranks() {
 }
 run ranks "$PLIMSOLL" train a.plim $options --epochs 3 --save-dir four
 expect 0 "Epoch 003" "4 ranks"
-losses output >four.losses
-cmp -s one.losses four.losses || fail "four tasks learned something else: $(diff one.losses four.losses)"
-[ "$(grep -c '"rank":' four/results.json)" -eq 4 ] || fail "results.json has not four ranks"
+learns_like one four 4
 run plimsoll predict a.plim --checkpoint one/best.pth --split test --out one.npy --quiet
 run ranks "$PLIMSOLL" predict a.plim --checkpoint one/best.pth --split test --out four.npy --threads 1
 expect 0
-cmp -s one.npy four.npy || fail "four tasks predict something else"
+predicts_like one.npy four.npy
 
 # A task that dies.
 pid_of_rank() { grep -lsz "^SLURM_PROCID=$1\$" /proc/[0-9]*/environ | sed 's|/proc/\([0-9]*\)/.*|\1|' | while read -r pid; do

@@ -180,6 +180,12 @@ def with_fake_device(loader, lazy=True):
     return device
 
 
+def wait_for_batches_ahead(loader):
+    """Each take() then begins with all copies ahead, however slowly batches are made."""
+    fetch = loader._next_for_copy
+    loader._next_for_copy = lambda wait: fetch(True)
+
+
 class OfALoader(StoreTest):
     def all_of(self, loader, **options):
         return [{name: value.tolist() if hasattr(value, "tolist") else value for name, value in batch} for batch in loader]
@@ -224,6 +230,7 @@ class OfALoader(StoreTest):
     def test_end_with_their_loader(self):
         loader = self.loader(input_nodes="train")
         device = with_fake_device(loader)
+        wait_for_batches_ahead(loader)
         next(iter(loader))
         self.assertGreater(len(device.waiting), 0)
         del loader

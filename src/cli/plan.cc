@@ -22,6 +22,7 @@
 #include "launch/planning.h"
 #include "launch/rank_steps.h"
 #include "launch/shape_estimate.h"
+#include "launch/train_module.h"
 #include "memory/limit.h"
 #include "plan/describe.h"
 #include "screen/screen.h"
@@ -228,6 +229,7 @@ void plan(const CLI::App& command, PlanOptions& options) {
   const unsigned ranks = std::max(1U, options.train.running.ranks);
   launch::divide_threads(options.train.running, ranks);
   for (const recipe::Recipe& recipe : asked) launch::check_for_ranks(recipe, ranks);
+  launch::choose_gpu(options.train.running.gpu);
   launch::Planner planner(estimate ? estimate->planned() : launch::Planned{*store},
                           {.run = run,
                            .device = launch::training_device(run.device, gpu_facts()),

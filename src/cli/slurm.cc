@@ -17,6 +17,7 @@
 #include "cli/slurm_options.h"
 #include "cli/train_options.h"
 #include "launch/job_plan.h"
+#include "launch/train_module.h"
 #include "slurm/script.h"
 #include "slurm/slurm_command.h"
 
@@ -94,6 +95,7 @@ void train_script(const CLI::App& command, TrainScript& script) {
          seeds, seeds - 1);
   }
   launch::divide_threads(script.train.running, ranks);
+  launch::choose_gpu(script.train.running.gpu);
   const launch::JobPlan job = launch::plan_job(
       script.train, {.memory_bytes = options.memory_bytes, .gpus = options.gpus.value_or(0)},
       gpu_facts());

@@ -1,9 +1,11 @@
 #include "launch/train_module.h"
 
 #include <dlfcn.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <sstream>
 
 #include "base/error.h"
 #include "gpu/cuda_accelerator.h"
@@ -122,6 +124,22 @@ const train::Module& load_train_module() {
 
 namespace {
 
+constexpr const char* kVisibleGpus = "CUDA_VISIBLE_DEVICES";
+
+// What the variable calls this GPU.
+std::string visible_gpu(unsigned number) {
+  const char* const visible = std::getenv(kVisibleGpus);
+  if (visible == nullptr) return fmt::format("{}", number);
+  std::istringstream words(visible);
+  std::vector<std::string> gpus;
+  for (std::string word; std::getline(words, word, ',');) gpus.push_back(word);
+  if (number >= gpus.size() || gpus[number].empty()) {
+    fail(ErrorKind::usage, "--device cuda:{}: {}={} shows fewer GPUs", number, kVisibleGpus,
+         visible);
+  }
+  return gpus[number];
+}
+
 // The first GPU that CUDA may use.
 TrainingDevice gpu_named(const std::string& name) {
   if (gpu::emulated()) return {true, gpu::kEmulatedName, gpu::kEmulatedBytes};
@@ -129,6 +147,14 @@ TrainingDevice gpu_named(const std::string& name) {
 }
 
 }  // namespace
+
+void check_gpu(std::optional<unsigned> number) {
+  if (number) visible_gpu(*number);
+}
+
+void choose_gpu(std::optional<unsigned> number) {
+  if (number) ::setenv(kVisibleGpus, visible_gpu(*number).c_str(), /*overwrite=*/1);
+}
 
 GpuFacts gpu_facts(const std::function<std::string()>& first_usable) {
   if (gpu::emulated()) return {true, gpu::kEmulatedName};

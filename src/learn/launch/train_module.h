@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,13 @@ struct GpuFacts {
   bool built_with_cuda = false;  // the training library
   std::string usable;            // the name of the first GPU that CUDA may use; empty = none
 };
+
+// --device cuda:N: the GPU that `number` counts, from 0, among those that CUDA_VISIBLE_DEVICES
+// shows; without a number both functions do nothing. check_gpu() throws Error{usage} if there are
+// fewer. choose_gpu() also hides the others from CUDA, which must not have started yet. It is for
+// the process that computes: ranks and seeds that it starts have its words and choose themselves.
+void check_gpu(std::optional<unsigned> number);
+void choose_gpu(std::optional<unsigned> number);
 
 // What this build can use of the GPUs that the driver shows. `first_usable` names the first; it is
 // only asked if the training library can compute on a GPU.

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "base/child.h"
 #include "base/error.h"
 #include "gpu/cuda_accelerator.h"
 #include "gpu/emulation.h"
@@ -51,7 +52,7 @@ fs::path look_for_library(const std::vector<fs::path>& places) {
 fs::path find_library() {
   fs::path found = train_library();
   if (found.empty()) {
-    fail(ErrorKind::io, "{}", without_train_library(this_program(), kBuiltWithLibtorch));
+    fail(ErrorKind::io, "{}", without_train_library(own_program(), kBuiltWithLibtorch));
   }
   return found;
 }
@@ -89,11 +90,9 @@ std::string without_train_library(const fs::path& program, bool built_with_libto
       places.front().string(), places.back().string(), kTrainLibrary);
 }
 
-fs::path this_program() { return fs::read_symlink("/proc/self/exe"); }
-
 fs::path train_library() {
-  if (const auto built = chosen_library(this_program())) return built->library;
-  return look_for_library(train_library_places(this_program()));
+  if (const auto built = chosen_library(own_program())) return built->library;
+  return look_for_library(train_library_places(own_program()));
 }
 
 void check_train_library() { find_library(); }
@@ -101,7 +100,7 @@ void check_train_library() { find_library(); }
 bool has_train_library() { return !train_library().empty(); }
 
 bool train_library_has_cuda() {
-  const auto built = chosen_library(this_program());
+  const auto built = chosen_library(own_program());
   return built ? !built->cuda.empty() : kBuiltWithCuda;
 }
 

@@ -24,9 +24,6 @@ std::vector<std::filesystem::path> train_library_places(const std::filesystem::p
 // The error message if it is in none of them.
 std::string without_train_library(const std::filesystem::path& program, bool built_with_libtorch);
 
-// The path of this program.
-std::filesystem::path this_program();
-
 // The library that this program uses: the one that `plimsoll torch build` made, or the first of the
 // places above; empty if there is none.
 std::filesystem::path train_library();

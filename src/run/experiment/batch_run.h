@@ -41,6 +41,10 @@ BatchTexts read_texts(const BatchRequest& request);
 // The model config that the request means, for --list.
 Catalog read_named_catalog(const BatchRequest& request, Problems& problems);
 
+// Runs `plimsoll run` with these words and --dry-run, for those who start the batch later. Throws
+// Error{usage} with what it says if it refuses them.
+void check_run_words(const std::vector<std::string>& words);
+
 // Says all problems, grouped.
 void report(const Problems& problems, const SayLine& say);
 

@@ -45,8 +45,7 @@ void add_slurm_limits(const Host& host, std::vector<LimitSource>& found) {
 }
 
 void add_ram(const Host& host, std::vector<LimitSource>& found) {
-  const std::string meminfo = read_text(host.root / "proc/meminfo").value_or("");
-  if (const auto kib = number_of(meminfo, "MemTotal:")) found.push_back({"RAM", *kib * kKiB});
+  if (const auto bytes = read_meminfo(host).total_bytes) found.push_back({"RAM", *bytes});
 }
 
 }  // namespace
@@ -94,17 +93,6 @@ std::string describe(const Limit& limit) {
   return fmt::format("{} ({}{})", format_bytes(limit.bytes), limit.winner, others);
 }
 
-namespace {
-
-// The memory that programs could get without swapping; nothing if the kernel does not say.
-std::optional<uint64_t> available_bytes(const Host& host) {
-  const auto meminfo = read_text(host.root / "proc/meminfo");
-  const auto kib = number_of(meminfo.value_or(""), "MemAvailable:");
-  return kib ? std::optional(*kib * kKiB) : std::nullopt;
-}
-
-}  // namespace
-
 Limit automatic_limit(const Host& host) {
   Limit limit = detect_limit(host);
   const auto lower_to = [&](uint64_t bytes, const std::string& winner) {
@@ -117,7 +105,7 @@ Limit automatic_limit(const Host& host) {
     lower_to(static_cast<uint64_t>(kRamShare * static_cast<double>(source.bytes)),
              fmt::format("{} of RAM", format_percent(kRamShare)));
   }
-  if (const auto available = available_bytes(host)) {
+  if (const auto available = read_meminfo(host).available_bytes) {
     lower_to(*available > kLeftFreeBytes ? *available - kLeftFreeBytes : 0,
              fmt::format("free RAM less {}", format_bytes(kLeftFreeBytes)));
   }

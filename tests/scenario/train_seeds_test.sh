@@ -1,5 +1,6 @@
 #!/bin/sh
-# Several seeds of one training, each in its own folder; two trainings side by side; results and status of a training's folder.
+# Several seeds of one training, each in its own folder; two trainings side by side; results and status of a
+# training's folder.
 . "$(dirname "$0")/lib.sh"
 needs_training
 plimsoll synth --nodes 3000 --edges 20000 --classes 4 --features 16 --seed 3 --out a.plim --quiet
@@ -143,7 +144,8 @@ END
 run plimsoll compare alone a.plim
 expect 6 "no results.json"
 
-# A folder of an earlier version may mix recipes, or hold a seed that did not finish: neither is in one mean with the others.
+# A folder of an earlier version may mix recipes, or hold a seed that did not finish: neither is in one mean
+# with the others.
 cp -r other copies/seed_20
 run plimsoll results copies
 expect 0 "copies mixes 2 trainings that differ in more than their seed" "(n 3)" "(n 1)" "model sage instead of gcn"

@@ -71,7 +71,7 @@ BatchTexts read_texts(const BatchRequest& request) {
                    .governor = request.governor,
                    .gpus = request.gpus,
                    .jobs = request.jobs,
-                   .logs = request.logs};
+                   .logs = track::format_logs(request.logs)};
   texts.catalog_text = read_named(texts.catalog_file, kModelConfig);
   if (!request.settings.empty()) texts.settings_text = read_named(request.settings, kTheSettings);
   return texts;

@@ -14,6 +14,7 @@
 #include "experiment/progress.h"
 #include "experiment/run_folder.h"
 #include "slurm/job.h"
+#include "track/step_log.h"
 
 namespace plimsoll::experiment {
 
@@ -29,7 +30,7 @@ struct BatchRequest {
   std::string gpus;
   KeyPolicy keys = KeyPolicy::usual;
   AtOnceOptions jobs;
-  std::string logs;  // for other tools, as "csv,optuna"
+  track::LogKinds logs;  // for other tools; empty: none, or those that a resumed run has
 };
 
 using SayLine = std::function<void(const std::string&)>;

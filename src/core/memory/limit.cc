@@ -63,6 +63,7 @@ Limit detect_limit(const Host& host) {
                    [](const LimitSource& a, const LimitSource& b) { return a.bytes < b.bytes; });
   limit.bytes = limit.sources.front().bytes;
   limit.winner = limit.sources.front().name;
+  limit.source = 0;
   return limit;
 }
 
@@ -71,9 +72,11 @@ Limit choose_limit(std::optional<uint64_t> flag_bytes, const Limit& detected) {
   if (!flag_bytes) {
     limit.bytes /= 2;
     limit.winner = "half of " + detected.winner;
+    limit.source.reset();
   } else if (*flag_bytes <= detected.bytes) {
     limit.bytes = *flag_bytes;
     limit.winner = "--memory";
+    limit.source.reset();
   } else {
     limit.winner =
         fmt::format("{}, less than --memory {}", detected.winner, format_bytes(*flag_bytes));
@@ -83,12 +86,9 @@ Limit choose_limit(std::optional<uint64_t> flag_bytes, const Limit& detected) {
 
 std::string describe(const Limit& limit) {
   std::string others;
-  for (const LimitSource& source : limit.sources) {
-    const bool is_winner =
-        limit.winner == source.name || limit.winner.starts_with(source.name + ",");
-    if (!is_winner) {
-      others += fmt::format("; {} {}", source.name, format_bytes(source.bytes));
-    }
+  for (size_t i = 0; i < limit.sources.size(); ++i) {
+    if (limit.source == i) continue;
+    others += fmt::format("; {} {}", limit.sources[i].name, format_bytes(limit.sources[i].bytes));
   }
   return fmt::format("{} ({}{})", format_bytes(limit.bytes), limit.winner, others);
 }
@@ -99,6 +99,7 @@ Limit automatic_limit(const Host& host) {
     if (bytes >= limit.bytes) return;
     limit.bytes = bytes;
     limit.winner = winner;
+    limit.source.reset();
   };
   for (const LimitSource& source : limit.sources) {
     if (source.name != "RAM") continue;

@@ -55,6 +55,13 @@ run plimsoll results auto --json
 expect 2 "auto is a training"
 run plimsoll results auto many
 expect 2 "plimsoll compare A B"
+# Each seed finds its GPU among those that the command may use.
+# shellcheck disable=SC2086
+run env CUDA_VISIBLE_DEVICES=2,3 PLIMSOLL_GPU=host "$PLIMSOLL" train a.plim $common --seeds 2 --save-dir gpus --device cuda:1
+expect 0 "(n 2)"
+# shellcheck disable=SC2086
+run env CUDA_VISIBLE_DEVICES=2,3 PLIMSOLL_GPU=host "$PLIMSOLL" train a.plim $common --seeds 2 --save-dir none --device cuda:2
+expect 2 "--device cuda:2: CUDA_VISIBLE_DEVICES=2,3 shows fewer GPUs"
 run plimsoll train a.plim --seeds 0 --save-dir none
 expect 2 "--seeds"
 # One seed is a number of seeds. -q: a line per epoch, and one with the mean.

@@ -65,7 +65,8 @@ check-tsan: setup
 check-limits: program
 	scripts/check_limits.sh build/release/plimsoll
 
-# Batches whose driver is killed at PLIMSOLL_KILLS moments, one experiment at a time and four at once, with early stopping.
+# Batches whose driver is killed at PLIMSOLL_KILLS moments, one experiment at a time and four at once, with
+# early stopping.
 check-kills: build
 	PLIMSOLL_KILLS=$(PLIMSOLL_KILLS) PLIMSOLL_EXPERIMENTS=40 tests/scenario/run_killed_test.sh $(BUILD)/plimsoll
 	PLIMSOLL_KILLS=$(PLIMSOLL_KILLS) tests/scenario/run_jobs_test.sh $(BUILD)/plimsoll
@@ -83,8 +84,8 @@ fuzz:
 	cd build/fuzz/tests/fuzz && ls *_fuzz | sed 's/_fuzz$$//' | \
 	  xargs -P $(JOBS) -I{} $(CURDIR)/scripts/fuzz.sh {} $(CURDIR)/build/fuzz $(FUZZ_SECONDS)
 
-# The import's inner loops; whole imports against the disk's own speed, at a tenth of papers100M; trainings against
-# the machine's, at a sixteenth. The scripts have --help for other sizes.
+# The import's inner loops; whole imports against the disk's own speed, at a tenth of papers100M; trainings
+# against the machine's, at a sixteenth. The scripts have --help for other sizes.
 bench: build
 	scripts/setup.sh bench
 	cmake --preset bench

@@ -1,7 +1,8 @@
 #!/bin/sh
-# bench/accuracy.sh [--data DIR] [--folder DIR] [--quick] [full|sampled|norm|draws|synth ...]: test accuracy at the best
-# validation epoch, mean and standard deviation over seeds, as Markdown tables; docs/reference/accuracy.md has them beside PyTorch
-# Geometric's. DIR (default: $PLIMSOLL_DATA) holds cora, citeseer, computers, physics and arxiv-structure. --quick: 3 seeds.
+# bench/accuracy.sh [--data DIR] [--folder DIR] [--quick] [full|sampled|norm|draws|synth ...]: test accuracy
+# at the best validation epoch, mean and standard deviation over seeds, as Markdown tables;
+# docs/reference/accuracy.md has them beside PyTorch Geometric's. DIR (default: $PLIMSOLL_DATA) holds cora,
+# citeseer, computers, physics and arxiv-structure. --quick: 3 seeds.
 . "$(dirname "$0")/lib.sh"
 data=${PLIMSOLL_DATA:-$(dirname "$0")/../../shared/data}
 folder=.

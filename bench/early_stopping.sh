@@ -1,12 +1,13 @@
 #!/bin/sh
-# early_stopping.sh PLIMSOLL FOLDER [BATCHES]: what `"stop": "asha"` saves on a real training with its default values, and what
-# it costs. Each of BATCHES (1) draws 64 settings of `plimsoll train` on a small `synth arxiv` and runs them to their end. Their
-# curves are then taken in 20 random orders: how many epochs asha needs of all, and how far the best setting that it keeps is
-# behind the best of all 64. Last, the first batch runs with asha: its decisions must be those computed from the complete
-# curves, and its shares of the CPU time and of the measured joules are printed. A batch takes about two minutes of one core, so
-# that one batch is the short version; 20 batches are 20 searches with other settings and seeds. A second call continues.
-# BENCH_WRAP: words before each training, such as `nice`. BENCH_SCALE: the size of the graph, 0.1 of arxiv without it.
-# BENCH_EPOCHS: 27 without it.
+# early_stopping.sh PLIMSOLL FOLDER [BATCHES]: what `"stop": "asha"` saves on a real training with its default
+# values, and what it costs. Each of BATCHES (1) draws 64 settings of `plimsoll train` on a small
+# `synth arxiv` and runs them to their end. Their curves are then taken in 20 random orders: how many epochs
+# asha needs of all, and how far the best setting that it keeps is behind the best of all 64. Last, the first
+# batch runs with asha: its decisions must be those computed from the complete curves, and its shares of the
+# CPU time and of the measured joules are printed. A batch takes about two minutes of one core, so that one
+# batch is the short version; 20 batches are 20 searches with other settings and seeds. A second call
+# continues. BENCH_WRAP: words before each training, such as `nice`. BENCH_SCALE: the size of the graph, 0.1
+# of arxiv without it. BENCH_EPOCHS: 27 without it.
 set -eu
 PLIMSOLL=$(realpath "$1")
 mkdir -p "$2"

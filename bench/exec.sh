@@ -1,7 +1,7 @@
 #!/bin/sh
-# exec.sh [PLIMSOLL]: what supervising costs: the start of a command, a command that only computes, plimsoll's own memory.
-# Bare and supervised starts alternate. On a machine that others use, `chrt -f 50 bench/exec.sh` measures the program, not the
-# queue for a CPU.
+# exec.sh [PLIMSOLL]: what supervising costs: the start of a command, a command that only computes, plimsoll's
+# own memory. Bare and supervised starts alternate. On a machine that others use, `chrt -f 50 bench/exec.sh`
+# measures the program, not the queue for a CPU.
 set -eu
 cd "$(dirname "$0")/.."
 plimsoll=$(realpath "${1:-build/release/plimsoll}")

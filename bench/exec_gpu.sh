@@ -1,6 +1,7 @@
 #!/bin/sh
-# bench/exec_gpu.sh [PLIMSOLL] [GIB]: what exec, orphans and the GPU gate do on a real GPU, about two minutes. GIB (default 100) of GPU 0 are held by a
-# worker that outlives its parent, and by a leftover of a run of ours; more than that is asked for. Needs python3 with torch and CUDA.
+# bench/exec_gpu.sh [PLIMSOLL] [GIB]: what exec, orphans and the GPU gate do on a real GPU, about two minutes.
+# GIB (default 100) of GPU 0 are held by a worker that outlives its parent, and by a leftover of a run of
+# ours; more than that is asked for. Needs python3 with torch and CUDA.
 set -u
 plimsoll=$(realpath "${1:-build/release/plimsoll}")
 held=${2:-100}

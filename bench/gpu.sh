@@ -1,7 +1,8 @@
 #!/bin/sh
-# bench/gpu.sh [--folder DIR] [--scale X] [--epochs N] [--directed-only] [--undirected-only] [--print]: epochs on synth papers100M on a GPU that makes its
-# batches itself, with all of it in the GPU's memory and with 22 GiB of it, as a Markdown table that also goes to docs/reference/benchmarks.md, unless
-# --print. Needs a GPU, and 45 GB of disk at full size. GPU memory is what the driver counts for the process, every 0.2 s.
+# bench/gpu.sh [--folder DIR] [--scale X] [--epochs N] [--directed-only] [--undirected-only] [--print]: epochs
+# on synth papers100M on a GPU that makes its batches itself, with all of it in the GPU's memory and with 22
+# GiB of it, as a Markdown table that also goes to docs/reference/benchmarks.md, unless --print. Needs a GPU,
+# and 45 GB of disk at full size. GPU memory is what the driver counts for the process, every 0.2 s.
 . "$(dirname "$0")/lib.sh"
 folder=.
 scale=1

@@ -1,8 +1,9 @@
 #!/bin/sh
-# The GPU's energy counter against the integral of its sampled power, on a real GPU: a short batch whose training keeps the
-# GPU busy with matrix products, and what `plimsoll run` measured of it.
+# The GPU's energy counter against the integral of its sampled power, on a real GPU: a short batch whose
+# training keeps the GPU busy with matrix products, and what `plimsoll run` measured of it.
 #   bench/gpu_energy.sh build/release/plimsoll [SECONDS] [REPEATS] [GPU]      20 s, 3 times, GPU 0
-# Needs python3; with torch and CUDA the GPU is busy, without them it stays idle, which is compared all the same.
+# Needs python3; with torch and CUDA the GPU is busy, without them it stays idle, which is compared all the
+# same.
 set -eu
 [ $# -gt 0 ] || { sed -n '2,5s/^# \{0,1\}//p' "$0"; exit 2; }
 plimsoll=$(realpath "$1")

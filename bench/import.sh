@@ -1,7 +1,7 @@
 #!/bin/sh
-# bench/import.sh [--scale S] [--ogb-scale S] [--folder DIR]: synth and import at a share of papers100M, as a table of
-# throughput against the disk's own speed measured in the same run. Needs free disk: 40 GB x S for synth,
-# 130 GB x S for import (whose input it generates first).
+# bench/import.sh [--scale S] [--ogb-scale S] [--folder DIR]: synth and import at a share of papers100M, as a
+# table of throughput against the disk's own speed measured in the same run. Needs free disk: 40 GB x S for
+# synth, 130 GB x S for import (whose input it generates first).
 . "$(dirname "$0")/lib.sh"
 scale=0.1
 ogb_scale=0.1

@@ -1,7 +1,8 @@
 #!/bin/sh
-# bench/orders.sh [--folder DIR] [--scale X] [--memory SIZE] [--epochs N]: what an epoch reads from disk by the order of the nodes (visits, degree,
-# original) and by policy (the line alone; the line and windows of batches), as a Markdown table, beside the random reads a second that
-# the disk under the store gives. Training options are those of the second row of bench/papers100m.sh unless BENCH_TRAIN holds others.
+# bench/orders.sh [--folder DIR] [--scale X] [--memory SIZE] [--epochs N]: what an epoch reads from disk by
+# the order of the nodes (visits, degree, original) and by policy (the line alone; the line and windows of
+# batches), as a Markdown table, beside the random reads a second that the disk under the store gives.
+# Training options are those of the second row of bench/papers100m.sh unless BENCH_TRAIN holds others.
 . "$(dirname "$0")/lib.sh"
 folder=.
 scale=0.0625

@@ -1,7 +1,9 @@
 #!/bin/sh
-# bench/papers100m.sh [--folder DIR] [--scale X] [--threads N] [--directed-only] [--print]: epochs on synth papers100M under memory limits, as a
-# Markdown table with this machine's own limits beside it. It goes to docs/reference/benchmarks.md as well, and the memory over time of the third run to
-# docs/images/papers100m-memory.svg, unless --print. Limits shrink with the scale. A cgroup holds each run to its limit where one can be made.
+# bench/papers100m.sh [--folder DIR] [--scale X] [--threads N] [--directed-only] [--print]: epochs on synth
+# papers100M under memory limits, as a Markdown table with this machine's own limits beside it. It goes to
+# docs/reference/benchmarks.md as well, and the memory over time of the third run to
+# docs/images/papers100m-memory.svg, unless --print. Limits shrink with the scale. A cgroup holds each run to
+# its limit where one can be made.
 . "$(dirname "$0")/lib.sh"
 folder=.
 scale=1

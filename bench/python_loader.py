@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""python_loader.py STORE [--seconds S] [--native PROGRAM]: how many batches a second the Python loader makes, everything
-resident and nobody who computes with them, beside the native pipeline with the same draws (bench/loader.cc), at both usual
-settings. Native and Python take turns, so that a busy machine is busy for both."""
+"""python_loader.py STORE [--seconds S] [--native PROGRAM]: how many batches a second the Python loader makes,
+everything resident and nobody who computes with them, beside the native pipeline with the same draws
+(bench/loader.cc), at both usual settings. Native and Python take turns, so that a busy machine is busy for
+both."""
 import argparse
 import pathlib
 import statistics

@@ -1,8 +1,8 @@
 #!/bin/sh
-# bench/ranks.sh [--scale S] [--folder DIR] [--threads T] [--ranks "1 2 4 8"]: how training scales over ranks on this
-# machine. Trains a gcn ([15,10], batch 1024, hidden 256) on synthetic papers100M, everything resident, and prints for
-# each number of ranks: batches/s, the efficiency against one rank, and what binds. Needs 40 GB x S of disk, and
-# ranks x T cores.
+# bench/ranks.sh [--scale S] [--folder DIR] [--threads T] [--ranks "1 2 4 8"]: how training scales over ranks
+# on this machine. Trains a gcn ([15,10], batch 1024, hidden 256) on synthetic papers100M, everything
+# resident, and prints for each number of ranks: batches/s, the efficiency against one rank, and what binds.
+# Needs 40 GB x S of disk, and ranks x T cores.
 . "$(dirname "$0")/lib.sh"
 scale=0.0625
 folder=.

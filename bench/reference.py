@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""bench/reference.py FOLDER full|sampled gcn|sage [OPTIONS]: the models of bench/accuracy.sh in plain PyTorch.
+"""bench/reference.py FOLDER full|sampled gcn|sage [OPTIONS]: the models of bench/accuracy.sh in plain
+PyTorch.
 
-Written apart from Plimsoll's own layers, sampler and loop, with the same hyperparameters, so that a difference of
-accuracies can be told from the luck of a few seeds. Reads the OGB folders with a raw/data.npz; uses a GPU if there is one.
+Written apart from Plimsoll's own layers, sampler and loop, with the same hyperparameters, so that a
+difference of accuracies can be told from the luck of a few seeds. Reads the OGB folders with a raw/data.npz;
+uses a GPU if there is one.
 """
 import argparse
 import gzip
@@ -89,7 +91,8 @@ class Net(torch.nn.Module):
 
 
 class Sampler:
-    """Uniform draws without replacement; the block of all hops is one graph, as PyTorch Geometric's loader makes it."""
+    """Uniform draws without replacement; the block of all hops is one graph, as PyTorch Geometric's loader
+    makes it."""
 
     def __init__(self, edges, n):
         self.count = torch.bincount(edges[0], minlength=n)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What a batch costs besides its trainings: 1,000 experiments of 10 ms, the overhead of each, and the driver's memory at the
-# 100th and at the last. `bench/run_overhead.sh build/release/plimsoll [EXPERIMENTS]`
+# What a batch costs besides its trainings: 1,000 experiments of 10 ms, the overhead of each, and the driver's
+# memory at the 100th and at the last. `bench/run_overhead.sh build/release/plimsoll [EXPERIMENTS]`
 set -eu
 plimsoll=$(realpath "$1")
 count=${2:-1000}

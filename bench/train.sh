@@ -1,6 +1,7 @@
 #!/bin/sh
-# bench/train.sh [--scale S] [--folder DIR] [--device D]: trains a gcn on synthetic papers100M at two settings, everything
-# resident, and sets each stage beside what the machine allows, measured in the same run. Needs 40 GB x S of disk.
+# bench/train.sh [--scale S] [--folder DIR] [--device D]: trains a gcn on synthetic papers100M at two
+# settings, everything resident, and sets each stage beside what the machine allows, measured in the same run.
+# Needs 40 GB x S of disk.
 . "$(dirname "$0")/lib.sh"
 scale=0.0625
 folder=.

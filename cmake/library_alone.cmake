@@ -1,7 +1,7 @@
-# The training library without the program (`plimsoll torch build`), for the torch in PLIMSOLL_TORCH_FOLDER, a Python
-# package. Torch's own TorchConfig.cmake would ask for a CUDA compiler, which nothing here needs. Other libraries are not
-# linked: the program that opens this one has loaded them. Their headers are in PLIMSOLL_HEADERS, or where the compiler
-# looks.
+# The training library without the program (`plimsoll torch build`), for the torch in PLIMSOLL_TORCH_FOLDER, a
+# Python package. Torch's own TorchConfig.cmake would ask for a CUDA compiler, which nothing here needs. Other
+# libraries are not linked: the program that opens this one has loaded them. Their headers are in
+# PLIMSOLL_HEADERS, or where the compiler looks.
 set(PLIMSOLL_TESTS OFF)
 set(torch_headers ${PLIMSOLL_TORCH_FOLDER}/include)
 foreach(target fmt::fmt nlohmann_json::nlohmann_json ZLIB::ZLIB PkgConfig::LIBZIP PkgConfig::XXHASH PkgConfig::LIBURING)

@@ -1,7 +1,7 @@
 # Our libraries' headers come before the copies that a torch brings. A pip-installed torch has other projects'
-# headers beside its own (fmt, pybind11, …), in other versions than the libraries that we link; an undefined symbol
-# would be the result. Compilers ignore a -isystem /usr/include, and -idirafter for torch's folder would prefer
-# another torch in /usr/include: so a folder of links to our headers comes first.
+# headers beside its own (fmt, pybind11, …), in other versions than the libraries that we link; an undefined
+# symbol would be the result. Compilers ignore a -isystem /usr/include, and -idirafter for torch's folder
+# would prefer another torch in /usr/include: so a folder of links to our headers comes first.
 
 # Each with the target that knows its folder; without a folder there, it lies where the compiler looks anyway.
 set(plimsoll_own_headers

@@ -1,5 +1,5 @@
-# The Debian package (make deb): what `make install` copies, the Python package, and the dependencies that the libraries
-# themselves name (dpkg-shlibdeps). Included last, when everything that is installed is known.
+# The Debian package (make deb): what `make install` copies, the Python package, and the dependencies that the
+# libraries themselves name (dpkg-shlibdeps). Included last, when everything that is installed is known.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_VENDOR "Plimsoll")
 set(CPACK_PACKAGE_CONTACT "Plimsoll developers <plimsoll@localhost>")

@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
-"""check_docs.py [FILE.md ...]: checks the Markdown of this tree, or the files named. Prose is at most 110 characters wide, tables
-render, links resolve (files and headings), every page of docs/ can be reached from docs/README.md, and README's translation has
-its commands. Code blocks, tables and lines that are a single link are exempt from the width."""
+"""check_docs.py [FILE.md ...]: checks the Markdown of this tree, or the files named. Prose is at most 110
+characters wide, tables render, links resolve (files and headings), every page of docs/ can be reached from
+docs/README.md, and README's translation has its commands. Code blocks, tables and lines that are a single
+link are exempt from the width. Without names, also checks the width of comments and docstrings in scripts,
+Python and CMake; the comments of C++ are clang-format's."""
+import ast
 import pathlib
 import re
 import subprocess
@@ -19,7 +22,8 @@ def anchor(heading):
 
 
 def cells(line):
-    """How many cells a row of a table has. A bar inside of code counts too, unless it is escaped: that is how tables break."""
+    """How many cells a row of a table has. A bar inside of code counts too, unless it is escaped: that is how
+    tables break."""
     return len(re.split(r"(?<!\\)\|", line.strip().strip("|")))
 
 
@@ -98,6 +102,31 @@ def linked(page):
     return {(page.path.parent / t.partition("#")[0]).resolve() for _, line in page.lines for t in LINK.findall(line)}
 
 
+def docstring_lines(text):
+    """The numbers of the lines of a Python file that belong to docstrings."""
+    owners = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, owners) and ast.get_docstring(node, clean=False) is not None:
+            yield from range(node.body[0].lineno, node.body[0].end_lineno + 1)
+
+
+def check_comments(path):
+    """The width of prose in a file of code: lines that are a comment, and docstrings."""
+    text = path.read_text(encoding="utf-8")
+    prose = set(docstring_lines(text)) if path.suffix == ".py" else set()
+    for number, line in enumerate(text.split("\n"), 1):
+        if len(line) > WIDTH and (number in prose or line.lstrip().startswith("# ")):
+            yield number, f"{len(line)} characters, at most {WIDTH}"
+
+
+def tracked(*patterns):
+    """The files of this tree that git knows, or would add."""
+    listed = subprocess.run(
+        ["git", "-C", str(root), "ls-files", "-co", "--exclude-standard", *patterns], capture_output=True, text=True
+    )
+    return [path for path in map(root.joinpath, listed.stdout.split("\n")[:-1]) if path.exists()]
+
+
 def code_of(path):
     """The lines of a page's code blocks, without comments."""
     blocks = re.findall(r"^```.*\n(?:.*\n)*?^```$", path.read_text(encoding="utf-8"), re.M)
@@ -116,10 +145,7 @@ def main(names):
     if names:
         paths = [pathlib.Path(name).resolve() for name in names]
     else:
-        listed = subprocess.run(
-            ["git", "-C", str(root), "ls-files", "-co", "--exclude-standard", "*.md"], capture_output=True, text=True
-        )
-        paths = [path for path in map(root.joinpath, listed.stdout.split("\n")[:-1]) if path.exists()]
+        paths = tracked("*.md")
         paths = paths or sorted([*root.glob("*.md"), *root.glob("docs/**/*.md"), *root.glob("examples/**/*.md")])
     pages = {path: Page(path) for path in paths}
     problems = []
@@ -129,6 +155,8 @@ def main(names):
         for number, problem in [*check_width(page), *check_tables(page), *check_links(page, pages)]:
             problems.append((path, number, problem))
     if not names:
+        for path in tracked("*.sh", "*.py", "*.cmake", "Makefile", "*CMakeLists.txt"):
+            problems += [(path, number, problem) for number, problem in check_comments(path)]
         translation = root / "README.zh-CN.md"
         problems += [(translation, number, problem) for number, problem in check_translation(translation, root / "README.md")]
         reached = linked(pages[root / "docs" / "README.md"]) | {root / "docs" / "README.md"}

@@ -1,7 +1,7 @@
 #!/bin/sh
-# check_limits.sh PROGRAM: every model, evaluation, width, depth and feature type at the least limit that its plan
-# states, and a little above it, in a real cgroup. JOBS parts at a time. Takes hours on two cores; `make test` runs a few
-# of them.
+# check_limits.sh PROGRAM: every model, evaluation, width, depth and feature type at the least limit that its
+# plan states, and a little above it, in a real cgroup. JOBS parts at a time. Takes hours on two cores;
+# `make test` runs a few of them.
 set -eu
 here=$(dirname "$0")
 # The widest take longest and come first.

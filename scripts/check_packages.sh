@@ -1,8 +1,8 @@
 #!/bin/sh
-# check_packages.sh [FOLDER]: installs the .deb and the wheel of FOLDER (dist) in a bare Debian 12, as a user would, runs
-# the demo with each, removes it, and compares the files that are left with those before. Both run in a chroot that
-# debootstrap makes once (build/chroot, or $PLIMSOLL_CHROOT); its mounts vanish with the check. Needs root. Says what it
-# skips.
+# check_packages.sh [FOLDER]: installs the .deb and the wheel of FOLDER (dist) in a bare Debian 12, as a user
+# would, runs the demo with each, removes it, and compares the files that are left with those before. Both run
+# in a chroot that debootstrap makes once (build/chroot, or $PLIMSOLL_CHROOT); its mounts vanish with the
+# check. Needs root. Says what it skips.
 set -eu
 cd "$(dirname "$0")/.."
 packages=$(realpath "${1:-dist}")

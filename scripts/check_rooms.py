@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Checks every include of src/ against the links that its room declares, and the links against the order of the rooms:
-a room knows only rooms before it in PLIMSOLL_ROOMS (CMakeLists.txt); learn and run do not know each other, and neither
-do api and cli, run or show. No two rooms have a type of the same name in their headers. JSON is parsed in base/json.h
-only, which limits its size and depth; a SAX parser neither recurses nor keeps values, and may be elsewhere."""
+"""Checks every include of src/ against the links that its room declares, and the links against the order of
+the rooms: a room knows only rooms before it in PLIMSOLL_ROOMS (CMakeLists.txt); learn and run do not know
+each other, and neither do api and cli, run or show. No two rooms have a type of the same name in their
+headers. JSON is parsed in base/json.h only, which limits its size and depth; a SAX parser neither recurses
+nor keeps values, and may be elsewhere."""
 import pathlib
 import re
 import sys

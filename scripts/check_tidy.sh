@@ -1,6 +1,7 @@
 #!/bin/sh
-# check_tidy.sh [ROOM ...]: clang-tidy with the configuration in .clang-tidy over all of src, or over these rooms. It
-# looks at the files as the build compiles them, a room's together: its time goes into libraries' headers, too.
+# check_tidy.sh [ROOM ...]: clang-tidy with the configuration in .clang-tidy over all of src, or over these
+# rooms. It looks at the files as the build compiles them, a room's together: its time goes into libraries'
+# headers, too.
 set -eu
 cd "$(dirname "$0")/.."
 command -v clang-tidy >/dev/null || { echo "skipped: no clang-tidy"; exit 77; }

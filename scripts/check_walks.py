@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks the four walks of architecture.md against the tree: every function that a step names must exist, in the file
-that follows it if there is one, and every file that the page names must exist."""
+"""Checks the four walks of architecture.md against the tree: every function that a step names must exist, in
+the file that follows it if there is one, and every file that the page names must exist."""
 import pathlib
 import re
 import sys
@@ -24,7 +24,8 @@ everything = "".join(path.read_text() for path in (root / "src").rglob("*.[hc]*"
 checked = 0
 for step in re.findall(r"^\d+\. .*?(?=^\d+\. |^\n|\Z)", text.split("## Four walks")[1], re.M | re.S):
     last = ""
-    # `function` (file.cc): the function is in that file or in its header. A name without a file is somewhere in src/.
+    # `function` (file.cc): the function is in that file or in its header. A name without a file is somewhere
+    # in src/.
     for word, files in re.findall(r"`([A-Za-z_:]+)(?:\(\))?`|\(([a-z]+/[a-z_]+\.(?:cc|h)[^)]*)\)", step):
         if word:
             last = word.split("::")[-1]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""draw_rooms.py [--check]: draws docs/images/rooms.svg, the rooms and what each links. A line is left out where another path
-says the same. --check fails if the picture in docs/images/ is not the one of this tree."""
+"""draw_rooms.py [--check]: draws docs/images/rooms.svg, the rooms and what each links. A line is left out
+where another path says the same. --check fails if the picture in docs/images/ is not the one of this tree."""
 import pathlib
 import re
 import sys

@@ -1,6 +1,7 @@
 #!/bin/sh
-# fuzz.sh PARSER BUILD_FOLDER SECONDS: fuzzes one parser, starting from real files of its format. With `replay` instead
-# of the seconds, it only reads these files and damaged copies of them, which needs no libFuzzer.
+# fuzz.sh PARSER BUILD_FOLDER SECONDS: fuzzes one parser, starting from real files of its format. With
+# `replay` instead of the seconds, it only reads these files and damaged copies of them, which needs no
+# libFuzzer.
 set -eu
 parser=$1
 program=$2/tests/fuzz/${parser}_fuzz

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""make_options.py PLIMSOLL [--check]: writes docs/reference/options.md, the help of every command of the program. --check fails
-if the page is not that of the program. Defaults that depend on the machine are written as words."""
+"""make_options.py PLIMSOLL [--check]: writes docs/reference/options.md, the help of every command of the
+program. --check fails if the page is not that of the program. Defaults that depend on the machine are written
+as words."""
 import pathlib
 import re
 import subprocess

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""make_wheel.py [BUILD [OUT]]: makes a wheel of the Python package with libplimsoll.so, the program, the libraries that they
-need, and the sources of the training library (plimsoll torch build), from a build (build/release), in OUT (dist). Needs
-nothing but Python, cmake and ldd.
+"""make_wheel.py [BUILD [OUT]]: makes a wheel of the Python package with libplimsoll.so, the program, the
+libraries that they need, and the sources of the training library (plimsoll torch build), from a build
+(build/release), in OUT (dist). Needs nothing but Python, cmake and ldd.
 
-The wheel does not depend on the version of Python or torch. glibc, libstdc++ and libgcc come from the system: its tag names
-the glibc of this machine, and a system with that glibc or a newer one has a libstdc++ that is new enough, too."""
+The wheel does not depend on the version of Python or torch. glibc, libstdc++ and libgcc come from the system:
+its tag names the glibc of this machine, and a system with that glibc or a newer one has a libstdc++ that is
+new enough, too."""
 import base64
 import hashlib
 import os

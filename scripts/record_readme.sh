@@ -1,5 +1,6 @@
 #!/bin/sh
-# record_readme.sh [PLIMSOLL]: records the terminals of README.md (docs/images/quickstart.svg, batch.svg) with this program.
+# record_readme.sh [PLIMSOLL]: records the terminals of README.md (docs/images/quickstart.svg, batch.svg) with
+# this program.
 set -eu
 here=$(dirname "$(realpath "$0")")
 program=$(realpath "${1:-$here/../build/release/plimsoll}")

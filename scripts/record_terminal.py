@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""record_terminal.py OUT.svg [--columns N] [--folder DIR] COMMAND ...: runs each command in a terminal of its own (a pty), and
-draws what was on its screen at the end. A command is one word for the shell, and is shown after a prompt. The emulation knows
-what our programs print: text, new lines, carriage returns, colours, erasing and moving the cursor up."""
+"""record_terminal.py OUT.svg [--columns N] [--folder DIR] COMMAND ...: runs each command in a terminal of its
+own (a pty), and draws what was on its screen at the end. A command is one word for the shell, and is shown
+after a prompt. The emulation knows what our programs print: text, new lines, carriage returns, colours,
+erasing and moving the cursor up."""
 import argparse
 import fcntl
 import html

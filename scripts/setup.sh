@@ -1,8 +1,8 @@
 #!/bin/sh
-# setup.sh [LEVEL ...]: installs the packages of these levels that are missing (Debian 12, Ubuntu 24.04): `program`
-# and `training` for what users run, `test`, `browser` (tests of live pages), `check` (fuzzing, clang-tidy), `bench`,
-# `slurm` and `package` for developers; without a level the first three. Asks nothing. `setup.sh --missing LEVEL ...`
-# only prints what it would install.
+# setup.sh [LEVEL ...]: installs the packages of these levels that are missing (Debian 12, Ubuntu 24.04):
+# `program` and `training` for what users run, `test`, `browser` (tests of live pages), `check` (fuzzing,
+# clang-tidy), `bench`, `slurm` and `package` for developers; without a level the first three. Asks nothing.
+# `setup.sh --missing LEVEL ...` only prints what it would install.
 set -eu
 
 program_packages="
@@ -10,12 +10,12 @@ program_packages="
   libcli11-dev libfmt-dev nlohmann-json3-dev zlib1g-dev libzip-dev libxxhash-dev liburing-dev libsqlite3-dev
   libre2-dev libcpp-httplib-dev
 "
-# Without them the rest is built. Torch computes many times faster on OpenBLAS than on the plain BLAS that would
-# come with it. Gloo's headers are for training on several ranks.
+# Without them the rest is built. Torch computes many times faster on OpenBLAS than on the plain BLAS that
+# would come with it. Gloo's headers are for training on several ranks.
 training_packages="libtorch-dev libopenblas0-pthread libgloo-dev"
-# Python's torch is for the tests that open checkpoints with it and, with NumPy, for those of the Python package; SciPy
-# for those that compare statistics, optuna for the example that uses it and for reading its journal, protobuf for
-# reading TensorBoard's files.
+# Python's torch is for the tests that open checkpoints with it and, with NumPy, for those of the Python
+# package; SciPy for those that compare statistics, optuna for the example that uses it and for reading its
+# journal, protobuf for reading TensorBoard's files.
 test_packages="libgtest-dev libgmock-dev clang-format python3-numpy python3-torch python3-scipy python3-optuna
   python3-protobuf"
 browser_packages="chromium"

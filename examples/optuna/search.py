@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """Lets a sampler of Optuna choose the settings, and plimsoll exec run each training.
 
-search.py FOLDER [TRIALS]: the study and a folder per trial are in FOLDER; the same call continues it. PLIMSOLL names the
-program, if it is not in PATH.
+search.py FOLDER [TRIALS]: the study and a folder per trial are in FOLDER; the same call continues it.
+PLIMSOLL names the program, if it is not in PATH.
 """
 import json
 import os

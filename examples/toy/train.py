@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""A training to try batches with: fits a line by gradient descent in about a second, with nothing but the standard library."""
+"""A training to try batches with: fits a line by gradient descent in about a second, with nothing but the
+standard library."""
 import argparse
 import random
 import time

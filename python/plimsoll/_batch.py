@@ -44,16 +44,16 @@ def _capsules() -> Tuple[Any, Any]:
     return new, ctypes.cast(_library.library().plimsoll_batch_capsule_end, ctypes.c_void_p)
 
 
-# All addresses but the first page. np.frombuffer takes an array out of it by its address, in a fifth of the time that NumPy
-# needs for an object with __array_interface__.
+# All addresses but the first page. np.frombuffer takes an array out of it by its address, in a fifth of the
+# time that NumPy needs for an object with __array_interface__.
 _PAGE = 4096
 _Memory = ctypes.c_char * (1 << 62)
 _FLOAT, _INTEGER = np.dtype("<f4"), np.dtype("<i8")
 
 
 def _lent(handle: int) -> Any:
-    """The memory of a batch, which arrays are taken from. Gives the batch back when no array refers to it any more: a capsule
-    does so without running Python, where a Ctrl-C could get lost."""
+    """The memory of a batch, which arrays are taken from. Gives the batch back when no array refers to it any
+    more: a capsule does so without running Python, where a Ctrl-C could get lost."""
     new, destructor = _capsules()
     memory = _Memory.from_address(_PAGE)
     memory.batch = new(handle, _CAPSULE, destructor)

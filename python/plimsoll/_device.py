@@ -23,7 +23,8 @@ class CudaStream:
         self.no_room = getattr(self._cuda, "OutOfMemoryError", RuntimeError)
 
     def copy(self, fields: Fields) -> Tuple[Fields, Any]:
-        """The fields with their tensors on the device, and what tells when they are there (query, synchronize)."""
+        """The fields with their tensors on the device, and what tells when they are there (query,
+        synchronize)."""
         try:
             with self._cuda.stream(self._stream):
                 return ({name: value.to(self.device, non_blocking=True) if hasattr(value, "to") else value
@@ -33,8 +34,8 @@ class CudaStream:
             raise
 
     def hand_out(self, fields: Fields, copied: Any) -> None:
-        """What the current stream does from now on comes after the copy. The memory of the tensors belongs to the copying
-        stream, which must not use it again before the current one is done with it."""
+        """What the current stream does from now on comes after the copy. The memory of the tensors belongs to
+        the copying stream, which must not use it again before the current one is done with it."""
         current = self._cuda.current_stream(self.device)
         current.wait_event(copied)
         for value in fields.values():
@@ -53,8 +54,9 @@ class _Copy:
 
 
 class CopiesAhead:
-    """Hands out copies of batches in order, and begins with the copies of the next ones before. Keeps the memory of a batch
-    until its copy has ended. If the device has no room for copies ahead, it makes one when it is needed."""
+    """Hands out copies of batches in order, and begins with the copies of the next ones before. Keeps the
+    memory of a batch until its copy has ended. If the device has no room for copies ahead, it makes one when
+    it is needed."""
 
     def __init__(self, stream: Any, ahead: int = AHEAD) -> None:
         self._stream, self._ahead = stream, ahead
@@ -68,8 +70,8 @@ class CopiesAhead:
         self._more = True
 
     def take(self, fetch: Callable[[bool], Any]) -> Optional[Fields]:
-        """The next batch on the device; None after the last. `fetch(True)` waits for the fields of the next batch and returns
-        None after the last; `fetch(False)` returns NotImplemented instead of waiting."""
+        """The next batch on the device; None after the last. `fetch(True)` waits for the fields of the next
+        batch and returns None after the last; `fetch(False)` returns NotImplemented instead of waiting."""
         self.let_go()
         while self._more and len(self._ready) <= self._ahead:
             host = fetch(not self._ready)

@@ -1,5 +1,5 @@
-"""What ``plimsoll import pyg`` runs: a file of torch.save with a graph of PyG becomes a store. Needs NumPy, but neither torch
-nor PyG."""
+"""What ``plimsoll import pyg`` runs: a file of torch.save with a graph of PyG becomes a store. Needs NumPy,
+but neither torch nor PyG."""
 from __future__ import annotations
 
 import json

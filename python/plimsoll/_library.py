@@ -18,7 +18,8 @@ _KINDS = {1: "internal", 2: "usage", 3: "input", 4: "memory", 5: "disk", 6: "io"
 
 
 class PlimsollError(RuntimeError):
-    """Something could not be done. ``kind`` is one of the words of docs/reference/errors.md, such as "memory"."""
+    """Something could not be done. ``kind`` is one of the words of docs/reference/errors.md, such as
+    "memory"."""
 
     def __init__(self, message: str, kind: str = "internal") -> None:
         super().__init__(message)
@@ -134,7 +135,8 @@ _loaded: Optional[ctypes.CDLL] = None
 
 
 def _places() -> list[str]:
-    """Where the library may be: named by $PLIMSOLL_LIBRARY, in this package, beside an installed one, on the system."""
+    """Where the library may be: named by $PLIMSOLL_LIBRARY, in this package, beside an installed one, on the
+    system."""
     named = os.environ.get("PLIMSOLL_LIBRARY")
     if named:
         return [named]

@@ -1,7 +1,8 @@
-"""Reads what torch.save has written, without torch: tensors as NumPy arrays that lie in the file (mapped, not copied).
+"""Reads what torch.save has written, without torch: tensors as NumPy arrays that lie in the file (mapped, not
+copied).
 
-No code of the file is run. Of its pickle only tensors, arrays and plain containers are made; any other object becomes a
-:class:`Holder` of its fields.
+No code of the file is run. Of its pickle only tensors, arrays and plain containers are made; any other object
+becomes a :class:`Holder` of its fields.
 """
 from __future__ import annotations
 
@@ -63,7 +64,8 @@ def _tensor(storage: _Storage, offset: int, size: Tuple[int, ...], stride: Tuple
 
 
 def _subclass(make: Any, kind: Any, arguments: Any, state: Any) -> Any:
-    """A tensor of a class of its own, such as PyG's EdgeIndex: its values are its own, or those of the tensor inside it."""
+    """A tensor of a class of its own, such as PyG's EdgeIndex: its values are its own, or those of the tensor
+    inside it."""
     fields = state[0] if isinstance(state, tuple) and state else state
     inner = fields.get("_data") if isinstance(fields, dict) else None
     made = inner if isinstance(inner, np.ndarray) else make(*arguments)

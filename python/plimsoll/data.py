@@ -9,8 +9,8 @@ import numpy as np
 class Data:
     """Fields by name, like ``torch_geometric.data.Data``, whose place it takes where PyG is not installed.
 
-    ``batch.x`` and ``batch["x"]`` are the same. :meth:`to` copies tensors to a device, :meth:`clone` copies everything,
-    so that the loader's memory is free for the next batch.
+    ``batch.x`` and ``batch["x"]`` are the same. :meth:`to` copies tensors to a device, :meth:`clone` copies
+    everything, so that the loader's memory is free for the next batch.
     """
 
     def __init__(self, **fields: Any) -> None:

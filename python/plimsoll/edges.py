@@ -10,11 +10,11 @@ from ._library import PlimsollError, UsageError
 
 
 class EdgeIds:
-    """Finds edges in the ``edge_index`` that a store was made from. A store sorts its edges and keeps no numbers of them, so
-    this keeps the original edges itself, sorted: 16 bytes for each.
+    """Finds edges in the ``edge_index`` that a store was made from. A store sorts its edges and keeps no
+    numbers of them, so this keeps the original edges itself, sorted: 16 bytes for each.
 
-    Of equal edges it finds the first. In an undirected store, an edge that only the import added has the number of its
-    reverse.
+    Of equal edges it finds the first. In an undirected store, an edge that only the import added has the
+    number of its reverse.
     """
 
     def __init__(self, edge_index: Any, num_nodes: int, undirected: bool) -> None:

@@ -53,8 +53,8 @@ def from_numpy(edge_index: Any, x: Any, path: Path, *, y: Any = None, train: Any
                memory: Union[None, int, str] = None, replace: bool = False, threads: int = 0) -> Store:
     """Makes a store from arrays or tensors and opens it.
 
-    The arrays are read in place: the import copies nothing in memory, whatever their layout (of ``x`` only the rows must
-    be contiguous).
+    The arrays are read in place: the import copies nothing in memory, whatever their layout (of ``x`` only
+    the rows must be contiguous).
 
     Args:
         edge_index: (2, edges) or (edges, 2), from source to destination.
@@ -64,7 +64,8 @@ def from_numpy(edge_index: Any, x: Any, path: Path, *, y: Any = None, train: Any
         train, valid, test: ids, or a mask with a value for each node.
         undirected: adds the reverse of every edge.
         features: "f16" (half the space) or "f32".
-        memory: limit of this process during the import, the arrays included; without it half of the machine's memory.
+        memory: limit of this process during the import, the arrays included; without it half of the machine's
+            memory.
         replace: replaces a store of that name.
 
     Self-loops are dropped, and duplicates if the graph is made undirected, as by ``plimsoll import``.
@@ -106,8 +107,8 @@ def from_numpy(edge_index: Any, x: Any, path: Path, *, y: Any = None, train: Any
 
 
 def from_scipy(adjacency: Any, x: Any, path: Path, **options: Any) -> Store:
-    """Makes a store from a SciPy matrix: a value at (i, j) is an edge from i to j. Weights are ignored; the other arguments
-    are those of :func:`from_numpy`."""
+    """Makes a store from a SciPy matrix: a value at (i, j) is an edge from i to j. Weights are ignored; the
+    other arguments are those of :func:`from_numpy`."""
     matrix = adjacency.tocoo()
     return from_numpy(np.stack([matrix.row, matrix.col], axis=1), x, path, **options)
 
@@ -142,8 +143,8 @@ def _lengths(value: Any) -> Tuple[int, ...]:
 
 
 def edge_fields(fields: Dict[str, Any]) -> List[str]:
-    """Which fields of a graph of PyG have values for its edges, such as edge_attr or weight. A graph without them is another
-    graph, so nothing leaves them out unless the user says so."""
+    """Which fields of a graph of PyG have values for its edges, such as edge_attr or weight. A graph without
+    them is another graph, so nothing leaves them out unless the user says so."""
     edges = max(_lengths(fields.get("edge_index")), default=0)
     nodes = (_lengths(fields.get("x")) or (0,))[0]
 
@@ -162,11 +163,13 @@ def edge_fields(fields: Dict[str, Any]) -> List[str]:
 
 def from_pyg(data: Any, path: Path, *, ignore: Sequence[str] = (), mask_column: Optional[int] = None,
              **options: Any) -> Store:
-    """Makes a store from a ``torch_geometric.data.Data``, or from any object with its fields, without a second copy of it.
+    """Makes a store from a ``torch_geometric.data.Data``, or from any object with its fields, without a
+    second copy of it.
 
-    Takes ``edge_index``, ``x``, ``y`` and the masks. Weights and features of edges are refused unless ``ignore`` names
-    them, such as ``ignore=["edge_attr"]``; it leaves out labels and masks, too. ``mask_column`` chooses a split if the
-    masks have several columns. The other arguments are those of :func:`from_numpy`.
+    Takes ``edge_index``, ``x``, ``y`` and the masks. Weights and features of edges are refused unless
+    ``ignore`` names them, such as ``ignore=["edge_attr"]``; it leaves out labels and masks, too.
+    ``mask_column`` chooses a split if the masks have several columns. The other arguments are those of
+    :func:`from_numpy`.
     """
     if "_edge_store_dict" in getattr(data, "__dict__", {}):
         raise UsageError(f"a {type(data).__name__} has {SEVERAL_TYPES}", "usage")
@@ -189,8 +192,8 @@ def from_pyg(data: Any, path: Path, *, ignore: Sequence[str] = (), mask_column: 
 
 
 def from_networkx(graph: Any, path: Path, *, x: str = "x", y: Optional[str] = None, **options: Any) -> Store:
-    """Makes a store from a NetworkX graph, for graphs of toy size. Nodes are numbered in the graph's order; ``x`` and ``y``
-    name their attributes. The other arguments are those of :func:`from_numpy`."""
+    """Makes a store from a NetworkX graph, for graphs of toy size. Nodes are numbered in the graph's order;
+    ``x`` and ``y`` name their attributes. The other arguments are those of :func:`from_numpy`."""
     number = {node: i for i, node in enumerate(graph.nodes)}
     edges = np.array([(number[a], number[b]) for a, b in graph.edges], dtype=np.int64).reshape(-1, 2)
     features = np.array([graph.nodes[node][x] for node in graph.nodes], dtype=np.float32)
@@ -202,7 +205,8 @@ def from_networkx(graph: Any, path: Path, *, x: str = "x", y: Optional[str] = No
 
 def from_ogb(folder: Path, path: Path, *, undirected: Optional[bool] = None, features: str = "f16",
              memory: Union[None, int, str] = None, replace: bool = False) -> Store:
-    """Makes a store from a folder of the Open Graph Benchmark, such as papers100M-bin, by ``plimsoll import ogb``."""
+    """Makes a store from a folder of the Open Graph Benchmark, such as papers100M-bin, by
+    ``plimsoll import ogb``."""
     arguments = ["import", "ogb", os.fspath(folder), "--out", os.fspath(path), "--feature-type", features, "--quiet"]
     if undirected is not None:
         arguments.append("--undirected" if undirected else "--directed")

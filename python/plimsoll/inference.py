@@ -29,15 +29,17 @@ def _layers_of(model: Any) -> List[Callable[[Any, Any, int], Any]]:
 def layerwise(model: Union[Any, Sequence[Layer]], store: Union[Store, str, "os.PathLike[str]"], *, batch_size: int = 1024,
               memory: Union[None, int, str] = None, device: Any = None,
               out: Union[None, str, "os.PathLike[str]"] = None, loader: Optional[NeighborLoader] = None) -> np.ndarray:
-    """The output of a model for all nodes, by original id, computed with all neighbours and one layer at a time.
+    """The output of a model for all nodes, by original id, computed with all neighbours and one layer at a
+    time.
 
-    Each layer runs over batches of ``batch_size`` nodes with all their neighbours; if a batch does not fit into the memory
-    limit, it is halved. What one layer hands to the next is in a file: next to ``out`` if that is given, else in the
-    folder for temporary files. ``out`` names an .npy file for the result; the returned array then is a view of that file.
+    Each layer runs over batches of ``batch_size`` nodes with all their neighbours; if a batch does not fit
+    into the memory limit, it is halved. What one layer hands to the next is in a file: next to ``out`` if
+    that is given, else in the folder for temporary files. ``out`` names an .npy file for the result; the
+    returned array then is a view of that file.
 
-    Layers see one hop: a node's own row and the rows of its in-neighbours. That is exact for SAGEConv, GATConv and others
-    that use nothing else. GCNConv normalises by degrees, which it would count in the one hop; give it weights, or use
-    ``plimsoll predict --eval full``.
+    Layers see one hop: a node's own row and the rows of its in-neighbours. That is exact for SAGEConv,
+    GATConv and others that use nothing else. GCNConv normalises by degrees, which it would count in the one
+    hop; give it weights, or use ``plimsoll predict --eval full``.
     """
     torch = import_torch()
     if torch is None:

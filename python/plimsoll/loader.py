@@ -106,51 +106,55 @@ class _Pass:
 
 
 class NeighborLoader:
-    """Batches of seeds with sampled neighbours, like ``torch_geometric.loader.NeighborLoader``, from a store that may be
-    larger than memory.
+    """Batches of seeds with sampled neighbours, like ``torch_geometric.loader.NeighborLoader``, from a store
+    that may be larger than memory.
 
     >>> loader = NeighborLoader(Store("papers.plim"), num_neighbors=[15, 10], batch_size=1024,
     ...                         input_nodes="train", shuffle=True, memory="16G")
     >>> for batch in loader:
     ...     out = model(batch.x, batch.edge_index)[:batch.batch_size]
 
-    A batch has ``x``, ``y``, ``edge_index`` (local, from sampled neighbour to the node it was sampled for), ``n_id``
-    (original ids, the seeds first), ``input_id``, ``batch_size``, ``num_sampled_nodes`` and ``num_sampled_edges``. It is
-    a ``torch_geometric.data.Data`` where PyG is installed, else a :class:`plimsoll.Data` of tensors, or of NumPy arrays
-    without torch.
+    A batch has ``x``, ``y``, ``edge_index`` (local, from sampled neighbour to the node it was sampled for),
+    ``n_id`` (original ids, the seeds first), ``input_id``, ``batch_size``, ``num_sampled_nodes`` and
+    ``num_sampled_edges``. It is a ``torch_geometric.data.Data`` where PyG is installed, else a
+    :class:`plimsoll.Data` of tensors, or of NumPy arrays without torch.
 
-    Arrays and tensors of a batch are the loader's own memory, which it uses again when the last of them is gone. At most
-    ``held`` batches exist outside the loader; the next one raises :class:`HeldError` instead of waiting for ever. To keep
-    batches longer, use ``batch.clone()``.
+    Arrays and tensors of a batch are the loader's own memory, which it uses again when the last of them is
+    gone. At most ``held`` batches exist outside the loader; the next one raises :class:`HeldError` instead of
+    waiting for ever. To keep batches longer, use ``batch.clone()``.
 
     Args:
         data: a :class:`Store`, or its path. Loaders of one ``Store`` object share its memory.
         num_neighbors: neighbours to sample in each hop; -1 takes all.
-        input_nodes: the seeds: "train", "valid" or "test"; ids or a mask (array, tensor, list); None for all nodes.
+        input_nodes: the seeds: "train", "valid" or "test"; ids or a mask (array, tensor, list); None for all
+            nodes.
         shuffle: another order in every epoch. The order depends only on ``seed`` and the epoch.
-        memory: limit of the whole process, such as "16G". What this process holds itself counts; see docs/reference/python.md.
-            Without it, what is free now.
+        memory: limit of the whole process, such as "16G". What this process holds itself counts; see
+            docs/reference/python.md. Without it, what is free now.
         seed: the batches are those of ``plimsoll train --seed`` with the same number.
         num_workers: threads that make batches; 0 lets the plan choose. No processes are started.
         held: batches that may exist outside the loader at the same time.
-        labels: "all" for the labels of all nodes of a batch, "seeds" for those of the seeds (saves 4 bytes of memory per
-            node of the graph), "none".
+        labels: "all" for the labels of all nodes of a batch, "seeds" for those of the seeds (saves 4 bytes of
+            memory per node of the graph), "none".
         draw: "uniform", or "labor" as ``plimsoll train --sampler labor``.
-        subgraph_type: "directional" samples for each node once, as PyG does. "layers" samples for every layer anew, as
-            ``plimsoll train`` does; :func:`plimsoll.layer_edges` cuts a batch into the graphs of its layers.
-        node_ids: "original", or "store" for positions in the store (saves 4 bytes of memory per node of the graph).
-        edge_ids: the ``edge_index`` that the store was made from; batches then have ``e_id``, the index of each sampled edge
-            in it. Takes 16 bytes of memory for each edge of the graph, because a store has no numbers of edges.
+        subgraph_type: "directional" samples for each node once, as PyG does. "layers" samples for every layer
+            anew, as ``plimsoll train`` does; :func:`plimsoll.layer_edges` cuts a batch into the graphs of its
+            layers.
+        node_ids: "original", or "store" for positions in the store (saves 4 bytes of memory per node of the
+            graph).
+        edge_ids: the ``edge_index`` that the store was made from; batches then have ``e_id``, the index of
+            each sampled edge in it. Takes 16 bytes of memory for each edge of the graph, because a store has
+            no numbers of edges.
         output: "auto", "numpy", "torch" or "pyg".
-        device: moves every batch there (needs torch). To a GPU, batches are copied ahead, from pinned memory and on a
-            stream of their own. A batch is for the stream that is current when it is handed out.
-        pin_memory: batches are in pinned memory, for ``batch.to(device, non_blocking=True)`` (needs torch). Without a GPU
-            a warning says so, and batches are in ordinary memory.
+        device: moves every batch there (needs torch). To a GPU, batches are copied ahead, from pinned memory
+            and on a stream of their own. A batch is for the stream that is current when it is handed out.
+        pin_memory: batches are in pinned memory, for ``batch.to(device, non_blocking=True)`` (needs torch).
+            Without a GPU a warning says so, and batches are in ordinary memory.
         transform: called with every batch; what it returns is the batch.
         generator: a ``torch.Generator`` whose initial seed is taken as ``seed``.
 
-    The other arguments of PyG's and torch's loaders are accepted without effect, or refused with the reason; docs/reference/python.md
-    lists them all.
+    The other arguments of PyG's and torch's loaders are accepted without effect, or refused with the reason;
+    docs/reference/python.md lists them all.
     """
 
     def __init__(self, data: Union[Store, str, "os.PathLike[str]"], num_neighbors: Sequence[int],
@@ -217,7 +221,8 @@ class NeighborLoader:
             self._c_close(self._handle)  # at the end of the interpreter, this module's names may be gone
 
     def close(self) -> None:
-        """Gives back all memory but that of batches still in use. Happens by itself when the loader is gone."""
+        """Gives back all memory but that of batches still in use. Happens by itself when the loader is
+        gone."""
         if self._copies is not None:
             self._copies.end()
         if self._handle:
@@ -266,7 +271,8 @@ class NeighborLoader:
         return fields if fields is None or fields is NotImplemented else self._tensors(fields)
 
     def _next(self, wait: bool = True) -> Any:
-        """The fields of the next batch; None after the last; without `wait` NotImplemented if there is none now."""
+        """The fields of the next batch; None after the last; without `wait` NotImplemented if there is none
+        now."""
         collected = False
         while True:
             status = self._c_next(self.handle, _PATIENCE_MS if wait else 0, self._place)
@@ -327,7 +333,8 @@ class NeighborLoader:
         return out
 
     def state(self) -> Dict[str, int]:
-        """Memory and reads so far: the limit, what loaders and the rest of the process hold, rows read from disk."""
+        """Memory and reads so far: the limit, what loaders and the rest of the process hold, rows read from
+        disk."""
         state = sized(_library.LoaderState)
         check(library().plimsoll_loader_state_now(self.handle, ctypes.byref(state)))
         return {name: getattr(state, name) for name, _ in state._fields_ if name != "size"}
@@ -360,7 +367,8 @@ _told: Set[str] = set()  # why memory is not pinned: said once in a process
 
 
 def _gpu_of(device: Any) -> Optional[int]:
-    """The index of a GPU; None for another device, or if torch cannot use it: then torch says so when a batch is moved."""
+    """The index of a GPU; None for another device, or if torch cannot use it: then torch says so when a batch
+    is moved."""
     if device is None:
         return None  # loading torch takes some 200 MiB, which a program without tensors does not need
     torch = import_torch()
@@ -382,7 +390,7 @@ def _reopened(data: Any, arguments: Dict[str, Any]) -> NeighborLoader:
 
 
 def layer_edges(batch: Any) -> List[Any]:
-    """The graphs of the layers of a batch with ``subgraph_type="layers"``, in the order of computation: an ``edge_index``
-    for each layer. The first layer computes all nodes that later layers need."""
+    """The graphs of the layers of a batch with ``subgraph_type="layers"``, in the order of computation: an
+    ``edge_index`` for each layer. The first layer computes all nodes that later layers need."""
     ends = np.cumsum([0] + list(batch.num_sampled_edges)).tolist()
     return [batch.edge_index[:, ends[i]:ends[i + 1]] for i in reversed(range(len(ends) - 1))]

@@ -46,8 +46,8 @@ def _checkpoint_in(path: pathlib.Path) -> pathlib.Path:
 
 
 def load(checkpoint: Union[str, "os.PathLike[str]"]) -> Any:
-    """A ``torch.nn.Module`` of PyG layers with the weights of a checkpoint (``best.pth``, or the folder of a training), in
-    evaluation mode.
+    """A ``torch.nn.Module`` of PyG layers with the weights of a checkpoint (``best.pth``, or the folder of a
+    training), in evaluation mode.
 
     ``model(x, edge_index)`` returns the logits. gcn, sage and gat need torch_geometric; mlp does not.
     """

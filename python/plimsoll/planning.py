@@ -14,8 +14,8 @@ from .store import Store
 
 
 class Plan:
-    """The plan of a loader. ``plan["minimum_bytes"]`` and ``plan.minimum_bytes`` are the same; docs/reference/memory.md lists the
-    keys, :meth:`keys` too. True if it fits."""
+    """The plan of a loader. ``plan["minimum_bytes"]`` and ``plan.minimum_bytes`` are the same;
+    docs/reference/memory.md lists the keys, :meth:`keys` too. True if it fits."""
 
     def __init__(self, values: Dict[str, Any]) -> None:
         self._values = values
@@ -66,8 +66,9 @@ def plan(store: Union[Store, str, "os.PathLike[str]"], num_neighbors: Sequence[i
          labels: str = "all", draw: str = "uniform", node_ids: str = "original", threads: int = 0) -> Plan:
     """The plan of a :class:`NeighborLoader` with these arguments: what it would hold, and whether that fits.
 
-    ``memory`` may be more than this machine has. What this process holds now counts as the host's part (``host_bytes``),
-    so plan after the model was made. For the plan of a native training, use ``plimsoll plan``.
+    ``memory`` may be more than this machine has. What this process holds now counts as the host's part
+    (``host_bytes``), so plan after the model was made. For the plan of a native training, use
+    ``plimsoll plan``.
 
     >>> plan("papers.plim", [15, 10], batch_size=1024, input_nodes="train", memory="16G")
     """

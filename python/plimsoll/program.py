@@ -18,7 +18,8 @@ _EXIT_KINDS = {**_KINDS, 9: "stopped", 10: "diverged", 125: "refused"}
 
 
 def find_program() -> str:
-    """The path of the program: named by $PLIMSOLL_PROGRAM, in this package, in the source tree, or on $PATH."""
+    """The path of the program: named by $PLIMSOLL_PROGRAM, in this package, in the source tree, or on
+    $PATH."""
     named = os.environ.get("PLIMSOLL_PROGRAM")
     if named:
         return named
@@ -33,7 +34,8 @@ def find_program() -> str:
 
 
 def run_program(arguments: Sequence[str], show: bool = False) -> str:
-    """Runs the program and returns what it prints. With ``show``, its output goes to this process's own streams."""
+    """Runs the program and returns what it prints. With ``show``, its output goes to this process's own
+    streams."""
     command = [find_program(), *map(str, arguments)]
     done = subprocess.run(command, stdout=None if show else subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if done.returncode == 0:
@@ -63,13 +65,15 @@ class Run:
 
     @property
     def checkpoint(self) -> pathlib.Path:
-        """The checkpoint of the best epoch, for :func:`plimsoll.load`; the last one if no epoch was evaluated."""
+        """The checkpoint of the best epoch, for :func:`plimsoll.load`; the last one if no epoch was
+        evaluated."""
         best = self.save_dir / "best.pth"
         return best if best.exists() else self.save_dir / "last.pth"
 
     @property
     def history(self) -> Any:
-        """Loss, accuracies and seconds of every epoch: a pandas DataFrame, or a list of dicts without pandas."""
+        """Loss, accuracies and seconds of every epoch: a pandas DataFrame, or a list of dicts without
+        pandas."""
         return _frame(self.results["series"])
 
     def __repr__(self) -> str:
@@ -87,7 +91,8 @@ def seed_folders(save_dir: pathlib.Path) -> List[pathlib.Path]:
 
 
 class Runs(Sequence[Run]):
-    """The trainings of several seeds (``fit(..., seeds=5)``): a sequence with a :class:`Run` for each seed."""
+    """The trainings of several seeds (``fit(..., seeds=5)``): a sequence with a :class:`Run` for each
+    seed."""
 
     def __init__(self, save_dir: Union[str, "os.PathLike[str]"]) -> None:
         #: The folder with a folder ``seed_N`` for each seed.
@@ -165,8 +170,8 @@ class Runs(Sequence[Run]):
 
 
 def results(save_dir: Union[str, "os.PathLike[str]"]) -> Union[Run, Runs]:
-    """The results of a training that has ended, by the folder given as ``save_dir``: a :class:`Run`, or :class:`Runs` if
-    it was trained with several seeds."""
+    """The results of a training that has ended, by the folder given as ``save_dir``: a :class:`Run`, or
+    :class:`Runs` if it was trained with several seeds."""
     folder = pathlib.Path(save_dir)
     if (folder / "results.json").exists():
         return Run(folder)
@@ -191,9 +196,10 @@ def fit(store: Union[Store, str, "os.PathLike[str]"], save_dir: Union[str, "os.P
         **options: Any) -> Union[Run, Runs]:
     """Trains a native model: runs ``plimsoll train`` and returns its results.
 
-    ``options`` are those of ``plimsoll train --help``, with underscores: ``model="sage"``, ``fanout=[15, 10]``,
-    ``hidden=256``, ``epochs=20``, ``memory="16G"``, ``batch_norm=True``. ``show=True`` shows its progress. ``seeds=5``
-    trains five times and returns :class:`Runs`, also for one seed (``seeds=1``).
+    ``options`` are those of ``plimsoll train --help``, with underscores: ``model="sage"``,
+    ``fanout=[15, 10]``, ``hidden=256``, ``epochs=20``, ``memory="16G"``, ``batch_norm=True``. ``show=True``
+    shows its progress. ``seeds=5`` trains five times and returns :class:`Runs`, also for one seed
+    (``seeds=1``).
 
     >>> run = fit("papers.plim", "models", model="gcn", fanout=[15, 10], epochs=20)
     >>> run.results["test_acc"], run.history, plimsoll.load(run.checkpoint)

@@ -2,11 +2,12 @@
 
 >>> from plimsoll.pyg import stores_of
 >>> features, graph, sampler = stores_of("papers.plim", num_neighbors=[15, 10], memory="16G")
->>> loader = torch_geometric.loader.NeighborLoader(data=(features, graph), num_neighbors=[15, 10],
-...                                                neighbor_sampler=sampler, input_nodes=nodes, batch_size=1024)
+>>> loader = torch_geometric.loader.NeighborLoader(
+...     data=(features, graph), num_neighbors=[15, 10], neighbor_sampler=sampler, input_nodes=nodes,
+...     batch_size=1024)
 
-Importing this module needs torch and torch_geometric. :class:`plimsoll.NeighborLoader` is faster: it reads ahead, which
-these protocols do not allow.
+Importing this module needs torch and torch_geometric. :class:`plimsoll.NeighborLoader` is faster: it reads
+ahead, which these protocols do not allow.
 """
 from __future__ import annotations
 
@@ -84,8 +85,8 @@ class FeatureStore(_FeatureStore):
 
 
 class GraphStore(_GraphStore):
-    """The edges of a store. They are only read as a whole, 8 bytes per edge and per node, if PyG's own sampler asks for
-    them; with :class:`Sampler` nothing is."""
+    """The edges of a store. They are only read as a whole, 8 bytes per edge and per node, if PyG's own
+    sampler asks for them; with :class:`Sampler` nothing is."""
 
     def __init__(self, store: Store) -> None:
         super().__init__()
@@ -97,7 +98,8 @@ class GraphStore(_GraphStore):
 
     def _get_edge_index(self, edge_attr: EdgeAttr) -> Optional[Tuple[torch.Tensor, torch.Tensor]]:
         if edge_attr.edge_type is not None or getattr(edge_attr.layout, "value", edge_attr.layout) != "csc":
-            return None  # PyG then says that there is none; its csr() and coo() convert what get_all_edge_attrs() offers
+            # PyG then says that there is none; its csr() and coo() convert what get_all_edge_attrs() offers.
+            return None
         row, colptr = lists_by_original_id(self.store)
         return torch.from_numpy(row), torch.from_numpy(colptr)
 
@@ -105,7 +107,8 @@ class GraphStore(_GraphStore):
 
 
 class Sampler(BaseSampler):
-    """Draws as :class:`plimsoll.NeighborLoader` does: the batches of successive calls are those of successive batches."""
+    """Draws as :class:`plimsoll.NeighborLoader` does: the batches of successive calls are those of successive
+    batches."""
 
     def __init__(self, loader: NeighborLoader) -> None:
         self.loader = loader

@@ -25,7 +25,8 @@ def split_name(name: str) -> str:
 
 
 class Store:
-    """A store: a folder made by ``plimsoll import``, :func:`plimsoll.from_numpy` or :func:`plimsoll.from_pyg`.
+    """A store: a folder made by ``plimsoll import``, :func:`plimsoll.from_numpy` or
+    :func:`plimsoll.from_pyg`.
 
     Opening it reads a few kilobytes. Loaders of one ``Store`` object share the part of it that is in memory.
 
@@ -33,8 +34,8 @@ class Store:
     >>> store.num_nodes, store.num_features
     (111059956, 128)
 
-    A store can be sent to other processes (it is opened again there). After a fork, open it anew: the child gets an
-    error that says so.
+    A store can be sent to other processes (it is opened again there). After a fork, open it anew: the child
+    gets an error that says so.
     """
 
     def __init__(self, path: Union[str, "os.PathLike[str]"]) -> None:

@@ -74,33 +74,22 @@ constexpr unsigned kMostWindow = 1'000'000;
 constexpr double kLeastRankMinutes = 0.01;
 constexpr double kMostRankMinutes = 100'000;
 
-// Shows this process only GPU `number` of those that it may use.
-void show_one_gpu(const std::string& word, const std::string& number) {
-  constexpr const char* kVisible = "CUDA_VISIBLE_DEVICES";
-  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
-  if (number.empty() || number.size() > 4 || !std::ranges::all_of(number, digit)) {
-    fail(ErrorKind::usage, "--device {}: give cuda:N, where N counts the GPUs from 0", word);
-  }
-  std::string chosen = number;
-  if (const char* const visible = std::getenv(kVisible)) {
-    const std::vector<std::string> gpus = CLI::detail::split(visible, ',');
-    const size_t index = std::stoul(number);
-    if (index >= gpus.size() || gpus[index].empty()) {
-      fail(ErrorKind::usage, "--device {}: {}={} shows fewer GPUs", word, kVisible, visible);
-    }
-    chosen = gpus[index];
-  }
-  ::setenv(kVisible, chosen.c_str(), /*overwrite=*/1);
-}
-
 // As torch counts: cuda:0 is the first GPU that a process may use, and the one that cuda takes.
-// Several ranks take one each.
-std::string spell_device(std::string& word) {
-  if (word == "gpu") word = "cuda";
-  if (!word.starts_with("cuda:")) return {};
-  show_one_gpu(word, word.substr(word.find(':') + 1));
-  word = "cuda";
-  return {};
+// Several ranks take one each. The number goes to `gpu`, and the word becomes one of the choices.
+CLI::Validator device_word(std::optional<unsigned>& gpu) {
+  auto spell = [&gpu](std::string& word) -> std::string {
+    if (word == "gpu") word = "cuda";
+    if (!word.starts_with("cuda:")) return {};
+    const std::string number = word.substr(word.find(':') + 1);
+    const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+    if (number.empty() || number.size() > 4 || !std::ranges::all_of(number, digit)) {
+      fail(ErrorKind::usage, "--device {}: give cuda:N, where N counts the GPUs from 0", word);
+    }
+    gpu = static_cast<unsigned>(std::stoul(number));
+    word = "cuda";
+    return {};
+  };
+  return {std::move(spell), ""};
 }
 
 }  // namespace
@@ -291,7 +280,7 @@ void add_device_options(CLI::App& command, launch::RunningOptions& options) {
   add_choice(command, "--device", run.device,
              {DeviceKind::automatic, DeviceKind::cpu, DeviceKind::cuda},
              "where to compute; auto takes a GPU if there is one")
-      ->transform(CLI::Validator(spell_device, ""))
+      ->transform(device_word(options.gpu))
       ->group(kResources);
   add_bytes(command, "--gpu-memory", run.gpu_memory_bytes,
             "the most to take of the GPU's memory, as 22G; default: nearly all of it")

@@ -18,7 +18,7 @@
 #include "base/terminal.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
-#include "io/partial_file.h"
+#include "launch/demo_folder.h"
 #include "launch/running.h"
 #include "launch/train_module.h"
 #include "launch/training_record.h"
@@ -27,8 +27,6 @@ namespace plimsoll::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr const char* kDemoMark = "made-by-plimsoll-demo";
 
 struct DemoOptions {
   fs::path folder = "demo";
@@ -50,36 +48,12 @@ void step(const std::vector<std::string>& words) {
   if (code != 0) throw ExitWith{code};
 }
 
-// Makes the folder anew. Only one that a demo has made, or an empty one, is ever removed.
-void make_folder(const DemoOptions& options) {
-  const fs::path& folder = options.folder;
-  if (fs::exists(fs::symlink_status(folder))) {
-    if (!options.force) {
-      fail(ErrorKind::exists, "{} exists already; --force replaces it, --out names another folder",
-           folder.string());
-    }
-    const bool replaceable =
-        fs::is_directory(folder) && (fs::exists(folder / kDemoMark) || fs::is_empty(folder));
-    if (!replaceable) {
-      fail(
-          ErrorKind::exists,
-          "{} was not made by plimsoll demo (it has no {}), so --force does not replace it; remove "
-          "it yourself, or name another folder with --out",
-          folder.string(), kDemoMark);
-    }
-    fs::remove_all(folder);
-  }
-  fs::create_directories(folder);
-  io::write_whole(folder / kDemoMark,
-                  "plimsoll demo made this folder. plimsoll demo --force replaces it.\n");
-}
-
 double test_accuracy(const fs::path& run) {
   return launch::read_training(run).test_accuracy.value_or(0);
 }
 
 void demo(const DemoOptions& options) {
-  make_folder(options);
+  launch::make_demo_folder(options.folder, options.force);
   const fs::path& folder = options.folder;
   const std::string source = (folder / "papers-bin").string();
   const std::string store = (folder / "papers.plim").string();
@@ -94,8 +68,7 @@ void demo(const DemoOptions& options) {
   if (!launch::has_train_library()) {
     print(
         "Training is left out: this program has no training library. `plimsoll torch build` "
-        "compiles "
-        "it for the torch of your Python.\n");
+        "compiles it for the torch of your Python.\n");
     return;
   }
   // What can be learned without the edges, and what they add.

@@ -29,8 +29,7 @@ namespace {
 
 constexpr const char* kDescription =
     "Trains graph neural networks on graphs larger than memory, within a memory limit. Also runs "
-    "and "
-    "supervises other training commands, and leaves none of their processes behind.";
+    "and supervises other training commands, and leaves none of their processes behind.";
 
 constexpr const char* kFooter = R"(Exit codes:
   0  done                3  input data unusable       6  operating system refused

@@ -4,12 +4,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -25,7 +23,6 @@ namespace {
 
 using nlohmann::ordered_json;
 using process::Leftovers;
-using process::Orphan;
 using process::RunElsewhere;
 
 struct OrphansOptions {
@@ -33,44 +30,6 @@ struct OrphansOptions {
   bool json = false;
   std::optional<double> grace_seconds;
 };
-
-using meter::GpuMemory;
-
-std::string gpu_column(const GpuMemory& held, pid_t pid) {
-  const auto found = held.find(pid);
-  if (found == held.end()) return "-";
-  return found->second ? format_bytes(*found->second) : "open";
-}
-
-std::optional<uint64_t> gpu_bytes(const GpuMemory& held, pid_t pid) {
-  const auto found = held.find(pid);
-  return found == held.end() ? std::nullopt : found->second;
-}
-
-ordered_json to_json(const std::vector<Orphan>& orphans) {
-  ordered_json array = ordered_json::array();
-  const GpuMemory held = meter::gpu_memory();
-  for (const Orphan& orphan : orphans) {
-    array.push_back(process::to_json(orphan, gpu_bytes(held, orphan.process.pid)));
-  }
-  return array;
-}
-
-std::string dump(const ordered_json& object) { return json_text(object); }
-
-void print_table(const std::vector<Orphan>& orphans, const GpuMemory& held) {
-  constexpr const char* kRow = "{:>8}  {:>13}  {:>10}  {:>10}  {:<{}}  {}\n";
-  size_t run_columns = 0;
-  for (const Orphan& orphan : orphans) run_columns = std::max(run_columns, orphan.run.size());
-  print(kRow, "PID", "SINCE", "RAM", "GPU", "RUN", run_columns, "COMMAND");
-  for (const Orphan& orphan : orphans) {
-    print(kRow, orphan.process.pid, format_seconds(process::age_seconds(orphan)),
-          format_bytes(orphan.process.resident_bytes), gpu_column(held, orphan.process.pid),
-          printable_line(orphan.run), run_columns,
-          (process::is_stopped(orphan) ? "(stopped) " : "") +
-              process::shortened(printable_line(orphan.command)));
-  }
-}
 
 // Prints what is left alone, and what the user can do about it.
 void print_left_alone(const Leftovers& left) {
@@ -95,13 +54,13 @@ void print_left_alone(const Leftovers& left) {
 void list(const OrphansOptions& options) {
   const Leftovers left = process::find_leftovers();
   if (options.json) {
-    ordered_json json = {{"orphans", to_json(left.orphans)}};
+    ordered_json json = {{"orphans", process::to_json(left.orphans, meter::gpu_memory())}};
     json.update(process::left_alone_json(left));
-    fmt::print("{}\n", dump(json));
+    print_json(json);
     return;
   }
   if (!left.orphans.empty()) {
-    print_table(left.orphans, meter::gpu_memory());
+    print("{}", process::describe(left.orphans, meter::gpu_memory()));
     print("plimsoll orphans --kill ends them\n");
   } else {
     print("no processes are left over from earlier runs{}\n",
@@ -116,16 +75,16 @@ void kill(const OrphansOptions& options) {
   if (options.json) {
     ordered_json json = {{"ended", cleared.ended},
                          {"groups_removed", cleared.groups_removed},
-                         {"left", to_json(cleared.left.orphans)}};
+                         {"left", process::to_json(cleared.left.orphans, meter::gpu_memory())}};
     json.update(process::left_alone_json(cleared.left));
-    fmt::print("{}\n", dump(json));
+    print_json(json);
   } else {
     print("ended {}, removed {}\n", counted(cleared.ended, "process"),
           counted(cleared.groups_removed, "control group"));
     print_left_alone(cleared.left);
   }
   if (cleared.left.orphans.empty()) return;
-  if (!options.json) print_table(cleared.left.orphans, meter::gpu_memory());
+  if (!options.json) print("{}", process::describe(cleared.left.orphans, meter::gpu_memory()));
   fail(ErrorKind::io, "{} could not be ended: stuck in the kernel, or of another user",
        counted(cleared.left.orphans.size(), "process"));
 }

@@ -22,6 +22,7 @@
 #include "launch/planning.h"
 #include "launch/rank_steps.h"
 #include "launch/shape_estimate.h"
+#include "launch/train_module.h"
 #include "memory/limit.h"
 #include "plan/describe.h"
 #include "screen/screen.h"
@@ -84,20 +85,6 @@ std::vector<memory::Limit> limits(const PlanOptions& options) {
   return all;
 }
 
-ordered_json asked_json(const recipe::Recipe& recipe) {
-  return {{"model", name(recipe.model)},
-          {"fanout", recipe::to_json(recipe.fanout)},
-          {"batch_size", recipe.batch_size},
-          {"hidden", recipe.hidden}};
-}
-
-// What was asked, and the plan for it.
-ordered_json answer_json(const recipe::Recipe& recipe, const plan::Plan& plan) {
-  ordered_json json = asked_json(recipe);
-  json.update(plan::to_json(plan));
-  return json;
-}
-
 void say_limit(const memory::Limit& limit) {
   fmt::print("  {:<11} {}\n", "limit", describe(limit));
   const uint64_t machine_bytes = limit.sources.front().bytes;
@@ -117,7 +104,7 @@ void show_one(launch::Planner& planner, const recipe::Recipe& recipe, const memo
   if (plan.fits) launch::check_gpu_memory(options.train.running.run, plan);
   const auto remedies = plan.fits ? std::vector<plan::Remedy>() : planner.remedies(question);
   if (options.json) {
-    ordered_json object = answer_json(recipe, plan);
+    ordered_json object = plan::to_json(plan::PlanRow{.recipe = recipe, .plan = plan});
     object["limit"] = describe(limit);
     if (estimate != nullptr) object["estimate"] = to_json(*estimate);
     if (!plan.fits) object["remedies"] = plan::to_json(remedies);
@@ -136,17 +123,15 @@ void show_table(launch::Planner& planner, const std::vector<recipe::Recipe>& rec
                 const std::vector<memory::Limit>& limits, const PlanOptions& options,
                 const launch::ShapeEstimate* estimate) {
   std::vector<plan::PlanRow> rows;
-  ordered_json list = ordered_json::array();
   uint64_t least = UINT64_MAX;
   for (const recipe::Recipe& recipe : recipes) {
     for (const memory::Limit& limit : limits) {
-      rows.push_back({recipe.fanout, plan::make_plan(planner.question(recipe, limit.bytes))});
-      list.push_back(answer_json(recipe, rows.back().plan));
+      rows.push_back({recipe, plan::make_plan(planner.question(recipe, limit.bytes))});
       least = std::min(least, rows.back().plan.minimum_bytes);
     }
   }
   if (options.json) {
-    ordered_json object = {{"plans", list}};
+    ordered_json object = plan::to_json(rows);
     if (estimate != nullptr) object["estimate"] = to_json(*estimate);
     print_json(object);
   } else {
@@ -188,7 +173,7 @@ void show_fastest(launch::Planner& planner, const CLI::App& command, const PlanO
   const std::string train =
       training_command(command, chosen, memory.empty() ? std::string() : memory.back());
   if (options.json) {
-    ordered_json object = asked_json(chosen.recipe);
+    ordered_json object = plan::asked_json(chosen.recipe);
     object["limit"] = describe(limit);
     object.update(plan::to_json(fastest));
     object["command"] = train;
@@ -228,6 +213,7 @@ void plan(const CLI::App& command, PlanOptions& options) {
   const unsigned ranks = std::max(1U, options.train.running.ranks);
   launch::divide_threads(options.train.running, ranks);
   for (const recipe::Recipe& recipe : asked) launch::check_for_ranks(recipe, ranks);
+  launch::choose_gpu(options.train.running.gpu);
   launch::Planner planner(estimate ? estimate->planned() : launch::Planned{*store},
                           {.run = run,
                            .device = launch::training_device(run.device, gpu_facts()),

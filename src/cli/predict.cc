@@ -11,6 +11,7 @@
 #include "launch/planning.h"
 #include "launch/prediction_run.h"
 #include "launch/rank_steps.h"
+#include "launch/train_module.h"
 #include "memory/limit.h"
 #include "ranks/rank_place.h"
 
@@ -26,6 +27,7 @@ void predict_alone(const PredictRequest& request) {
   const memory::Limit limit = launch::training_limit(request.running.memory_bytes);
   const recipe::Recipe recipe = launch::read_recipe(request, store);
   launch::verify_if_asked(store, request.running);
+  launch::choose_gpu(request.running.gpu);
   const plan::Plan plan =
       launch::plan_for(request, store, recipe, limit.bytes, gpu_facts(), nullptr);
   launch::say_opening(request, store, limit);
@@ -47,6 +49,7 @@ void predict_with(ranks::Group& group, const PredictRequest& request) {
     if (group.leads_host()) launch::verify_if_asked(*store, request.running);
   });
   memory::Limit limit = launch::training_limit(request.running.memory_bytes);
+  launch::choose_gpu(request.running.gpu);
   const plan::Plan plan = launch::plan_together(group, limit.bytes, [&] {
     return launch::plan_for(request, *store, recipe, limit.bytes, gpu_facts(), &group);
   });
@@ -58,6 +61,7 @@ void predict_with(ranks::Group& group, const PredictRequest& request) {
 }
 
 void predict(PredictRequest& request) {
+  launch::check_gpu(request.running.gpu);
   const ranks::RankPlace place = ranks::find_place(Host::real().variable, request.running.ranks);
   if (place.source == ranks::RankSource::none) return predict_alone(request);
   if (place.source == ranks::RankSource::option) {

@@ -1,7 +1,6 @@
 // plimsoll results: what one or several runs found, from their journals. The answers themselves are
 // made in the room `answer`.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,7 +8,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "answer/comparison.h"
@@ -133,63 +131,18 @@ void answer_over(const ResultsOptions& options, const Configurations& all, const
   for (const std::string& note : notes_over(all, options.over)) print("{}\n", note);
 }
 
-// CO2 and cost need an energy.
-void warn_without_energy(const ResultsOptions& options, const Configurations& all) {
-  if (!all.energy_parts.empty() || all.all.empty()) return;
-  for (const auto& [option, given, what] :
-       {std::tuple{"--grams-per-kwh", options.grams_per_kwh.has_value(), "CO2"},
-        std::tuple{"--price", !options.price.empty(), "cost"}}) {
-    if (!given) continue;
-    print_to(stderr, "{} has no effect: no energy was measured, so the {} is unknown\n", option,
-             what);
-  }
-}
-
-// --compare and --pareto take two words. A missing one is asked for with the names that exist.
-void check_pairs(const ResultsOptions& options, const Configurations& all) {
-  if (options.compare.size() == 1) {
-    const auto varying = varying_parameters(all);
-    const std::string parameter = varying.empty() ? "model" : varying.front();
-    const std::string value =
-        varying.empty() ? all.all.front().model : value_text(all.all.front(), parameter);
-    fail(ErrorKind::usage,
-         "--compare needs two groups, as in --compare 1 2; they are numbers of the table, 1 to {}, "
-         "or conditions such as \"{}={}\"; known: {}",
-         all.last_number(), parameter, value,
-         fmt::join(varying.empty() ? std::vector{parameter} : varying, ", "));
-  }
-  if (options.pareto.size() == 1) {
-    const auto known = all.figures();
-    const auto is_known = [&](const std::string& figure) {
-      return std::ranges::find(known, figure) != known.end();
-    };
-    const std::string first =
-        is_known(options.pareto[0]) || known.empty() ? options.pareto[0] : known.front();
-    const auto second =
-        std::ranges::find_if(known, [&](const std::string& figure) { return figure != first; });
-    fail(ErrorKind::usage, "--pareto needs two figures, as in --pareto {} {}; known: {}", first,
-         second == known.end() ? "energy" : *second, fmt::join(known, ", "));
-  }
-}
-
 // The answer that one of the options asks for.
 void print_answer(const ResultsOptions& options, const Configurations& all,
                   const answer::Aim& aim) {
-  check_pairs(options, all);
   if (!options.compare.empty()) {
     show(options,
-         answer::compare({select_group(all, "A", options.compare[0]),
-                          select_group(all, "B", options.compare[1])},
+         answer::compare(named_groups(all, options.compare),
                          figures_named(all, options.columns, all.figures()), options.difference));
   } else if (!options.over.empty()) {
     answer_over(options, all, aim);
   } else if (!options.pareto.empty()) {
-    const answer::Aim first = aim_of(all, options.pareto[0]);
-    const answer::Aim second = aim_of(all, options.pareto[1]);
-    if (first.figure == second.figure) {
-      fail(ErrorKind::usage, "--pareto needs two different figures, not {} twice", first.figure);
-    }
-    show(options, pareto_of(all, first, second), all);
+    const answer::TwoAims aims = two_aims(all, options.pareto);
+    show(options, pareto_of(all, aims.first, aims.second), all);
   } else {
     show(options,
          importance_of(all, figures_named(all, options.columns, aim_and_energy(all, aim))));
@@ -267,7 +220,7 @@ void print_results(const ResultsOptions& options) {
     fmt::print("nothing has finished yet; experiments left: {}\n", merged.unfinished);
     return;
   }
-  warn_without_energy(options, all);
+  for (const std::string& note : notes_on_prices(all)) print_to(stderr, "{}\n", note);
   const answer::Aim aim = aim_of(all, options.sort);
   sort_by(all, aim);
   if (options.means) {

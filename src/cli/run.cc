@@ -75,10 +75,11 @@ experiment::BatchRunOptions shown(experiment::BatchRunOptions driving) {
 // The logs of --log, or those that the run had before it was resumed.
 tracking::BatchLogs open_logs(const BatchOptions& options, const BatchTexts& texts,
                               const ExperimentBatch& batch, const fs::path& folder) {
-  const std::string& kinds = options.request.logs.empty() ? texts.logs : options.request.logs;
-  return {folder,
-          kinds.empty() ? track::LogKinds() : track::parse_logs(kinds, tracking::kBatchLogs), batch,
-          say};
+  track::LogKinds kinds = options.request.logs;
+  if (kinds.empty() && !texts.logs.empty()) {
+    kinds = track::parse_logs(texts.logs, tracking::kBatchLogs);
+  }
+  return {folder, kinds, batch, say};
 }
 
 [[noreturn]] void drive(const BatchOptions& options, const BatchTexts& texts,

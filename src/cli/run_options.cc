@@ -126,7 +126,7 @@ void add_run_options(CLI::App& command, BatchOptions& options) {
       .add_option_function<std::string>(
           "--log",
           [&options](const std::string& text) {
-            options.request.logs = format_logs(track::parse_logs(text, tracking::kBatchLogs));
+            options.request.logs = track::parse_logs(text, tracking::kBatchLogs);
           },
           "also write the figures for other tools: a list of tensorboard, csv, jsonl, prometheus "
           "and optuna (docs/guides/logs.md)")

@@ -16,7 +16,9 @@
 #include "cli/command.h"
 #include "cli/slurm_options.h"
 #include "cli/train_options.h"
+#include "experiment/batch_run.h"
 #include "launch/job_plan.h"
+#include "launch/train_module.h"
 #include "slurm/script.h"
 #include "slurm/slurm_command.h"
 
@@ -43,7 +45,7 @@ std::vector<std::string> training_words(const CLI::App& command, const TrainScri
                                         const launch::JobPlan& job) {
   const TrainOptions& train = script.train;
   const bool array = slurm::is_array(sbatch_options(script.slurm));
-  std::vector<std::string> words = {own_program(), "train", shell_word(train.store.string())};
+  std::vector<std::string> words = {program_word(), "train", shell_word(train.store.string())};
   for (std::string& word :
        given_words(command, {"--fanout", "--save-dir", "--memory", "--threads"})) {
     words.push_back(std::move(word));
@@ -94,6 +96,7 @@ void train_script(const CLI::App& command, TrainScript& script) {
          seeds, seeds - 1);
   }
   launch::divide_threads(script.train.running, ranks);
+  launch::choose_gpu(script.train.running.gpu);
   const launch::JobPlan job = launch::plan_job(
       script.train, {.memory_bytes = options.memory_bytes, .gpus = options.gpus.value_or(0)},
       gpu_facts());
@@ -127,17 +130,6 @@ void train_script(const CLI::App& command, TrainScript& script) {
   print_or_submit(request, options.submit);
 }
 
-// What `plimsoll run` says about these words, without running anything.
-void check_batch(const std::vector<std::string>& words) {
-  std::vector<std::string> check = {"/proc/self/exe", "run"};
-  check.insert(check.end(), words.begin(), words.end());
-  check.emplace_back("--dry-run");
-  ProgramAnswer answer = ask_child({.words = check, .input = "", .with_errors = true});
-  if (answer.good()) return;
-  while (answer.output.ends_with('\n')) answer.output.pop_back();
-  fail(ErrorKind::usage, "plimsoll run cannot use these options:\n{}", answer.output);
-}
-
 void run_script(const CLI::App& command, const RunScript& script) {
   const std::vector<std::string> words = command.remaining();
   const SlurmOptions& options = script.slurm;
@@ -152,7 +144,7 @@ void run_script(const CLI::App& command, const RunScript& script) {
     fail(ErrorKind::usage,
          "leave --resume out: the job always continues its batch if it has begun");
   }
-  check_batch(words);
+  experiment::check_run_words(words);
   const bool array = slurm::is_array(sbatch_options(options));
   const std::string name = options.job_name.empty() ? "plimsoll-run" : options.job_name;
   const std::string results =
@@ -169,7 +161,7 @@ void run_script(const CLI::App& command, const RunScript& script) {
       .notes = {"SIGUSR1 lets the experiment that runs end; what is left runs after a requeue."},
       .command = exec_words(options.policy)};
   if (!options.no_mem) request.memory_bytes = options.memory_bytes;
-  request.command.insert(request.command.end(), {own_program(), "run"});
+  request.command.insert(request.command.end(), {program_word(), "run"});
   for (const std::string& word : words) request.command.push_back(shell_word(word));
   request.command.insert(
       request.command.end(),

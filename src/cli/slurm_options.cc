@@ -91,7 +91,7 @@ std::vector<slurm::SbatchOption> sbatch_options(const SlurmOptions& options) {
 }
 
 std::vector<std::string> exec_words(const slurm::RequeuePolicy& policy) {
-  std::vector<std::string> words = {own_program(), "slurm", "exec", "--max-requeues",
+  std::vector<std::string> words = {program_word(), "slurm", "exec", "--max-requeues",
                                     fmt::format("{}", policy.max_requeues)};
   if (policy.max_memory_bytes) {
     words.insert(words.end(), {"--max-mem", fmt::format("{}M", *policy.max_memory_bytes / kMiB)});
@@ -100,9 +100,7 @@ std::vector<std::string> exec_words(const slurm::RequeuePolicy& policy) {
   return words;
 }
 
-std::string own_program() {
-  return shell_word(std::filesystem::read_symlink("/proc/self/exe").string());
-}
+std::string program_word() { return shell_word(own_program().string()); }
 
 std::vector<std::string> given_words(const CLI::App& command,
                                      const std::vector<std::string>& left_out) {

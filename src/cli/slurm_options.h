@@ -39,8 +39,8 @@ std::vector<slurm::SbatchOption> sbatch_options(const SlurmOptions& options);
 // The words of `plimsoll slurm exec` with its options, up to the command itself, for a shell.
 std::vector<std::string> exec_words(const slurm::RequeuePolicy& policy);
 
-// The path of this program, for a shell on another node.
-std::string own_program();
+// The path of this program, quoted for a shell on another node.
+std::string program_word();
 
 // The options that the user gave to a command, quoted for a shell, in their order; without those
 // under the heading Slurm and those named.

@@ -51,7 +51,7 @@ void check_format(const SynthCommand& options) {
 // The layout in which OGB ships the data set that is imitated.
 void write_as_ogb(ingest::SynthGraph& source, const SynthCommand& options, ingest::Making& making) {
   const SynthPreset* preset = ingest::find_preset(options.request.preset);
-  const bool csv = preset != nullptr && preset->layout == "csv";
+  const bool csv = preset != nullptr && preset->shipped_as == ingest::ShippedAs::csv;
   formats::write_ogb_folder(
       source,
       {.out = options.making.out,

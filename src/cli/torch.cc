@@ -38,7 +38,7 @@ void build(const TorchOptions& options) {
   const std::string python = find_python(options.python);
   const launch::PythonTorch found = launch::usable_torch(python);
   const BuiltLibrary& torch = found.torch;
-  const fs::path program = launch::this_program();
+  const fs::path program = own_program();
   const fs::path folder = launch::library_folder(program, torch);
   print("torch {}, {}, of {}\n", torch.torch, with_cuda(torch), python);
   if (launch::read_library(folder) && !options.force) {
@@ -63,7 +63,7 @@ void build(const TorchOptions& options) {
 }
 
 void remove_library() {
-  const bool removed = launch::remove_libraries(launch::this_program());
+  const bool removed = launch::remove_libraries(own_program());
   print("{}\n", removed ? "removed what torch build had made for this program"
                         : "torch build has made nothing for this program");
 }
@@ -74,7 +74,7 @@ void show_library() {
     print("training   not possible: this program has no training library\n");
   } else {
     print("training   {}\n", library.string());
-    if (const auto built = launch::chosen_library(launch::this_program())) {
+    if (const auto built = launch::chosen_library(own_program())) {
       print("built for  torch {}, {}, in {}\n", built->torch, with_cuda(*built),
             built->torch_folder.string());
     } else {

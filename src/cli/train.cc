@@ -17,6 +17,7 @@
 #include "launch/planning.h"
 #include "launch/rank_steps.h"
 #include "launch/seed_runs.h"
+#include "launch/train_module.h"
 #include "launch/training_run.h"
 #include "memory/limit.h"
 #include "ranks/rank_place.h"
@@ -33,6 +34,7 @@ void train_alone(TrainRequest& request) {
   const memory::Limit limit = launch::training_limit(request.running.memory_bytes);
   launch::settle_recipe(store, request);
   launch::verify_if_asked(store, request.running);
+  launch::choose_gpu(request.running.gpu);
   const plan::Plan plan = launch::plan_for(request, store, limit.bytes, gpu_facts(), nullptr);
   launch::SaveFolder save_folder(request.save_dir);
   if (request.force) save_folder.clear();
@@ -58,6 +60,7 @@ int train_with(ranks::Group& group, TrainRequest& request) {
     launch::check_for_ranks(request.recipe, group.place().size);
     if (group.leads_host()) launch::verify_if_asked(*store, request.running);
   });
+  launch::choose_gpu(request.running.gpu);
   const plan::Plan plan = launch::plan_together(group, limit.bytes, [&] {
     return launch::plan_for(request, *store, limit.bytes, gpu_facts(), &group);
   });
@@ -126,6 +129,7 @@ void train_seeds(const TrainOptions& options) {
 void train(const CLI::App& command, TrainOptions& options) {
   complete(command, options);
   watch_also(SIGUSR1);
+  launch::check_gpu(options.running.gpu);
   if (options.seeds > 0) return train_seeds(options);
   const ranks::RankPlace place = ranks::find_place(Host::real().variable, options.running.ranks);
   switch (place.source) {

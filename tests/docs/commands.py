@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
-"""commands.py SOURCE PLIMSOLL LIBRARY [FILE.md ...]: runs the commands of README and docs, page by page, in a scratch folder with
-small data of the names that the pages use. A block of code says by its first word what it is:
+"""commands.py SOURCE PLIMSOLL LIBRARY [FILE.md ...]: runs the commands of README and docs, page by page, in a
+scratch folder with small data of the names that the pages use. A block of code says by its first word what it
+is:
 
     sh, bash     commands: run by bash, which must succeed (`exit N` after the word: must end with N)
-    console      lines that begin with "$ " are commands; each other line is output: its first word must be printed, in this order
-                 (a word that several lines begin with, once)
+    console      lines that begin with "$ " are commands; each other line is output: its first word must be
+                 printed, in this order (a word that several lines begin with, once)
     python       run where torch is there
     json         must parse
     c            compiled against the library, and run
     text, ...    not run; must not contain commands
 
-`no-test: REASON` after the first word leaves a block unrun; the options of its plimsoll commands are checked against --help, and
-so are those in the prose. Trainings are smaller here than on the pages: --scale, --epochs and --seeds are lowered."""
+`no-test: REASON` after the first word leaves a block unrun; the options of its plimsoll commands are checked
+against --help, and so are those in the prose. Trainings are smaller here than on the pages: --scale, --epochs
+and --seeds are lowered."""
 import ast
 import concurrent.futures
 import json
@@ -93,7 +95,8 @@ class Help:
 
 
 def missing(expected, output):
-    """The first expected word that does not begin a line of the output, after the line of the one before it."""
+    """The first expected word that does not begin a line of the output, after the line of the one before
+    it."""
     lines = iter([line.split()[0] for line in re.split(r"[\n\r]", output) if line.strip()])
     return next((word for word in expected if not any(word == line for line in lines)), None)
 

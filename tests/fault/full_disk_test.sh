@@ -1,6 +1,7 @@
 #!/bin/sh
-# A disk that is full when a checkpoint is due, or when an evaluation must keep rows on it, ends a training with code 5 and
-# the name of the file or folder. The checkpoint before is whole, and with some space the run goes on from it.
+# A disk that is full when a checkpoint is due, or when an evaluation must keep rows on it, ends a training
+# with code 5 and the name of the file or folder. The checkpoint before is whole, and with some space the run
+# goes on from it.
 . "$(dirname "$0")/../scenario/lib.sh"
 . "$TESTS/fault/lib.sh"
 options="--model sage --hidden 64 --batch-size 128 --fanout 5,5"
@@ -18,8 +19,9 @@ ends 5 "No space left on device" "disk/run/last.pth"
 rm disk/filler
 goes_on a.plim disk/run $options
 
-# Evaluating with all neighbours under a tight limit puts the rows between the layers beside the checkpoints. The training
-# nodes reach more rows than the others. What is only a figure at the end of a run is not worth its failure.
+# Evaluating with all neighbours under a tight limit puts the rows between the layers beside the checkpoints.
+# The training nodes reach more rows than the others. What is only a figure at the end of a run is not worth
+# its failure.
 rm -r disk/run
 least=$("$PLIMSOLL" plan a.plim $options --eval full --memory 1G --json | sed -n 's/^ *"minimum_bytes": \([0-9]*\),*$/\1/p')
 run timeout 600 "$PLIMSOLL" train a.plim $options --eval full --epochs 1 --memory "$least" --save-dir disk/full

@@ -1,9 +1,10 @@
-# Shared by the scripts about faults, after ../scenario/lib.sh: a training in the background, and what must be true of its
-# last checkpoint when it has ended.
+# Shared by the scripts about faults, after ../scenario/lib.sh: a training in the background, and what must be
+# true of its last checkpoint when it has ended.
 # shellcheck shell=sh
 needs_training
 
-# start STORE OPTIONS...: a training without an end, whose output goes to `output`. It writes last.pth again and again.
+# start STORE OPTIONS...: a training without an end, whose output goes to `output`. It writes last.pth again
+# and again.
 start() {
   : >output
   timeout 600 sh -c 'echo $$ >pid; exec "$@"' sh "$PLIMSOLL" train "$@" --epochs 100000 --checkpoint-minutes 0.001 \
@@ -40,7 +41,8 @@ ends() {
   grep -F -- "$2" output | sed 's/^/  /'
 }
 
-# goes_on STORE FOLDER OPTIONS...: last.pth is whole, the run goes on from it, and learns what one without faults learns.
+# goes_on STORE FOLDER OPTIONS...: last.pth is whole, the run goes on from it, and learns what one without
+# faults learns.
 goes_on() {
   store=$1 folder=$2
   shift 2

@@ -1,7 +1,8 @@
 #!/bin/sh
-# What happens to a store while a training reads rows and lists from it: its disk fails, a file gets shorter, other bytes are
-# written over it. Each ends the training with the code of errors.md and the file's name, and the last checkpoint is whole.
-# A store that gets a new folder or new files under the old names does not disturb: what was opened goes on to be read.
+# What happens to a store while a training reads rows and lists from it: its disk fails, a file gets shorter,
+# other bytes are written over it. Each ends the training with the code of errors.md and the file's name, and
+# the last checkpoint is whole. A store that gets a new folder or new files under the old names does not
+# disturb: what was opened goes on to be read.
 . "$(dirname "$0")/../scenario/lib.sh"
 . "$TESTS/fault/lib.sh"
 options="--model gcn --hidden 32 --batch-size 256 --fanout 5,5"

@@ -1,5 +1,5 @@
-# The wheel in a bare system with Python, by an ordinary user in a virtual environment: install, demo, remove; nothing is
-# left.
+# The wheel in a bare system with Python, by an ordinary user in a virtual environment: install, demo, remove;
+# nothing is left.
 # shellcheck shell=sh
 . /root/lib.sh
 wheel=$(ls /tmp/plimsoll-*.whl)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""run.py SOURCE LIBRARY PROGRAM [TEST ...]: runs the tests of the Python package. Exits with 77 if NumPy is missing."""
+"""run.py SOURCE LIBRARY PROGRAM [TEST ...]: runs the tests of the Python package. Exits with 77 if NumPy is
+missing."""
 import os
 import sys
 import unittest

@@ -1,4 +1,5 @@
-"""The arguments of PyG's NeighborLoader and torch's DataLoader: all are known, and docs/reference/python.md lists them."""
+"""The arguments of PyG's NeighborLoader and torch's DataLoader: all are known, and docs/reference/python.md
+lists them."""
 import enum
 import inspect
 import os

@@ -1,4 +1,5 @@
-"""Batches for a GPU, without one: a device that copies when the test lets it, and a loader whose driver is missing."""
+"""Batches for a GPU, without one: a device that copies when the test lets it, and a loader whose driver is
+missing."""
 import collections
 import gc
 import os
@@ -22,7 +23,8 @@ class NoRoom(RuntimeError):
 
 
 class Copied:
-    """The event after a copy. The copy reads its source when the device gets to it, not when it is asked for."""
+    """The event after a copy. The copy reads its source when the device gets to it, not when it is asked
+    for."""
 
     def __init__(self, device, host, fields):
         self.device, self.host, self.fields, self.ended = device, host, fields, False

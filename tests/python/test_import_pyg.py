@@ -1,4 +1,5 @@
-"""plimsoll import pyg: what torch.save has written becomes the same store, without torch, PyG or code of the file."""
+"""plimsoll import pyg: what torch.save has written becomes the same store, without torch, PyG or code of the
+file."""
 import contextlib
 import json
 import os
@@ -38,7 +39,8 @@ def pyg_classes():
 
 
 def homogeneous(torch, edge_attrs=None, add_node_type=True, add_edge_type=True):
-    """The fields that PyG's HeteroData.to_homogeneous() gives a graph of two types of nodes and edges, with edge_attr."""
+    """The fields that PyG's HeteroData.to_homogeneous() gives a graph of two types of nodes and edges, with
+    edge_attr."""
     made = graph()
     edges = made.edge_index.shape[1]
     fields = {"edge_index": torch.from_numpy(made.edge_index), "x": torch.from_numpy(made.x)}

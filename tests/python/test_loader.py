@@ -318,8 +318,8 @@ class Processes(StoreTest):
     def test_end_without_words_while_loader_and_store_are_kept(self):
         code = textwrap.dedent(f"""
             import os, sys, plimsoll
-            # Modules that something keeps lose their names at the end, the last ones first: when os loses these two, the names
-            # in our modules are None.
+            # Modules that something keeps lose their names at the end, the last ones first: when os loses
+            # these two, the names in our modules are None.
             os.loader = plimsoll.NeighborLoader({self.path!r}, [5, 3], "train", batch_size=64)
             os.store = plimsoll.Store({self.path!r})
             sys.kept = list(sys.modules.values())

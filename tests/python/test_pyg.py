@@ -1,4 +1,5 @@
-"""What needs PyTorch Geometric, with a stand-in for it (stand_in/). Skipped where the real one is installed."""
+"""What needs PyTorch Geometric, with a stand-in for it (stand_in/). Skipped where the real one is
+installed."""
 import importlib
 import os
 import subprocess

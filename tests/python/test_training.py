@@ -27,7 +27,8 @@ class Training(StoreTest):
         return plimsoll.fit(self.path, os.path.join(self.folder, name), **options)
 
     def test_has_the_batches_of_a_loader(self):
-        """With a learning rate of almost nothing, the loss of an epoch is that of the first weights on its batches."""
+        """With a learning rate of almost nothing, the loss of an epoch is that of the first weights on its
+        batches."""
         import torch
         run = self.fit("sage", model="sage", epochs=2, lr=1e-30, dropout=0, seed=11)
         state = torch.load(run.checkpoint)["model_state_dict"]

@@ -1,6 +1,6 @@
 #!/bin/sh
-# exec is transparent: exit codes, standard input, streams, arguments and signals are as if the command had run bare; the
-# log is complete; 100 runs in a row leave nothing (PLIMSOLL_RUNS for another number).
+# exec is transparent: exit codes, standard input, streams, arguments and signals are as if the command had
+# run bare; the log is complete; 100 runs in a row leave nothing (PLIMSOLL_RUNS for another number).
 . "$(dirname "$0")/exec_lib.sh"
 # What other runs on this machine have left is not ours.
 find /sys/fs/cgroup -maxdepth 6 -type d -name 'plimsoll-*-*-*-*' >groups_before 2>/dev/null || true

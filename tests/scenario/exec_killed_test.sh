@@ -1,7 +1,7 @@
 #!/bin/sh
-# plimsoll killed with -9 at any moment leaves nothing: no process, no control group, no record. So does its keeper killed
-# with -9. Both at once leave what `orphans` finds and ends, and a namespace of pids leaves nothing even then.
-# PLIMSOLL_KILLS: how often at each level (8).
+# plimsoll killed with -9 at any moment leaves nothing: no process, no control group, no record. So does its
+# keeper killed with -9. Both at once leave what `orphans` finds and ends, and a namespace of pids leaves
+# nothing even then. PLIMSOLL_KILLS: how often at each level (8).
 . "$(dirname "$0")/exec_lib.sh"
 kills=${PLIMSOLL_KILLS:-8}
 

@@ -1,5 +1,6 @@
-# Shared by the scenarios of exec: `. exec_lib.sh "$@"` first, instead of lib.sh. Every program they run is a copy in the
-# scenario's own folder, so that what is alive of it can be told from all else on the machine without asking plimsoll.
+# Shared by the scenarios of exec: `. exec_lib.sh "$@"` first, instead of lib.sh. Every program they run is a
+# copy in the scenario's own folder, so that what is alive of it can be told from all else on the machine
+# without asking plimsoll.
 # shellcheck shell=sh
 . "$(dirname "$0")/lib.sh"
 UNRULY=$(dirname "$PLIMSOLL")/tests/unruly
@@ -24,8 +25,9 @@ end_own() {
 }
 trap end_own EXIT
 
-# nothing_alive WHAT [TENTHS]: fails where something of the scenario still runs. With a number, waits that long for three
-# quiet looks in a row: a keeper whose plimsoll was killed may be about to start the command, and to end it.
+# nothing_alive WHAT [TENTHS]: fails where something of the scenario still runs. With a number, waits that
+# long for three quiet looks in a row: a keeper whose plimsoll was killed may be about to start the command,
+# and to end it.
 nothing_alive() {
   left=${2:-0}
   quiet=0

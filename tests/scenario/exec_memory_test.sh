@@ -1,6 +1,6 @@
 #!/bin/sh
-# --memory ends the tree with the same exit code whether the kernel enforces it or plimsoll watches, whether the command
-# itself or a grandchild is too large; what stays below is left alone.
+# --memory ends the tree with the same exit code whether the kernel enforces it or plimsoll watches, whether
+# the command itself or a grandchild is too large; what stays below is left alone.
 . "$(dirname "$0")/exec_lib.sh"
 
 check() {

@@ -1,6 +1,7 @@
 #!/bin/sh
-# PID namespaces, as containers have them: a run of another namespace is neither judged nor ended nor forgotten; exec works
-# as the first process of one, and waits for everybody's children there; and it works where /proc shows another namespace.
+# PID namespaces, as containers have them: a run of another namespace is neither judged nor ended nor
+# forgotten; exec works as the first process of one, and waits for everybody's children there; and it works
+# where /proc shows another namespace.
 . "$(dirname "$0")/exec_lib.sh"
 unshare --pid --fork --mount-proc true 2>/dev/null || skip "no PID namespaces here"
 fake=$(dirname "$PLIMSOLL")/tests/libfake_nvml.so

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Nobody reads what plimsoll writes, or its streams are closed: the command is supervised to its end all the same, the
-# verdict is written down, and plimsoll returns.
+# Nobody reads what plimsoll writes, or its streams are closed: the command is supervised to its end all the
+# same, the verdict is written down, and plimsoll returns.
 . "$(dirname "$0")/exec_lib.sh"
 
 # A pipe that is held open by a process that never reads.

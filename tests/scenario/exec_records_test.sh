@@ -1,6 +1,6 @@
 #!/bin/sh
-# Records of runs are not taken at their word: a forged one ends nobody and removes nothing, and is named. A disk without
-# room for one is an error before the command starts.
+# Records of runs are not taken at their word: a forged one ends nobody and removes nothing, and is named. A
+# disk without room for one is an error before the command starts.
 . "$(dirname "$0")/exec_lib.sh"
 runs=state/plimsoll/runs
 

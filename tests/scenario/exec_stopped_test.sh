@@ -1,6 +1,7 @@
 #!/bin/sh
-# A keeper that is stopped: plimsoll notices, and the time limit holds. With plimsoll killed as well, `orphans` lists the
-# keeper and ends what it kept. When a keeper is killed, its tree is ended and nothing else that plimsoll is the parent of.
+# A keeper that is stopped: plimsoll notices, and the time limit holds. With plimsoll killed as well,
+# `orphans` lists the keeper and ends what it kept. When a keeper is killed, its tree is ended and nothing
+# else that plimsoll is the parent of.
 . "$(dirname "$0")/exec_lib.sh"
 
 keeper_of() {
@@ -19,8 +20,8 @@ wait_until_alive() {
   [ "$(alive | wc -w)" -ge "$1" ] || fail "the command did not start"
 }
 
-# A keeper that a debugger holds: no signal continues it. It is given up when it is needed, and the tree is ended. A
-# command that ends by itself keeps its exit code.
+# A keeper that a debugger holds: no signal continues it. It is given up when it is needed, and the tree is
+# ended. A command that ends by itself keeps its exit code.
 held_exec() { # held_exec NAME OPTION... -- COMMAND: a held keeper; the exit code goes to NAME.code
   name=$1
   shift

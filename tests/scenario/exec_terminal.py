@@ -1,5 +1,5 @@
-"""Plays a user at a terminal with a shell in it: exec_terminal.py PLIMSOLL. Exits with 1 where something is not as it
-would be without plimsoll."""
+"""Plays a user at a terminal with a shell in it: exec_terminal.py PLIMSOLL. Exits with 1 where something is
+not as it would be without plimsoll."""
 import fcntl, os, pty, select, signal, struct, sys, termios, time
 
 PLIMSOLL = sys.argv[1]

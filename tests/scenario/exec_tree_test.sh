@@ -1,6 +1,6 @@
 #!/bin/sh
-# When exec returns nothing of the command is alive, whatever its processes did to stay, at every level that this machine
-# offers; and the command's exit code is its own.
+# When exec returns nothing of the command is alive, whatever its processes did to stay, at every level that
+# this machine offers; and the command's exit code is its own.
 . "$(dirname "$0")/exec_lib.sh"
 
 # deed CODE DEED [NUMBER]: must return that code, in seconds, and leave nothing.

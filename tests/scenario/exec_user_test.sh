@@ -1,6 +1,6 @@
 #!/bin/sh
-# A user without root and without a control group of its own: what is left of the levels holds, and what is not is refused
-# with a reason.
+# A user without root and without a control group of its own: what is left of the levels holds, and what is
+# not is refused with a reason.
 . "$(dirname "$0")/exec_lib.sh"
 [ "$(id -u)" = 0 ] || skip "only root can become another user"
 command -v setpriv >/dev/null || skip "no setpriv"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Text of others: nested without end, with the escapes of a terminal, with numbers of 64 bits, with patterns that would
-# not end, and logs without lines.
+# Text of others: nested without end, with the escapes of a terminal, with numbers of 64 bits, with patterns
+# that would not end, and logs without lines.
 . "$(dirname "$0")/run_lib.sh"
 ESCAPE=$(printf '\033')
 no_escapes() {
@@ -67,8 +67,8 @@ run plimsoll run -ec settings.json
 expect 3 'there is no repo \x1b[2J'
 no_escapes
 
-# Every digit of a seed, from the settings to the command, the table and experiment.json; a pattern that backtracks, over
-# a log of progress bars and a line without an end.
+# Every digit of a seed, from the settings to the command, the table and experiment.json; a pattern that
+# backtracks, over a log of progress bars and a line without an end.
 cat >repos/toy/train.sh <<'END'
 #!/bin/sh
 echo "seed is $4"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A torch that brings other projects' headers, as a pip-installed one does: ours come first. The headers here end the
-# compiler; the libtorch beside them is the real one.
+# A torch that brings other projects' headers, as a pip-installed one does: ours come first. The headers here
+# end the compiler; the libtorch beside them is the real one.
 . "$(dirname "$0")/lib.sh"
 source=$(realpath "$TESTS/..")
 cache=$(dirname "$PLIMSOLL")/CMakeCache.txt

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The training library: named where it is missing, with the loader's reason where it does not load, and found by an
-# installed program wherever that lies.
+# The training library: named where it is missing, with the loader's reason where it does not load, and found
+# by an installed program wherever that lies.
 . "$(dirname "$0")/lib.sh"
 build=$(dirname "$PLIMSOLL")
 library=$build/libplimsoll_train.so

@@ -1,9 +1,10 @@
-# For scenarios about memory limits, after lib.sh: a cgroup, v1 or v2, and what a training reports against its limit.
+# For scenarios about memory limits, after lib.sh: a cgroup, v1 or v2, and what a training reports against its
+# limit.
 # shellcheck shell=sh
 mib=1048576
 
-# make_cgroup NAME: an empty one as $cgroup, with the names of its files; removed at the end of the script. Skips the
-# scenario where none can be made.
+# make_cgroup NAME: an empty one as $cgroup, with the names of its files; removed at the end of the script.
+# Skips the scenario where none can be made.
 make_cgroup() {
   v1=/sys/fs/cgroup/memory/plimsoll-$1-$$
   v2=/sys/fs/cgroup/plimsoll-$1-$$

@@ -1,8 +1,8 @@
 """A process that takes memory that another one has, measures how fast it gets it, and holds it until SIGTERM.
 
-neighbour.py GROUP BURSTS: the cgroup GROUP has a limit. All that is to spare but 40 MiB is taken at once, then BURSTS times
-24 MiB. After each burst it waits until there is as much to spare as before. Prints the longest of these waits in
-milliseconds, or "never" where one took more than five seconds.
+neighbour.py GROUP BURSTS: the cgroup GROUP has a limit. All that is to spare but 40 MiB is taken at once,
+then BURSTS times 24 MiB. After each burst it waits until there is as much to spare as before. Prints the
+longest of these waits in milliseconds, or "never" where one took more than five seconds.
 """
 import signal
 import sys

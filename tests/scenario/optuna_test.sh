@@ -1,6 +1,6 @@
 #!/bin/sh
-# The recipe of docs/reference/experiments.md: a sampler of Optuna chooses, plimsoll exec runs. It continues a study, and a training
-# that fails is a trial with its cause.
+# The recipe of docs/reference/experiments.md: a sampler of Optuna chooses, plimsoll exec runs. It continues a
+# study, and a training that fails is a trial with its cause.
 . "$(dirname "$0")/exec_lib.sh"
 /usr/bin/python3 -c 'import optuna' 2>/dev/null || skip "there is no python3-optuna"
 cp -r "$TESTS/../examples" examples

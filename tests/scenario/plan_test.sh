@@ -1,6 +1,6 @@
 #!/bin/sh
-# plan says whether a training fits, before anything is allocated: in words, as a table, as JSON, and by its exit
-# code; in less than a second and in little memory.
+# plan says whether a training fits, before anything is allocated: in words, as a table, as JSON, and by its
+# exit code; in less than a second and in little memory.
 . "$(dirname "$0")/lib.sh"
 
 export XDG_CACHE_HOME="$WORK/cache"

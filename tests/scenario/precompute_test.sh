@@ -1,6 +1,7 @@
 #!/bin/sh
-# precompute: a store of the first layer's sums learns what the store it was made from learns with all neighbours in that
-# layer, under a tight limit bit for bit the same; it is made under a limit, and what does not fit together is refused.
+# precompute: a store of the first layer's sums learns what the store it was made from learns with all
+# neighbours in that layer, under a tight limit bit for bit the same; it is made under a limit, and what does
+# not fit together is refused.
 . "$(dirname "$0")/lib.sh"
 needs_training
 

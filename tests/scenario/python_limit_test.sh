@@ -1,6 +1,6 @@
 #!/bin/sh
-# A Python program with a loader stays within a cgroup that is smaller than the graph, while its own memory grows and
-# shrinks; and its batches are the same as without a limit.
+# A Python program with a loader stays within a cgroup that is smaller than the graph, while its own memory
+# grows and shrinks; and its batches are the same as without a limit.
 . "$(dirname "$0")/lib.sh" "$@"
 . "$TESTS/scenario/limit.sh"
 /usr/bin/python3 -c 'import numpy' 2>/dev/null || skip "no NumPy for /usr/bin/python3"

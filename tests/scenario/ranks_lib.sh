@@ -3,8 +3,8 @@
 [ -x /usr/bin/python3 ] || skip "no /usr/bin/python3 to compare results with"
 unset RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE MASTER_ADDR MASTER_PORT SLURM_PROCID SLURM_STEP_ID
 
-# Losses agree but for rounding. Of a node whose two best classes are nearly equal, rounding decides the class, and how a
-# CPU rounds is its own: one node in a thousand may be counted differently.
+# Losses agree but for rounding. Of a node whose two best classes are nearly equal, rounding decides the
+# class, and how a CPU rounds is its own: one node in a thousand may be counted differently.
 cat >compare.py <<'PYTHON'
 import json, sys
 one, other = (json.load(open(path + "/results.json")) for path in sys.argv[1:3])

@@ -1,6 +1,7 @@
-"""report_browser.py PAGE...: opens reports in a browser and measures what a person sees. Light and dark, from a phone to 4K: no
-label overlaps another or leaves its figure, no word in a table is broken, no text is too faint, no page is wider than its window,
-the console is empty, and the page prints. Writes screenshots to $PLIMSOLL_SCREENSHOTS if it is set."""
+"""report_browser.py PAGE...: opens reports in a browser and measures what a person sees. Light and dark, from
+a phone to 4K: no label overlaps another or leaves its figure, no word in a table is broken, no text is too
+faint, no page is wider than its window, the console is empty, and the page prints. Writes screenshots to
+$PLIMSOLL_SCREENSHOTS if it is set."""
 import base64
 import json
 import os

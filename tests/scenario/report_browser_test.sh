@@ -1,5 +1,6 @@
 #!/bin/sh
-# Reports in a real Chromium, on a phone, a desk and a 4K screen, light and dark: report_browser.py says what is measured.
+# Reports in a real Chromium, on a phone, a desk and a 4K screen, light and dark: report_browser.py says what
+# is measured.
 . "$(dirname "$0")/run_lib.sh" "$@"
 command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null ||
   skip "no Chromium (Debian: apt-get install chromium)"

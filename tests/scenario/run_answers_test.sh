@@ -1,5 +1,6 @@
 #!/bin/sh
-# What a batch answers: one table, best first, over repeats that differ in their seed; comparisons; the cause of a failure.
+# What a batch answers: one table, best first, over repeats that differ in their seed; comparisons; the cause
+# of a failure.
 . "$(dirname "$0")/run_lib.sh"
 cat >repos/toy/train.sh <<'END'
 #!/usr/bin/env python3
@@ -118,7 +119,8 @@ expect 2 'such as "learning_rate<0.1" and "learning_rate>=0.1"'
 run plimsoll results --price cheap
 expect 2 "--price cheap"
 
-# Repeats that the settings ask for, an objective that decides what is better, and a warm-up that does not count.
+# Repeats that the settings ask for, an objective that decides what is better, and a warm-up that does not
+# count.
 write_settings '{"repo": "toy", "mode": "mutation", "mutate": ["learning_rate"], "settings": 2, "repeats": 3}' \
   '"objective": {"metric": "eval_loss", "goal": "max"}, "warmup": 1'
 run plimsoll run -ec settings.json -s 5
@@ -139,7 +141,8 @@ if grep -q '"energy"' "$(newest)"/*/experiment.json && ! plimsoll results --json
   expect 0 "--price has no effect: no energy was measured" "--grams-per-kwh has no effect"
 fi
 
-# The old key runs one seed several times; the plan and the results say it. A configuration without success has no test.
+# The old key runs one seed several times; the plan and the results say it. A configuration without success
+# has no test.
 write_settings '{"repo": "toy", "mode": "default", "runs_per_config": 3}, {"repo": "toy", "mode": "default",
   "hyperparameters": {"learning_rate": 0.1, "seed": 3}}'
 run plimsoll run -ec settings.json

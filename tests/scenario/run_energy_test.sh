@@ -1,6 +1,7 @@
 #!/bin/sh
-# Energy through a whole batch, with GPUs and packages whose power is known. The tenth failure on record: the sum of samples
-# for an integral, two GPUs that broke the table, the whole machine's energy taken for one's own, no idle baseline.
+# Energy through a whole batch, with GPUs and packages whose power is known. The tenth failure on record: the
+# sum of samples for an integral, two GPUs that broke the table, the whole machine's energy taken for one's
+# own, no idle baseline.
 . "$(dirname "$0")/run_lib.sh"
 fake=$(dirname "$PLIMSOLL")/tests/libfake_nvml.so
 [ -f "$fake" ] || skip "there is no $fake"

@@ -1,5 +1,6 @@
 #!/bin/sh
-# `env` of a batch is the training's alone: plimsoll itself is not run with its LD_PRELOAD, PATH, TMPDIR or XDG_STATE_HOME.
+# `env` of a batch is the training's alone: plimsoll itself is not run with its LD_PRELOAD, PATH, TMPDIR or
+# XDG_STATE_HOME.
 . "$(dirname "$0")/run_lib.sh"
 mkdir -p venv
 cat >venv/trainer <<'END_OF_TRAINER'

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Ways in which batches of experiments failed, each shown to be over. The tenth, energy, is in run_energy_test.sh.
+# Ways in which batches of experiments failed, each shown to be over. The tenth, energy, is in
+# run_energy_test.sh.
 . "$(dirname "$0")/run_lib.sh"
 
 # 1: what a training leaves behind, deaf to SIGTERM, is ended before the next one starts.
@@ -71,7 +72,8 @@ expect 0 "3 succeeded"
 [ -f "$(newest)/toy_slow_003_parallel/experiment.json" ] || fail "the folder's name"
 nothing_alive "background loads"
 
-# 7: the table is there after every experiment, ids are unique across runs, and every row has the same columns.
+# 7: the table is there after every experiment, ids are unique across runs, and every row has the same
+# columns.
 write_settings '{"repo": "toy", "model": "good", "mode": "default", "runs_per_config": 2}, {"repo": "toy", "model": "long", "mode": "default"}'
 "$PLIMSOLL" run -ec settings.json >driver.log 2>&1 &
 driver=$!
@@ -150,7 +152,8 @@ expect 0 "finished" "run the failed ones again"
 ! grep -q paused output || fail "a finished batch is said to be paused"
 run plimsoll run -ec settings.json --keep-going
 expect 11 "0 succeeded, 9 failed, 0 left" "--retry-failed"
-# The cause is gone: what failed runs again, with its values and ids, also where the driver is killed right after the reopening.
+# The cause is gone: what failed runs again, with its values and ids, also where the driver is killed right
+# after the reopening.
 run plimsoll run -ec settings.json --retry-failed
 expect 2 "--retry-failed needs --resume"
 write_settings '{"repo": "toy", "model": "good", "mode": "default", "runs_per_config": 2}, {"repo": "toy", "model": "cured", "mutate": ["epochs"], "runs_per_config": 7}'

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The files of a run: made again from the journal where a loss of power has emptied them, left alone where there is nothing to do, in
-# folders whose names fit whatever a model is called.
+# The files of a run: made again from the journal where a loss of power has emptied them, left alone where
+# there is nothing to do, in folders whose names fit whatever a model is called.
 . "$(dirname "$0")/run_lib.sh"
 write_settings '{"repo": "toy", "model": "good", "mode": "default", "runs_per_config": 3}, {"repo": "toy", "model": "liar", "mode": "default"}'
 run plimsoll run -ec settings.json
@@ -55,7 +55,8 @@ if [ "$(id -u)" = 0 ]; then
   [ ! -s "$one" ] || fail "written for somebody else"
 fi
 
-# Names: too long for a file system, with what no file name may have, and what a shell would take for an option.
+# Names: too long for a file system, with what no file name may have, and what a shell would take for an
+# option.
 python3 - <<'END_OF_MAKER'
 import json
 names = ["m" * 300, "../../up", "-rf", ".", "..", "a\nb\x1b[31m", "/etc/passwd", "模" * 120]

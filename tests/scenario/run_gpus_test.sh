@@ -1,5 +1,6 @@
 #!/bin/sh
-# Several experiments at once on several GPUs: each has its own, shared energy is marked, and a cooldown waits for them.
+# Several experiments at once on several GPUs: each has its own, shared energy is marked, and a cooldown waits
+# for them.
 . "$(dirname "$0")/run_lib.sh"
 FAKE=$(dirname "$PLIMSOLL")/tests/libfake_nvml.so
 [ -f "$FAKE" ] || skip "there is no $FAKE"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Several experiments at once, with early stopping: the table equals that of one at a time, also after kill -9 at random
-# moments, and nothing is left running. PLIMSOLL_KILLS=50 for the whole of it, PLIMSOLL_SEED for the moments of a run that
-# failed.
+# Several experiments at once, with early stopping: the table equals that of one at a time, also after kill -9
+# at random moments, and nothing is left running. PLIMSOLL_KILLS=50 for the whole of it, PLIMSOLL_SEED for the
+# moments of a run that failed.
 . "$(dirname "$0")/run_lib.sh"
 kills=${PLIMSOLL_KILLS:-6}
 seed=${PLIMSOLL_SEED:-$$}

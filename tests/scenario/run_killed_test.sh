@@ -1,7 +1,7 @@
 #!/bin/sh
-# kill -9 at random moments of a batch, resumed each time: nothing is left running, and the final table equals that of an
-# undisturbed run, times aside. PLIMSOLL_KILLS=50 PLIMSOLL_EXPERIMENTS=40 for the whole of it, PLIMSOLL_SEED for the moments
-# of a run that failed.
+# kill -9 at random moments of a batch, resumed each time: nothing is left running, and the final table equals
+# that of an undisturbed run, times aside. PLIMSOLL_KILLS=50 PLIMSOLL_EXPERIMENTS=40 for the whole of it,
+# PLIMSOLL_SEED for the moments of a run that failed.
 . "$(dirname "$0")/run_lib.sh"
 kills=${PLIMSOLL_KILLS:-8}
 count=${PLIMSOLL_EXPERIMENTS:-12}

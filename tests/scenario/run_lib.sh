@@ -1,5 +1,5 @@
-# Shared by the scenarios of run: `. run_lib.sh "$@"` first. A repository `toy` whose training does what its model says, and
-# `write_settings ENTRIES [TOP-LEVEL KEYS]`.
+# Shared by the scenarios of run: `. run_lib.sh "$@"` first. A repository `toy` whose training does what its
+# model says, and `write_settings ENTRIES [TOP-LEVEL KEYS]`.
 # shellcheck shell=sh
 . "$(dirname "$0")/exec_lib.sh"
 mkdir -p repos/toy
@@ -77,8 +77,8 @@ for row in csv.DictReader(open(sys.argv[1] + "/summary.csv")):
     row["experiment_id"] = row["experiment_id"].split("__")[1]
     print([value for name, value in row.items() if name not in ("timestamp", "duration_seconds", "jobs_beside") and not name.startswith("energy_")])' "$1"
 }
-# kill_and_resume KILLS SEED OPTION...: starts a batch with these options, kills its driver that often at random moments,
-# resumes it each time and waits for its end. $landed is how many kills met a driver.
+# kill_and_resume KILLS SEED OPTION...: starts a batch with these options, kills its driver that often at
+# random moments, resumes it each time and waits for its end. $landed is how many kills met a driver.
 kill_and_resume() {
   kills=$1 seed=$2
   shift 2

@@ -1,6 +1,7 @@
 #!/bin/sh
 # --log of a batch: each experiment's curve as history.csv and TensorBoard's events, and for the whole batch
-# experiments.jsonl, metrics.prom and a journal that the real Optuna opens. Kills and resumes leave each experiment once.
+# experiments.jsonl, metrics.prom and a journal that the real Optuna opens. Kills and resumes leave each
+# experiment once.
 . "$(dirname "$0")/run_lib.sh"
 PYTHON=/usr/bin/python3
 [ -x $PYTHON ] || skip "no /usr/bin/python3 to read the logs with"

@@ -1,5 +1,6 @@
 #!/bin/sh
-# A training beside another: started again when it ends, watched while it runs, and gone with the one it runs beside.
+# A training beside another: started again when it ends, watched while it runs, and gone with the one it runs
+# beside.
 . "$(dirname "$0")/run_lib.sh"
 # beside BACKGROUND-MODEL [KEYS OF THE BACKGROUND [KEYS OF THE ENTRY]]: the settings of one experiment.
 beside() {
@@ -43,7 +44,8 @@ run plimsoll run -ec settings.json
 expect 0 "1 succeeded"
 nothing_alive "a load that does not listen"
 
-# No CPU, but a GPU that it holds: busy, it is a load; idle, it is none. (In a pid namespace it does not know its own pid.)
+# No CPU, but a GPU that it holds: busy, it is a load; idle, it is none. (In a pid namespace it does not know
+# its own pid.)
 FAKE=$(dirname "$PLIMSOLL")/tests/libfake_nvml.so
 if [ -f "$FAKE" ] && [ "$(levels 2>/dev/null | head -n 1)" != pidns ]; then
   for share in 50 0; do

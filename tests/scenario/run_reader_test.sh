@@ -1,6 +1,6 @@
 #!/bin/sh
-# status and results for somebody who may read a run and not write it: while it runs, after its end, after a crash, on a disk that is
-# mounted read-only.
+# status and results for somebody who may read a run and not write it: while it runs, after its end, after a
+# crash, on a disk that is mounted read-only.
 . "$(dirname "$0")/run_lib.sh"
 command -v setpriv >/dev/null || skip "no setpriv: becoming another user is not possible"
 [ "$(id -u)" = 0 ] || skip "only root can become another user"

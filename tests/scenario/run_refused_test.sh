@@ -1,5 +1,6 @@
 #!/bin/sh
-# What exec answers with 125: only a GPU without room is worth another attempt; all else has a cause of its own, and is explained.
+# What exec answers with 125: only a GPU without room is worth another attempt; all else has a cause of its
+# own, and is explained.
 . "$(dirname "$0")/run_lib.sh"
 FAKE=$(dirname "$PLIMSOLL")/tests/libfake_nvml.so
 [ -f "$FAKE" ] || skip "there is no $FAKE"

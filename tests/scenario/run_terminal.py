@@ -1,12 +1,13 @@
-"""Watches a batch at a terminal: run_terminal.py PLIMSOLL, in a folder with settings of three `chatty` trainings. Exits with 1
-where the live lines are not what they should be."""
+"""Watches a batch at a terminal: run_terminal.py PLIMSOLL, in a folder with settings of three `chatty`
+trainings. Exits with 1 where the live lines are not what they should be."""
 import fcntl, os, pty, re, select, struct, subprocess, sys, termios, time
 
 COLUMNS = 60
 
 
 class Screen:
-    """What is on a terminal, as far as live lines need it: new lines, the cursor going up, and all below erased."""
+    """What is on a terminal, as far as live lines need it: new lines, the cursor going up, and all below
+    erased."""
 
     def __init__(self):
         self.lines, self.row = [""], 0

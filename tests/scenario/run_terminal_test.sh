@@ -1,5 +1,6 @@
 #!/bin/sh
-# A batch at a terminal: a few live lines, the same in `status` from elsewhere; and how long it will take, by what it took.
+# A batch at a terminal: a few live lines, the same in `status` from elsewhere; and how long it will take, by
+# what it took.
 . "$(dirname "$0")/run_lib.sh"
 write_settings '{"repo": "toy", "model": "chatty", "mode": "default", "runs_per_config": 3}'
 run plimsoll run -ec settings.json --dry-run

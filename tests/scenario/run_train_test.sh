@@ -1,5 +1,6 @@
 #!/bin/sh
-# `plimsoll train` itself as an experiment: drawn learning rates, its own metrics, and the same result for the same values.
+# `plimsoll train` itself as an experiment: drawn learning rates, its own metrics, and the same result for the
+# same values.
 . "$(dirname "$0")/lib.sh"
 needs_training
 plimsoll synth --nodes 2000 --edges 16000 --classes 4 --features 16 --out graph.plim --quiet

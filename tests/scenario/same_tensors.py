@@ -1,5 +1,5 @@
-"""same_tensors.py ONE.pth OTHER.pth: fails unless two checkpoints hold the same tensors, bit for bit. Tensors are
-members of their own in the archive, apart from the pickled figures, among them times."""
+"""same_tensors.py ONE.pth OTHER.pth: fails unless two checkpoints hold the same tensors, bit for bit. Tensors
+are members of their own in the archive, apart from the pickled figures, among them times."""
 import sys
 import zipfile
 

@@ -1,5 +1,5 @@
-"""serve_browser.py PLIMSOLL FOLDER: opens the pages of `plimsoll serve` in a browser while FOLDER/a.plim is trained on.
-Writes screenshots to $PLIMSOLL_SCREENSHOTS if it is set."""
+"""serve_browser.py PLIMSOLL FOLDER: opens the pages of `plimsoll serve` in a browser while FOLDER/a.plim is
+trained on. Writes screenshots to $PLIMSOLL_SCREENSHOTS if it is set."""
 import os
 import pathlib
 import re

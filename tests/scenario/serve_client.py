@@ -1,4 +1,5 @@
-"""serve_client.py PLIMSOLL FOLDER: reads the pages of `plimsoll serve` as browsers, programs and attackers do."""
+"""serve_client.py PLIMSOLL FOLDER: reads the pages of `plimsoll serve` as browsers, programs and attackers
+do."""
 import json
 import os
 import pathlib

@@ -1,5 +1,6 @@
 #!/bin/sh
-# serve shows runs as live pages: to those who may read them, to many at a time, in little memory, and ends at once.
+# serve shows runs as live pages: to those who may read them, to many at a time, in little memory, and ends at
+# once.
 . "$(dirname "$0")/lib.sh"
 command -v python3 >/dev/null || skip "there is no python3, which plays the browser"
 

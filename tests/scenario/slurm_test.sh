@@ -1,6 +1,6 @@
 #!/bin/sh
-# The sbatch scripts that `plimsoll slurm` prints, their refusals, and `slurm exec` without a Slurm. tests/slurm runs jobs
-# on a real one.
+# The sbatch scripts that `plimsoll slurm` prints, their refusals, and `slurm exec` without a Slurm.
+# tests/slurm runs jobs on a real one.
 . "$(dirname "$0")/lib.sh"
 unset $(env | sed -n 's/^\(\(SLURM\|SBATCH\)_[A-Z_]*\)=.*/\1/p') NOTHING
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Values at the ends of what a store can hold: sums beyond half precision, stores that say they have no columns or no
-# nodes. Every command works or says why it does not; none is killed by a signal.
+# Values at the ends of what a store can hold: sums beyond half precision, stores that say they have no
+# columns or no nodes. Every command works or says why it does not; none is killed by a signal.
 . "$(dirname "$0")/lib.sh"
 
 # Nine neighbours of 60000 each: 65504 is the most that f16 holds, gcn's sum is above it.

@@ -1,6 +1,7 @@
-"""tensorboard_events.py FOLDER: prints what TensorBoard's event files of a folder say, read by Google's protobuf library
-from descriptions of our own: `step TAG VALUE` for each scalar, then the hyperparameters. Ends with an error where a
-checksum is wrong or a file ends within a record. Exits with 77 where there is no protobuf."""
+"""tensorboard_events.py FOLDER: prints what TensorBoard's event files of a folder say, read by Google's
+protobuf library from descriptions of our own: `step TAG VALUE` for each scalar, then the hyperparameters.
+Ends with an error where a checksum is wrong or a file ends within a record. Exits with 77 where there is no
+protobuf."""
 import pathlib
 import struct
 import sys

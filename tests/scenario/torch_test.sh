@@ -1,6 +1,7 @@
 #!/bin/sh
-# plimsoll torch: what it finds, what it refuses, and that a library it has built is used, kept and removed. The compiler
-# is a stand-in that gives the library of this build; scripts/check_packages.sh compiles it in earnest.
+# plimsoll torch: what it finds, what it refuses, and that a library it has built is used, kept and removed.
+# The compiler is a stand-in that gives the library of this build; scripts/check_packages.sh compiles it in
+# earnest.
 . "$(dirname "$0")/lib.sh"
 library=$(dirname "$PLIMSOLL")/libplimsoll_train.so
 [ -e "$library" ] || skip "this program was built without libtorch"

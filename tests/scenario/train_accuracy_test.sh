@@ -1,7 +1,7 @@
 #!/bin/sh
 # Training learns what it should: on real graphs, within a few points of what PyTorch Geometric reaches on the
-# same files with the same settings (the table is in the data's README); on a synthetic one, edges help. A seed
-# or two, so the bounds are wide; a wrong gradient or normalisation costs far more than that.
+# same files with the same settings (the table is in the data's README); on a synthetic one, edges help. A
+# seed or two, so the bounds are wide; a wrong gradient or normalisation costs far more than that.
 . "$(dirname "$0")/lib.sh"
 needs_training
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The batches of an epoch are saved before its evaluation begins: a training that is killed while it evaluates resumes
-# with the evaluation, and learns what an undisturbed one learns.
+# The batches of an epoch are saved before its evaluation begins: a training that is killed while it evaluates
+# resumes with the evaluation, and learns what an undisturbed one learns.
 . "$(dirname "$0")/lib.sh"
 needs_training
 plimsoll synth papers100M --scale 0.001 --seed 1 --quiet --out a.plim

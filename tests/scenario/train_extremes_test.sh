@@ -1,8 +1,9 @@
 #!/bin/sh
-# The trainings that are hardest to hold: a hub that every neighbourhood with all neighbours contains, batches of 1 and of
-# 100,000 seeds, an evaluation that begins while training's buffers live. Under a limit that the kernel enforces, the
-# plan's minimum and a little more, each runs to the end, stays below it, needs what was planned within 10 %, and learns
-# what a run with plenty of memory learns, bit for bit. Below the minimum each is refused before it does anything.
+# The trainings that are hardest to hold: a hub that every neighbourhood with all neighbours contains, batches
+# of 1 and of 100,000 seeds, an evaluation that begins while training's buffers live. Under a limit that the
+# kernel enforces, the plan's minimum and a little more, each runs to the end, stays below it, needs what was
+# planned within 10 %, and learns what a run with plenty of memory learns, bit for bit. Below the minimum each
+# is refused before it does anything.
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/scenario/limit.sh"
 needs_training

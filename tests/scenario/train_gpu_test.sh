@@ -1,7 +1,8 @@
 #!/bin/sh
-# A GPU that makes its batches itself finds what the CPU finds: losses, accuracies and checkpoints, with everything in its
-# memory, with a part of the store in the host's, with batches computed in parts, and after a stop. With PLIMSOLL_GPU=host
-# the CPU runs the GPU's code. On a machine with a GPU, PLIMSOLL_TEST_GPU=cuda tests the GPU itself (bench/gpu.sh).
+# A GPU that makes its batches itself finds what the CPU finds: losses, accuracies and checkpoints, with
+# everything in its memory, with a part of the store in the host's, with batches computed in parts, and after
+# a stop. With PLIMSOLL_GPU=host the CPU runs the GPU's code. On a machine with a GPU, PLIMSOLL_TEST_GPU=cuda
+# tests the GPU itself (bench/gpu.sh).
 . "$(dirname "$0")/lib.sh"
 needs_training
 [ "${PLIMSOLL_TEST_GPU:-host}" = host ] && export PLIMSOLL_GPU=host
@@ -39,7 +40,8 @@ same f16.plim --model mlp --fanout 1,1,1 --hidden 16 --batch-size 64
 same f32.plim --model gcn --fanout 32 --hidden 16 --batch-size 1000
 same f32.plim --model sage --fanout 6,5 --hidden 7 --batch-size 33 --dropout 0
 
-# The plan shows what the GPU holds. With little memory, most of the store is in the host's, and a batch has parts.
+# The plan shows what the GPU holds. With little memory, most of the store is in the host's, and a batch has
+# parts.
 options="--model sage --fanout 5,3 --hidden 64 --batch-size 256 --device cuda"
 # shellcheck disable=SC2086  # lists of words
 {
@@ -73,7 +75,8 @@ options="--model sage --fanout 3,2 --hidden 16 --batch-size 256 --epochs 2 --log
   cmp windows.npy memory.npy || fail "rows from disk change a prediction"
 }
 
-# A prediction of the GPU is that of the CPU: by nodes of a split, and all of them in several pieces of whole batches.
+# A prediction of the GPU is that of the CPU: by nodes of a split, and all of them in several pieces of whole
+# batches.
 for split in test all; do
   for device in cpu cuda; do
     run plimsoll predict f16.plim --checkpoint whole/best.pth --split $split --logits --device $device --out $device.npy --force

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Under a memory limit that the kernel enforces and that is far smaller than the store, training, evaluating,
-# checkpointing and resuming run to the end, learn bit for bit what a run with everything in memory learns, stay
-# below the limit, and need what the plan said within 10 %. Below the plan's minimum they are refused.
+# checkpointing and resuming run to the end, learn bit for bit what a run with everything in memory learns,
+# stay below the limit, and need what the plan said within 10 %. Below the plan's minimum they are refused.
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/scenario/limit.sh"
 needs_training

@@ -1,6 +1,6 @@
 #!/bin/sh
-# --log: TensorBoard's events, history.csv, history.jsonl and metrics.prom have every epoch once, also after stops, kills
-# and resumes from an earlier epoch; the tools' own readers read them.
+# --log: TensorBoard's events, history.csv, history.jsonl and metrics.prom have every epoch once, also after
+# stops, kills and resumes from an earlier epoch; the tools' own readers read them.
 . "$(dirname "$0")/lib.sh"
 needs_training
 PYTHON=/usr/bin/python3

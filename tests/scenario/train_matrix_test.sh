@@ -1,8 +1,9 @@
 #!/bin/sh
-# An accepted limit is a promise: every model, evaluation, width, depth and feature type trains, resumes and predicts to
-# the end at the least limit that its plan states, and 20 and 40 MiB above it, under a limit that the kernel enforces.
-# Above the least, other batches and lines are chosen than at it: those are the limits where plans have been wrong.
-# A choice of them here; with PLIMSOLL_MATRIX="TYPE MODEL EVALUATION HIDDEN" all of these (make check-limits).
+# An accepted limit is a promise: every model, evaluation, width, depth and feature type trains, resumes and
+# predicts to the end at the least limit that its plan states, and 20 and 40 MiB above it, under a limit that
+# the kernel enforces. Above the least, other batches and lines are chosen than at it: those are the limits
+# where plans have been wrong. A choice of them here; with PLIMSOLL_MATRIX="TYPE MODEL EVALUATION HIDDEN" all
+# of these (make check-limits).
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/scenario/limit.sh"
 needs_training

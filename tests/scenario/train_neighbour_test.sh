@@ -1,7 +1,7 @@
 #!/bin/sh
-# Room is given back: while a neighbour in the same cgroup takes memory, a running training lowers its lines and the
-# neighbour gets each piece within a second; when the neighbour goes, the lines rise again. The training goes on all the
-# while, and learns what an undisturbed one learns.
+# Room is given back: while a neighbour in the same cgroup takes memory, a running training lowers its lines
+# and the neighbour gets each piece within a second; when the neighbour goes, the lines rise again. The
+# training goes on all the while, and learns what an undisturbed one learns.
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/scenario/limit.sh"
 needs_training
@@ -12,7 +12,8 @@ mkdir "$cgroup/training" "$cgroup/neighbour"
 
 echo $((1024 * mib)) >"$cgroup/$limit_file"
 
-# start NAME COMMAND...: in the background, in that part of the cgroup; NAME.pid has its id, NAME.out what it prints.
+# start NAME COMMAND...: in the background, in that part of the cgroup; NAME.pid has its id, NAME.out what it
+# prints.
 start() {
   name=$1
   shift

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Ranks on two hosts, each a network and process namespace of this machine: they learn what one process learns, each
-# host loads its own lines, and when the network between them is lost, both end soon and say which rank is lost.
+# Ranks on two hosts, each a network and process namespace of this machine: they learn what one process
+# learns, each host loads its own lines, and when the network between them is lost, both end soon and say
+# which rank is lost.
 . "$(dirname "$0")/lib.sh"
 needs_training
 . "$TESTS/scenario/ranks_lib.sh"

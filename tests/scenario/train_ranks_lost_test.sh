@@ -1,6 +1,6 @@
 #!/bin/sh
-# A rank's end is everybody's end: killed, stopped or asked to end, the others end soon, the message says which
-# and why, and a resumed run ends like one that was never disturbed, bit for bit.
+# A rank's end is everybody's end: killed, stopped or asked to end, the others end soon, the message says
+# which and why, and a resumed run ends like one that was never disturbed, bit for bit.
 . "$(dirname "$0")/lib.sh"
 needs_training
 [ -x /usr/bin/python3 ] || skip "no /usr/bin/python3 to compare checkpoints with"
@@ -108,7 +108,8 @@ expect_text="stopped by signal 15"
 grep -qF "$expect_text" output || fail "nothing says: $expect_text"
 goes_on orphaned
 
-# A rank fails by itself, here because its store is damaged while it reads from it: all end, and rank 0 says why.
+# A rank fails by itself, here because its store is damaged while it reads from it: all end, and rank 0 says
+# why.
 plimsoll synth papers100M --scale 0.002 --seed 1 --out a0.plim --quiet
 cp -r a0.plim a1.plim
 least=$("$PLIMSOLL" plan a0.plim --hidden 32 --fanout 8,6 --batch-size 150 --epochs 100000 --threads 1 --ranks 2 --json |

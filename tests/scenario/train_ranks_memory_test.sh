@@ -1,6 +1,7 @@
 #!/bin/sh
-# Ranks of one host share the resident part of the store: in a cgroup whose limit the kernel enforces they stay
-# below it together, need no more than the plan said, and learn what one process with everything in memory learns.
+# Ranks of one host share the resident part of the store: in a cgroup whose limit the kernel enforces they
+# stay below it together, need no more than the plan said, and learn what one process with everything in
+# memory learns.
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/scenario/limit.sh"
 needs_training

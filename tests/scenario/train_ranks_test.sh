@@ -1,7 +1,7 @@
 #!/bin/sh
-# Several processes that train together learn what one learns: the same losses and accuracies but for rounding; a
-# checkpoint of some ranks continues on any other number of them. What would be something else, or has no sense, is
-# refused.
+# Several processes that train together learn what one learns: the same losses and accuracies but for
+# rounding; a checkpoint of some ranks continues on any other number of them. What would be something else, or
+# has no sense, is refused.
 . "$(dirname "$0")/lib.sh"
 needs_training
 . "$TESTS/scenario/ranks_lib.sh"

@@ -108,7 +108,8 @@ awk "BEGIN { exit !($(series smooth loss | tail -n 1) > $(series hard loss | tai
 run timeout 600 "$PLIMSOLL" train a.plim --save-dir deep --fanout 5,3,2,all --hidden 16 --epochs 1 --eval full
 expect 0 "gcn, 4 layers" "fan-out 5,3,2,all"
 
-# The same seed: however many workers make the batches and however many threads compute, every digit is the same.
+# The same seed: however many workers make the batches and however many threads compute, every digit is the
+# same.
 seed="--model sage --epochs 3 --hidden 64 --batch-size 256"
 train seed $seed --threads 2 --workers 1
 for workers in 2 16; do
@@ -142,7 +143,8 @@ plimsoll import csv --edges edges.csv --features features.csv --labels labels.cs
 run timeout 600 "$PLIMSOLL" train huge.plim --save-dir huge --model sage --hidden 64 --epochs 20
 expect 10 "the loss is" "at epoch"
 
-# The flags of a PyTorch script, on the folder that ogb leaves. A second run finds the store made by the first.
+# The flags of a PyTorch script, on the folder that ogb leaves. A second run finds the store made by the
+# first.
 mkdir dataset
 plimsoll synth papers100M --scale 0.0005 --format ogb --out dataset/ogbn_papers --quiet
 for folder in models models2; do

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Several seeds of one training, each in its own folder; two trainings side by side; results and status of a training's folder.
+# Several seeds of one training, each in its own folder; two trainings side by side; results and status of a
+# training's folder.
 . "$(dirname "$0")/lib.sh"
 needs_training
 plimsoll synth --nodes 3000 --edges 20000 --classes 4 --features 16 --seed 3 --out a.plim --quiet
@@ -54,6 +55,13 @@ run plimsoll results auto --json
 expect 2 "auto is a training"
 run plimsoll results auto many
 expect 2 "plimsoll compare A B"
+# Each seed finds its GPU among those that the command may use.
+# shellcheck disable=SC2086
+run env CUDA_VISIBLE_DEVICES=2,3 PLIMSOLL_GPU=host "$PLIMSOLL" train a.plim $common --seeds 2 --save-dir gpus --device cuda:1
+expect 0 "(n 2)"
+# shellcheck disable=SC2086
+run env CUDA_VISIBLE_DEVICES=2,3 PLIMSOLL_GPU=host "$PLIMSOLL" train a.plim $common --seeds 2 --save-dir none --device cuda:2
+expect 2 "--device cuda:2: CUDA_VISIBLE_DEVICES=2,3 shows fewer GPUs"
 run plimsoll train a.plim --seeds 0 --save-dir none
 expect 2 "--seeds"
 # One seed is a number of seeds. -q: a line per epoch, and one with the mean.
@@ -143,7 +151,8 @@ END
 run plimsoll compare alone a.plim
 expect 6 "no results.json"
 
-# A folder of an earlier version may mix recipes, or hold a seed that did not finish: neither is in one mean with the others.
+# A folder of an earlier version may mix recipes, or hold a seed that did not finish: neither is in one mean
+# with the others.
 cp -r other copies/seed_20
 run plimsoll results copies
 expect 0 "copies mixes 2 trainings that differ in more than their seed" "(n 3)" "(n 1)" "model sage instead of gcn"

@@ -1,5 +1,5 @@
-"""train_terminal.py PLIMSOLL STORE: watches trainings at real terminals of several widths and kinds. Exits with 1 where
-what is left on the screen is not what it should be."""
+"""train_terminal.py PLIMSOLL STORE: watches trainings at real terminals of several widths and kinds. Exits
+with 1 where what is left on the screen is not what it should be."""
 import fcntl
 import os
 import pty
@@ -74,8 +74,8 @@ OPTIONS = ["--hidden", "32", "--fanout", "10,10", "--device", "cpu", "--save-dir
 
 
 def watched(columns, folder, bar, **variables):
-    """The screen after a training, and its bytes. Smaller batches make it slower until it draws such a bar: a fast
-    machine ends an epoch before a bar is drawn again."""
+    """The screen after a training, and its bytes. Smaller batches make it slower until it draws such a bar: a
+    fast machine ends an epoch before a bar is drawn again."""
     for batch in ("16", "4", "1"):
         data = at_terminal(columns, [*OPTIONS, folder, "--batch-size", batch], **variables)
         screen = Screen()

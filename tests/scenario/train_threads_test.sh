@@ -1,6 +1,7 @@
 #!/bin/sh
 # What a training learns does not depend on --threads or --workers: every loss and every weight is the same to
-# the bit. A BLAS sums in an order of its own on every kind of CPU, so this is tried with the kernels of several.
+# the bit. A BLAS sums in an order of its own on every kind of CPU, so this is tried with the kernels of
+# several.
 . "$(dirname "$0")/lib.sh"
 needs_training
 [ -x /usr/bin/python3 ] || skip "no /usr/bin/python3 to compare checkpoints with"
@@ -62,8 +63,8 @@ same "16:1" --model sage --hidden 128 --label-smoothing 0.1 --eval full
 same "16:1" --model gat --hidden 64 --heads 4 --fanout 10,5
 same "16:1" --model mlp --hidden 256 --fanout 1,1
 
-# OpenBLAS for many kinds of CPU can be told to take the kernels of another. It does not check that the CPU has
-# the instructions. Another BLAS ignores the variable.
+# OpenBLAS for many kinds of CPU can be told to take the kernels of another. It does not check that the CPU
+# has the instructions. Another BLAS ignores the variable.
 core() {
   export OPENBLAS_CORETYPE="$1"
   shift

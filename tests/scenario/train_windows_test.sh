@@ -1,7 +1,8 @@
 #!/bin/sh
-# Windows of batches change when something is read, and nothing else: with 1, 2, 7, 64 or all batches of a pass in a
-# window, a training far below the size of its store finds the same losses and accuracies in the same digits, and
-# predicts the same bytes. So does one that is stopped in the middle of a window and resumed with another.
+# Windows of batches change when something is read, and nothing else: with 1, 2, 7, 64 or all batches of a
+# pass in a window, a training far below the size of its store finds the same losses and accuracies in the
+# same digits, and predicts the same bytes. So does one that is stopped in the middle of a window and resumed
+# with another.
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/scenario/limit.sh"
 needs_training
@@ -10,7 +11,8 @@ plimsoll synth papers100M --scale 0.003 --undirected --seed 1 --out f16.plim --q
 plimsoll synth papers100M --scale 0.0015 --directed --feature-type f32 --seed 2 --out f32.plim --quiet
 plimsoll precompute f16.plim --model sage --out sums.plim --quiet
 
-# same STORE WINDOWS OPTIONS...: trains and predicts with each of the windows; the first is what the others must find.
+# same STORE WINDOWS OPTIONS...: trains and predicts with each of the windows; the first is what the others
+# must find.
 same() {
   store=$1
   windows=$2

@@ -1,5 +1,6 @@
 #!/bin/sh
-# train, predict and precompute with --verify notice a file that was changed in place, which a size does not tell.
+# train, predict and precompute with --verify notice a file that was changed in place, which a size does not
+# tell.
 . "$(dirname "$0")/lib.sh"
 needs_training
 
@@ -30,7 +31,8 @@ run plimsoll precompute a.plim --out sums.plim --verify
 expect 8 "a.plim/features.f16"
 [ ! -e sums.plim ] || fail "something was summed"
 
-# Another store under the same name is noticed without it: a checkpoint keeps the checksums that meta.json lists.
+# Another store under the same name is noticed without it: a checkpoint keeps the checksums that meta.json
+# lists.
 plimsoll synth --nodes 2000 --edges 10000 --classes 4 --features 8 --seed 4 --out a.plim --quiet --force
 run plimsoll train a.plim --resume models --epochs 2 --device cpu
 expect 3 "checksum" "resume on the same store"

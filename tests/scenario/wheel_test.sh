@@ -1,6 +1,6 @@
 #!/bin/sh
-# The wheel installs by pip into a virtual environment, without a network, and what it brings runs there without the
-# libraries of this machine's packages.
+# The wheel installs by pip into a virtual environment, without a network, and what it brings runs there
+# without the libraries of this machine's packages.
 . "$(dirname "$0")/lib.sh" "$@"
 build=$(dirname "$PLIMSOLL")
 [ -e "$build/libplimsoll.so" ] || skip "no libplimsoll.so beside the program"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A batch of experiments as a job: warned, it lets its experiment end and is requeued; then it runs what is left, in
-# the same run.
+# A batch of experiments as a job: warned, it lets its experiment end and is requeued; then it runs what is
+# left, in the same run.
 . "$(dirname "$0")/../scenario/lib.sh"
 . "$TESTS/slurm/cluster.sh"
 start_cluster

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Why Slurm ends a job decides what becomes of it: requeued at the time limit and when preempted, submitted again with
-# more memory, left alone when cancelled or failed. Tasks of arrays are requeued under their own ids.
+# Why Slurm ends a job decides what becomes of it: requeued at the time limit and when preempted, submitted
+# again with more memory, left alone when cancelled or failed. Tasks of arrays are requeued under their own
+# ids.
 . "$(dirname "$0")/../scenario/lib.sh"
 . "$TESTS/slurm/cluster.sh"
 start_cluster
@@ -137,7 +138,8 @@ grep -qF "DUE TO TIME LIMIT" "$job.log" || fail "it was not the time limit: $(ca
 wait_until 20 is_requeued || fail "it is $(state "$job")"
 scancel "$job"
 
-# Preempted, with a warning: requeued by plimsoll at once. Without one: Slurm has requeued it when plimsoll asks.
+# Preempted, with a warning: requeued by plimsoll at once. Without one: Slurm has requeued it when plimsoll
+# asks.
 for warning in --signal=B:USR1@10 --comment=none; do
   submit --partition=main --nodes=2 --ntasks=4 $warning -- ./work.sh
   until_says 20 "attempt 0 begins"

@@ -1,6 +1,6 @@
-# Shared by the scripts on a real Slurm, after ../scenario/lib.sh: a cluster of two nodes on this machine, with its
-# own folder, ports and authentication. `start_cluster` starts it; it ends with the script, and so do its jobs.
-# Partitions: main (preempted by urgent, requeued by Slurm after 5 s), urgent.
+# Shared by the scripts on a real Slurm, after ../scenario/lib.sh: a cluster of two nodes on this machine,
+# with its own folder, ports and authentication. `start_cluster` starts it; it ends with the script, and so do
+# its jobs. Partitions: main (preempted by urgent, requeued by Slurm after 5 s), urgent.
 # shellcheck shell=sh
 for program in munged slurmctld slurmd sbatch; do
   command -v $program >/dev/null || PATH="$PATH:/usr/sbin"
@@ -120,8 +120,8 @@ CONF
 # state JOB: its state, or nothing.
 state() { squeue -h -j "$1" -o %T 2>/dev/null || true; }
 is_in_state() { [ "$(state "$1")" = "$2" ]; }
-# A job that was requeued waits for a minute or two before it may start. Tests wait for less: slurmd refuses a job that
-# it ended within the same second.
+# A job that was requeued waits for a minute or two before it may start. Tests wait for less: slurmd refuses a
+# job that it ended within the same second.
 start_now() {
   sleep 2
   scontrol update JobId="$1" StartTime=now 2>/dev/null || true

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Ranks that srun starts on both nodes find each other by Slurm's variables and learn what one process learns. A rank
-# that is killed ends the step, and a signal from Slurm stops all ranks with a checkpoint; both continue.
+# Ranks that srun starts on both nodes find each other by Slurm's variables and learn what one process learns.
+# A rank that is killed ends the step, and a signal from Slurm stops all ranks with a checkpoint; both
+# continue.
 . "$(dirname "$0")/../scenario/lib.sh"
 . "$TESTS/slurm/cluster.sh"
 . "$TESTS/scenario/ranks_lib.sh"
@@ -10,7 +11,8 @@ options="--hidden 32 --fanout 8,6 --batch-size 150 --threads 1 --device cpu"
 run plimsoll train a.plim $options --epochs 3 --save-dir one --quiet
 expect 0 "Epoch 003"
 
-# ranks COMMAND...: four tasks on two nodes. The nodes are this machine by other names, so ranks meet on loopback.
+# ranks COMMAND...: four tasks on two nodes. The nodes are this machine by other names, so ranks meet on
+# loopback.
 ranks() {
   MASTER_ADDR=127.0.0.1 srun --quiet --nodes=2 --ntasks=4 --ntasks-per-node=2 --mem=2000M "$@"
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A training that is requeued at random moments, PLIMSOLL_REQUEUES (4) times, ends with the weights of one that never
-# was, and no batch is trained twice.
+# A training that is requeued at random moments, PLIMSOLL_REQUEUES (4) times, ends with the weights of one
+# that never was, and no batch is trained twice.
 . "$(dirname "$0")/../scenario/lib.sh"
 . "$TESTS/slurm/cluster.sh"
 requeues=${PLIMSOLL_REQUEUES:-4}
@@ -18,8 +18,8 @@ began=$(now)
 plimsoll train $first --force >first.log 2>&1 || fail "$(cat first.log)"
 middle=$(now)
 plimsoll train $training --memory 1G --save-dir calm --quiet >calm.log 2>&1 || fail "$(cat calm.log)"
-# How long an attempt lasts at most: to start, and half of its share of the undisturbed run, so that the training is not
-# over too early.
+# How long an attempt lasts at most: to start, and half of its share of the undisturbed run, so that the
+# training is not over too early.
 longest=$(echo "$began $middle $(now)" | awk -v requeues="$requeues" '{ print $2 - $1 + ($3 - $2) / requeues / 2 }')
 all=$(sed -n 's/.*"batches_run": \([0-9]*\).*/\1/p' calm/results.json)
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# `plimsoll run --jobs` in a Slurm allocation: each experiment is a step, on both nodes; the table is that of a run without
-# Slurm; a stop of the driver, or its death, ends the steps.
+# `plimsoll run --jobs` in a Slurm allocation: each experiment is a step, on both nodes; the table is that of
+# a run without Slurm; a stop of the driver, or its death, ends the steps.
 . "$(dirname "$0")/../scenario/lib.sh"
 . "$TESTS/slurm/cluster.sh"
 start_cluster

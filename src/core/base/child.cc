@@ -193,10 +193,18 @@ std::string shell_word(const std::string& word) {
   return quoted + "'";
 }
 
-std::string own_command() {
+fs::path own_program() { return fs::read_symlink(kThisProgram); }
+
+std::vector<std::string> own_words() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::vector<std::string> words;
+  for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
+  return words;
+}
+
+std::string own_command() {
   std::string command;
-  for (std::string word; std::getline(file, word, '\0');) {
+  for (const std::string& word : own_words()) {
     command += (command.empty() ? "" : " ") + shell_word(word);
   }
   return command;

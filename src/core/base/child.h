@@ -59,7 +59,15 @@ std::string find_python(const std::string& wanted);
 // The word as a POSIX shell reads it back: in quotes if it needs them.
 std::string shell_word(const std::string& word);
 
-// The command line of this process, quoted for a shell; empty if /proc cannot be read.
+// This program, for exec(): also if its file has been replaced meanwhile.
+inline constexpr const char* kThisProgram = "/proc/self/exe";
+// The path of its file. Throws std::filesystem::filesystem_error.
+std::filesystem::path own_program();
+
+// The words of this process's command line, the program's name first; empty if /proc cannot be
+// read.
+std::vector<std::string> own_words();
+// The same, quoted for a shell.
 std::string own_command();
 
 }  // namespace plimsoll

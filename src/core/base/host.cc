@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include "base/fd.h"
 #include "base/parallel.h"
 #include "base/print.h"
+#include "base/units.h"
 
 namespace plimsoll {
 namespace {
@@ -21,7 +23,7 @@ namespace {
 constexpr size_t kMostTextBytes = size_t{64} << 20;  // the largest, of all mounts, have some MiB
 
 // The value of the first line "model name : ..." and the like.
-std::string cpu_name(const std::string& text) {
+std::string cpu_name_in(const std::string& text) {
   for (const std::string_view key : {"model name", "Model", "cpu model", "uarch"}) {
     size_t at = text.starts_with(key) ? 0 : text.find("\n" + std::string(key));
     if (at == std::string::npos) continue;
@@ -78,6 +80,35 @@ std::optional<uint64_t> number_of(std::string_view text, std::string_view key) {
   return {};
 }
 
+MemInfo read_meminfo(const Host& host) {
+  const std::string text = read_text(host.root / "proc/meminfo").value_or("");
+  const auto bytes_of = [&](std::string_view key) -> std::optional<uint64_t> {
+    const auto kib = number_of(text, key);
+    return kib ? std::optional(*kib * kKiB) : std::nullopt;
+  };
+  return {.total_bytes = bytes_of("MemTotal:"),
+          .available_bytes = bytes_of("MemAvailable:"),
+          .swap_bytes = bytes_of("SwapTotal:")};
+}
+
+std::optional<uint64_t> oom_kills(const Host& host) {
+  return number_of(read_text(host.root / "proc/vmstat").value_or(""), "oom_kill");
+}
+
+std::string boot_id(const Host& host) {
+  const std::string text = read_text(host.root / "proc/sys/kernel/random/boot_id").value_or("");
+  return text.substr(0, text.find('\n'));
+}
+
+uint64_t pid_namespace(const Host& host) {
+  struct stat status = {};
+  return stat((host.root / "proc/self/ns/pid").c_str(), &status) == 0 ? status.st_ino : 0;
+}
+
+std::string cpu_name(const Host& host) {
+  return cpu_name_in(read_text(host.root / "proc/cpuinfo").value_or(""));
+}
+
 std::optional<double> busy_cpu_seconds(std::string_view stat, double ticks_per_second) {
   std::istringstream line{std::string(stat.substr(0, stat.find('\n')))};
   std::string name;
@@ -117,9 +148,8 @@ HostFacts host_facts(const Host& host) {
     facts.host = names.nodename;
     facts.kernel = fmt::format("{} {} {}", names.sysname, names.release, names.machine);
   }
-  facts.cpu = cpu_name(read_text(host.root / "proc/cpuinfo").value_or(""));
-  const auto total = number_of(read_text(host.root / "proc/meminfo").value_or(""), "MemTotal:");
-  facts.ram_bytes = total.value_or(0) * 1024;
+  facts.cpu = cpu_name(host);
+  facts.ram_bytes = read_meminfo(host).total_bytes.value_or(0);
   return facts;
 }
 

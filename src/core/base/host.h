@@ -28,6 +28,27 @@ std::optional<uint64_t> leading_number(std::string_view text);
 // The number after a line's first word: "MemTotal:" in "MemTotal:   24684100 kB\n...".
 std::optional<uint64_t> number_of(std::string_view text, std::string_view key);
 
+// What /proc/meminfo says of RAM and swap; each empty if it does not.
+struct MemInfo {
+  std::optional<uint64_t> total_bytes;
+  std::optional<uint64_t> available_bytes;  // that programs could get without swapping
+  std::optional<uint64_t> swap_bytes;
+};
+MemInfo read_meminfo(const Host& host = Host::real());
+
+// The kernel's count of processes that it killed for lack of memory, since the machine started;
+// nothing if it does not count them.
+std::optional<uint64_t> oom_kills(const Host& host = Host::real());
+
+// This start of the machine, as the kernel names it; empty if it does not.
+std::string boot_id(const Host& host);
+// The number of this process's PID namespace; 0 if it is not known. A container has processes of
+// its own, and /proc/PID means another one there.
+uint64_t pid_namespace(const Host& host);
+
+// "AMD EPYC 7763 64-Core Processor"; empty if unknown.
+std::string cpu_name(const Host& host = Host::real());
+
 // CPU seconds of all cores since the machine started, from the text of /proc/stat: everything but
 // idling and waiting for a disk. A hypervisor's share counts; guests are within user and nice.
 std::optional<double> busy_cpu_seconds(std::string_view stat, double ticks_per_second);
@@ -47,7 +68,7 @@ inline double seconds_since_1970() {
 // The machine in a few words, to be kept beside results.
 struct HostFacts {
   std::string host;   // its name; empty if it has none
-  std::string cpu;    // "AMD EPYC 7763 64-Core Processor"; empty if unknown
+  std::string cpu;    // as cpu_name() says
   unsigned cpus = 0;  // that this process may use
   uint64_t ram_bytes = 0;
   std::string kernel;  // "Linux 6.1.0-18-amd64 x86_64"

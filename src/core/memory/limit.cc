@@ -45,8 +45,7 @@ void add_slurm_limits(const Host& host, std::vector<LimitSource>& found) {
 }
 
 void add_ram(const Host& host, std::vector<LimitSource>& found) {
-  const std::string meminfo = read_text(host.root / "proc/meminfo").value_or("");
-  if (const auto kib = number_of(meminfo, "MemTotal:")) found.push_back({"RAM", *kib * kKiB});
+  if (const auto bytes = read_meminfo(host).total_bytes) found.push_back({"RAM", *bytes});
 }
 
 }  // namespace
@@ -64,6 +63,7 @@ Limit detect_limit(const Host& host) {
                    [](const LimitSource& a, const LimitSource& b) { return a.bytes < b.bytes; });
   limit.bytes = limit.sources.front().bytes;
   limit.winner = limit.sources.front().name;
+  limit.source = 0;
   return limit;
 }
 
@@ -72,9 +72,11 @@ Limit choose_limit(std::optional<uint64_t> flag_bytes, const Limit& detected) {
   if (!flag_bytes) {
     limit.bytes /= 2;
     limit.winner = "half of " + detected.winner;
+    limit.source.reset();
   } else if (*flag_bytes <= detected.bytes) {
     limit.bytes = *flag_bytes;
     limit.winner = "--memory";
+    limit.source.reset();
   } else {
     limit.winner =
         fmt::format("{}, less than --memory {}", detected.winner, format_bytes(*flag_bytes));
@@ -84,26 +86,12 @@ Limit choose_limit(std::optional<uint64_t> flag_bytes, const Limit& detected) {
 
 std::string describe(const Limit& limit) {
   std::string others;
-  for (const LimitSource& source : limit.sources) {
-    const bool is_winner =
-        limit.winner == source.name || limit.winner.starts_with(source.name + ",");
-    if (!is_winner) {
-      others += fmt::format("; {} {}", source.name, format_bytes(source.bytes));
-    }
+  for (size_t i = 0; i < limit.sources.size(); ++i) {
+    if (limit.source == i) continue;
+    others += fmt::format("; {} {}", limit.sources[i].name, format_bytes(limit.sources[i].bytes));
   }
   return fmt::format("{} ({}{})", format_bytes(limit.bytes), limit.winner, others);
 }
-
-namespace {
-
-// The memory that programs could get without swapping; nothing if the kernel does not say.
-std::optional<uint64_t> available_bytes(const Host& host) {
-  const auto meminfo = read_text(host.root / "proc/meminfo");
-  const auto kib = number_of(meminfo.value_or(""), "MemAvailable:");
-  return kib ? std::optional(*kib * kKiB) : std::nullopt;
-}
-
-}  // namespace
 
 Limit automatic_limit(const Host& host) {
   Limit limit = detect_limit(host);
@@ -111,13 +99,14 @@ Limit automatic_limit(const Host& host) {
     if (bytes >= limit.bytes) return;
     limit.bytes = bytes;
     limit.winner = winner;
+    limit.source.reset();
   };
   for (const LimitSource& source : limit.sources) {
     if (source.name != "RAM") continue;
     lower_to(static_cast<uint64_t>(kRamShare * static_cast<double>(source.bytes)),
              fmt::format("{} of RAM", format_percent(kRamShare)));
   }
-  if (const auto available = available_bytes(host)) {
+  if (const auto available = read_meminfo(host).available_bytes) {
     lower_to(*available > kLeftFreeBytes ? *available - kLeftFreeBytes : 0,
              fmt::format("free RAM less {}", format_bytes(kLeftFreeBytes)));
   }

@@ -19,8 +19,10 @@ struct LimitSource {
 
 struct Limit {
   uint64_t bytes = 0;
-  std::string winner;                // which source set it, in words
+  std::string winner;                // what set it, in words
   std::vector<LimitSource> sources;  // everything that was found, smallest first
+  // The index of the source that has this size; nothing if --memory or a share of one set it.
+  std::optional<size_t> source = {};
 };
 
 // What cgroups, Slurm and the machine allow, without --memory.

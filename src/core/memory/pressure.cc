@@ -74,11 +74,9 @@ PressureReading read_pressure(const Host& host) {
   if (const uint64_t resident = process_usage(host).resident_bytes; resident > 0) {
     reading.resident_bytes = resident;
   }
-  const std::string meminfo = read_text(host.root / "proc/meminfo").value_or("");
-  if (const auto kib = number_of(meminfo, "MemTotal:")) reading.host_total_bytes = *kib * kKiB;
-  if (const auto kib = number_of(meminfo, "MemAvailable:")) {
-    reading.host_available_bytes = *kib * kKiB;
-  }
+  const MemInfo machine = read_meminfo(host);
+  reading.host_total_bytes = machine.total_bytes;
+  reading.host_available_bytes = machine.available_bytes;
   const auto levels = cgroup_levels(host);
   for (const CgroupLevel& level : levels) {
     if (auto memory = read_cgroup_memory(level)) reading.groups.push_back(std::move(*memory));

@@ -136,7 +136,7 @@ struct LibrarySources {
 };
 
 std::optional<LibrarySources> find_sources() {
-  const fs::path folder = this_program().parent_path();
+  const fs::path folder = own_program().parent_path();
   const fs::path shared = folder.parent_path() / "share" / "plimsoll";
   if (fs::exists(shared / "source" / "CMakeLists.txt")) {
     return LibrarySources{shared / "source", shared / "include"};
@@ -258,7 +258,7 @@ unsigned usual_build_jobs() {
 }
 
 void build_library(const BuiltLibrary& torch, unsigned jobs) {
-  const fs::path folder = library_folder(this_program(), torch);
+  const fs::path folder = library_folder(own_program(), torch);
   const auto sources = find_sources();
   if (!sources) fail(ErrorKind::io, "the sources of the training library are missing");
   fs::create_directories(folder.parent_path());

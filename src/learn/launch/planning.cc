@@ -109,6 +109,7 @@ memory::Limit planned_limit(const std::optional<uint64_t>& memory_bytes) {
   memory::Limit limit = memory::detect_limit();
   limit.bytes = *memory_bytes;
   limit.winner = "--memory";
+  limit.source.reset();
   return limit;
 }
 

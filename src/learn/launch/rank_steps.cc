@@ -51,17 +51,16 @@ std::vector<uint64_t> share_number(ranks::Group& group, uint64_t mine) {
 void check_for_ranks(const recipe::Recipe& recipe, unsigned ranks) {
   if (ranks == 1) return;
   if (recipe.batch_norm) {
-    fail(ErrorKind::usage,
-         "--batch-norm does not work with {} ranks: its averages are over all nodes of a batch, "
-         "and a "
-         "rank sees only its own; train in one process, or without batch norm",
-         ranks);
+    fail(
+        ErrorKind::usage,
+        "--batch-norm does not work with {} ranks: its averages are over all nodes of a batch, and "
+        "a rank sees only its own; train in one process, or without batch norm",
+        ranks);
   }
   if (recipe.model == recipe::ModelKind::gcn && recipe.norm == recipe::Norm::sampled) {
     fail(ErrorKind::usage,
          "--norm sampled does not work with {} ranks: it counts edges in the whole batch, and a "
-         "rank "
-         "sees only its own part; use --norm full",
+         "rank sees only its own part; use --norm full",
          ranks);
   }
   if (recipe.batch_size < ranks) {

@@ -15,7 +15,6 @@
 #include "base/child.h"
 #include "base/error.h"
 #include "base/fd.h"
-#include "base/host.h"
 #include "base/interrupt.h"
 #include "base/print.h"
 #include "base/progress.h"
@@ -72,22 +71,14 @@ constexpr int kLookMilliseconds = 200;
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  execv("/proc/self/exe", words);
+  execv(kThisProgram, words);
   _exit(127);
 }
 
 }  // namespace
 
 std::vector<std::string> own_command_line() {
-  std::vector<std::string> words(1);
-  for (const char letter : read_text("/proc/self/cmdline").value_or("")) {
-    if (letter == '\0') {
-      words.emplace_back();
-    } else {
-      words.back() += letter;
-    }
-  }
-  words.pop_back();
+  std::vector<std::string> words = own_words();
   if (words.empty()) fail(ErrorKind::io, "cannot read /proc/self/cmdline");
   return words;
 }
@@ -97,7 +88,7 @@ int run_own_program(const std::vector<std::string>& words) {
   std::fflush(stdout);
   const pid_t parent = getpid();
   const pid_t child = fork();
-  if (child < 0) fail_errno("start", "/proc/self/exe", errno);
+  if (child < 0) fail_errno("start", kThisProgram, errno);
   if (child == 0) become_program(pointers.data(), parent);
   const Fd handle(static_cast<int>(syscall(SYS_pidfd_open, child, 0)));
   int passed_on = 0;

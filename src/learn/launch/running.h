@@ -14,8 +14,9 @@ namespace plimsoll::launch {
 
 struct RunningOptions {
   train::Execution run;
-  bool threads_given = false;  // --threads: then it is for each rank
-  unsigned ranks = 0;          // 0: as the variables of torchrun or Slurm say, else one process
+  std::optional<unsigned> gpu;  // --device cuda:N, for choose_gpu()
+  bool threads_given = false;   // --threads: then it is for each rank
+  unsigned ranks = 0;           // 0: as the variables of torchrun or Slurm say, else one process
   double rank_timeout_minutes = 30;
   std::optional<uint64_t> memory_bytes;
   bool verify = false;

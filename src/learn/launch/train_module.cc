@@ -1,10 +1,13 @@
 #include "launch/train_module.h"
 
 #include <dlfcn.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <sstream>
 
+#include "base/child.h"
 #include "base/error.h"
 #include "gpu/cuda_accelerator.h"
 #include "gpu/emulation.h"
@@ -49,7 +52,7 @@ fs::path look_for_library(const std::vector<fs::path>& places) {
 fs::path find_library() {
   fs::path found = train_library();
   if (found.empty()) {
-    fail(ErrorKind::io, "{}", without_train_library(this_program(), kBuiltWithLibtorch));
+    fail(ErrorKind::io, "{}", without_train_library(own_program(), kBuiltWithLibtorch));
   }
   return found;
 }
@@ -87,11 +90,9 @@ std::string without_train_library(const fs::path& program, bool built_with_libto
       places.front().string(), places.back().string(), kTrainLibrary);
 }
 
-fs::path this_program() { return fs::read_symlink("/proc/self/exe"); }
-
 fs::path train_library() {
-  if (const auto built = chosen_library(this_program())) return built->library;
-  return look_for_library(train_library_places(this_program()));
+  if (const auto built = chosen_library(own_program())) return built->library;
+  return look_for_library(train_library_places(own_program()));
 }
 
 void check_train_library() { find_library(); }
@@ -99,7 +100,7 @@ void check_train_library() { find_library(); }
 bool has_train_library() { return !train_library().empty(); }
 
 bool train_library_has_cuda() {
-  const auto built = chosen_library(this_program());
+  const auto built = chosen_library(own_program());
   return built ? !built->cuda.empty() : kBuiltWithCuda;
 }
 
@@ -122,6 +123,22 @@ const train::Module& load_train_module() {
 
 namespace {
 
+constexpr const char* kVisibleGpus = "CUDA_VISIBLE_DEVICES";
+
+// What the variable calls this GPU.
+std::string visible_gpu(unsigned number) {
+  const char* const visible = std::getenv(kVisibleGpus);
+  if (visible == nullptr) return fmt::format("{}", number);
+  std::istringstream words(visible);
+  std::vector<std::string> gpus;
+  for (std::string word; std::getline(words, word, ',');) gpus.push_back(word);
+  if (number >= gpus.size() || gpus[number].empty()) {
+    fail(ErrorKind::usage, "--device cuda:{}: {}={} shows fewer GPUs", number, kVisibleGpus,
+         visible);
+  }
+  return gpus[number];
+}
+
 // The first GPU that CUDA may use.
 TrainingDevice gpu_named(const std::string& name) {
   if (gpu::emulated()) return {true, gpu::kEmulatedName, gpu::kEmulatedBytes};
@@ -129,6 +146,14 @@ TrainingDevice gpu_named(const std::string& name) {
 }
 
 }  // namespace
+
+void check_gpu(std::optional<unsigned> number) {
+  if (number) visible_gpu(*number);
+}
+
+void choose_gpu(std::optional<unsigned> number) {
+  if (number) ::setenv(kVisibleGpus, visible_gpu(*number).c_str(), /*overwrite=*/1);
+}
 
 GpuFacts gpu_facts(const std::function<std::string()>& first_usable) {
   if (gpu::emulated()) return {true, gpu::kEmulatedName};

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,9 +23,6 @@ std::vector<std::filesystem::path> train_library_places(const std::filesystem::p
 
 // The error message if it is in none of them.
 std::string without_train_library(const std::filesystem::path& program, bool built_with_libtorch);
-
-// The path of this program.
-std::filesystem::path this_program();
 
 // The library that this program uses: the one that `plimsoll torch build` made, or the first of the
 // places above; empty if there is none.
@@ -45,6 +43,13 @@ struct GpuFacts {
   bool built_with_cuda = false;  // the training library
   std::string usable;            // the name of the first GPU that CUDA may use; empty = none
 };
+
+// --device cuda:N: the GPU that `number` counts, from 0, among those that CUDA_VISIBLE_DEVICES
+// shows; without a number both functions do nothing. check_gpu() throws Error{usage} if there are
+// fewer. choose_gpu() also hides the others from CUDA, which must not have started yet. It is for
+// the process that computes: ranks and seeds that it starts have its words and choose themselves.
+void check_gpu(std::optional<unsigned> number);
+void choose_gpu(std::optional<unsigned> number);
 
 // What this build can use of the GPUs that the driver shows. `first_usable` names the first; it is
 // only asked if the training library can compute on a GPU.

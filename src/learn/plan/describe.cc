@@ -128,14 +128,14 @@ std::string describe(const std::vector<Remedy>& remedies) {
 std::string describe_table(const std::vector<PlanRow>& rows) {
   size_t width = std::string("fan-out").size();
   for (const PlanRow& row : rows) {
-    width = std::max(width, recipe::format_fanout(row.fanout).size());
+    width = std::max(width, recipe::format_fanout(row.recipe.fanout).size());
   }
   std::string text = fmt::format(
       "  {:>9}  {:<{}}  {:<4}  {:>10}  {:>10}  {:>9}  {:>8}  {:>11}  {:>7}\n", "memory", "fan-out",
       width, "fits", "peak", "minimum", "adjacency", "features", "epoch", "reads");
-  for (const auto& [fanout, plan] : rows) {
+  for (const auto& [recipe, plan] : rows) {
     text += fmt::format("  {:>9}  {:<{}}  {:<4}  {:>10}  {:>10}", format_bytes(plan.limit_bytes),
-                        recipe::format_fanout(fanout), width, plan.fits ? "yes" : "no",
+                        recipe::format_fanout(recipe.fanout), width, plan.fits ? "yes" : "no",
                         plan.fits ? format_bytes(plan.peak_bytes) : "-",
                         format_bytes_up(plan.minimum_bytes));
     text += plan.fits
@@ -223,6 +223,25 @@ ordered_json to_json(const Plan& plan) {
       {"measured_beside_cores",
        plan.other_load > 0 ? ordered_json(plan.other_load) : ordered_json(nullptr)},
       {"pyg_bytes", plan.pyg_bytes}};
+}
+
+ordered_json asked_json(const recipe::Recipe& recipe) {
+  return {{"model", name(recipe.model)},
+          {"fanout", recipe::to_json(recipe.fanout)},
+          {"batch_size", recipe.batch_size},
+          {"hidden", recipe.hidden}};
+}
+
+ordered_json to_json(const PlanRow& row) {
+  ordered_json json = asked_json(row.recipe);
+  json.update(to_json(row.plan));
+  return json;
+}
+
+ordered_json to_json(const std::vector<PlanRow>& rows) {
+  ordered_json list = ordered_json::array();
+  for (const PlanRow& row : rows) list.push_back(to_json(row));
+  return {{"plans", list}};
 }
 
 ordered_json to_json(const std::vector<Remedy>& remedies) {

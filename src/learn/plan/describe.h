@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "plan/plan.h"
+#include "recipe/recipe.h"
 
 namespace plimsoll::plan {
 
@@ -17,11 +18,12 @@ std::string describe_shortage(const Plan& plan, const Question& question);
 // One line per remedy, indented by two spaces; empty if there are none.
 std::string describe(const std::vector<Remedy>& remedies);
 
-// A table with one line per plan, under a heading.
+// A plan, and the recipe that it is for.
 struct PlanRow {
-  std::vector<uint32_t> fanout;
+  recipe::Recipe recipe;
   Plan plan;
 };
+// A table with one line per plan, under a heading.
 std::string describe_table(const std::vector<PlanRow>& rows);
 
 // A table of the batch sizes that were tried.
@@ -30,7 +32,11 @@ std::string describe_settings(const Fastest& fastest);
 // docs/reference/memory.md lists the keys.
 nlohmann::ordered_json to_json(const GpuLayout& gpu);
 nlohmann::ordered_json to_json(const Plan& plan);
+nlohmann::ordered_json to_json(const PlanRow& row);
+nlohmann::ordered_json to_json(const std::vector<PlanRow>& rows);  // "plans"
 nlohmann::ordered_json to_json(const std::vector<Remedy>& remedies);
+// The members that say what a plan was asked for: model, fan-out, batch size, hidden.
+nlohmann::ordered_json asked_json(const recipe::Recipe& recipe);
 nlohmann::ordered_json to_json(const Fastest& fastest);
 
 }  // namespace plimsoll::plan

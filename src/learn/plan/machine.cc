@@ -8,11 +8,9 @@
 #include <array>
 #include <chrono>
 #include <cmath>
-#include <fstream>
 #include <memory>
 #include <numeric>
 #include <random>
-#include <string_view>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -145,16 +143,6 @@ constexpr uint64_t kVersion = 5;           // of the file, and of how the figure
 constexpr size_t kMostBytes = 256 * 1024;  // of the file: hundreds of machines
 // A file below this may come from caches of the disk and says nothing of a large one.
 constexpr uint64_t kSmallFileBytes = uint64_t{1} << 30;
-
-std::string cpu_model(const Host& host) {
-  constexpr std::string_view kName = "model name";
-  std::ifstream file(host.root / "proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    const size_t colon = line.find(": ");
-    if (line.starts_with(kName) && colon != std::string::npos) return line.substr(colon + 2);
-  }
-  return "some CPU";
-}
 
 // The entries by key; empty where the file is of no use.
 json load_entries(const fs::path& cache_file) {
@@ -299,7 +287,9 @@ std::string machine_key(const fs::path& file, unsigned threads, const std::strin
     const bool small = !unknown && bytes < kSmallFileBytes;
     disk = fmt::format("{}disk {}:{}", small ? "small file on " : "", major(number), minor(number));
   }
-  return fmt::format("{}, {} threads, {}, {}", cpu_model(host), threads, disk, device);
+  const std::string cpu = cpu_name(host);
+  return fmt::format("{}, {} threads, {}, {}", cpu.empty() ? "some CPU" : cpu, threads, disk,
+                     device);
 }
 
 std::optional<Machine> load_machine(const fs::path& cache_file, const std::string& key) {

@@ -1,7 +1,6 @@
 #include "ranks/group.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -20,13 +19,8 @@ std::string host_name() {
 }  // namespace
 
 RankProcess this_process(const Host& host) {
-  std::string boot = read_text(host.root / "proc/sys/kernel/random/boot_id").value_or("");
-  while (!boot.empty() && boot.back() == '\n') boot.pop_back();
-  struct stat about = {};
-  // A container has processes of its own, and /proc/PID means another one there.
-  const bool known = ::stat((host.root / "proc/self/ns/pid").c_str(), &about) == 0;
   return {.host = host_name(),
-          .machine = fmt::format("{}/{}", boot, known ? about.st_ino : 0),
+          .machine = fmt::format("{}/{}", boot_id(host), pid_namespace(host)),
           .pid = ::getpid()};
 }
 

@@ -72,7 +72,7 @@ Child start(const LaunchRequest& request, unsigned rank, uint16_t port) {
   if (pid == 0) {
     // A group of its own: a terminal's Ctrl-C goes to the launcher alone, which passes it on once.
     ::setpgid(0, 0);
-    ::execve("/proc/self/exe", arguments.data(), environment.data());
+    ::execve(kThisProgram, arguments.data(), environment.data());
     ::_exit(kExecFailed);
   }
   if (pid < 0) fail(ErrorKind::io, "cannot start rank {}: {}", rank, std::strerror(errno));

@@ -31,11 +31,6 @@ constexpr const char* kEnd = "end";
 constexpr const char* kSeen = "seen";
 constexpr const char* kTold = "told";  // in the first line of the end, behind the rank
 
-// The kernel's count of processes that it killed for lack of memory.
-uint64_t killed_for_memory() {
-  return number_of(read_text("/proc/vmstat").value_or(""), "oom_kill").value_or(0);
-}
-
 std::string beat_key(unsigned rank) { return fmt::format("beat/{}", rank); }
 
 }  // namespace
@@ -46,7 +41,7 @@ RankHeart::RankHeart(ranks::RankPlace place, std::vector<ranks::RankProcess> pro
       processes_(std::move(processes)),
       stores_(std::move(stores)),
       no_progress_(no_progress),
-      killed_before_(killed_for_memory()),
+      killed_before_(oom_kills().value_or(0)),
       wake_(::eventfd(0, EFD_CLOEXEC)) {
   watch_processes();
   thread_ = std::jthread([this](const std::stop_token& stopping) { beat(stopping); });
@@ -96,7 +91,7 @@ std::string RankHeart::name_of(unsigned rank) const {
 }
 
 std::string RankHeart::gone_without_a_word() const {
-  const bool memory = killed_for_memory() > killed_before_;
+  const bool memory = oom_kills().value_or(0) > killed_before_;
   return memory ? "it ended without a word; the kernel has killed a process for lack of memory "
                   "meanwhile"
                 : "it ended without a word: it was killed";

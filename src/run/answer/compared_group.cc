@@ -98,6 +98,22 @@ std::string label_of(size_t index) {
 
 }  // namespace
 
+std::vector<ComparedGroup> named_groups(const Configurations& configurations,
+                                        const std::vector<std::string>& words) {
+  if (words.size() < 2) {
+    const auto varying = varying_parameters(configurations);
+    const Configuration& example = configurations.all.front();
+    const std::string parameter = varying.empty() ? "model" : varying.front();
+    const std::string value = varying.empty() ? example.model : value_text(example, parameter);
+    fail(ErrorKind::usage,
+         "--compare needs two groups, as in --compare 1 2; they are numbers of the table, 1 to {}, "
+         "or conditions such as \"{}={}\"; known: {}",
+         configurations.last_number(), parameter, value,
+         fmt::join(varying.empty() ? std::vector{parameter} : varying, ", "));
+  }
+  return {select_group(configurations, "A", words[0]), select_group(configurations, "B", words[1])};
+}
+
 ComparedGroup select_group(const Configurations& configurations, const std::string& label,
                            const std::string& text) {
   ComparedGroup group{.label = label, .name = text};

@@ -31,6 +31,11 @@ struct ComparedGroup {
 ComparedGroup select_group(const Configurations& configurations, const std::string& label,
                            const std::string& text);
 
+// The two groups of --compare, A and B. Throws Error{usage} for a single word, with conditions that
+// exist.
+std::vector<ComparedGroup> named_groups(const Configurations& configurations,
+                                        const std::vector<std::string>& words);
+
 // All configurations by their value of the parameter, which may also be model, repo or beside.
 // Throws Error{usage} if it has fewer than two values.
 std::vector<ComparedGroup> groups_over(const Configurations& configurations,

@@ -317,6 +317,18 @@ std::optional<double> mean_of(const Configuration& one, const std::string& figur
   return found->second.moments().mean;
 }
 
+std::vector<std::string> notes_on_prices(const Configurations& configurations) {
+  if (!configurations.energy_parts.empty() || configurations.all.empty()) return {};
+  std::vector<std::string> notes;
+  const auto note = [&](const char* option, const char* what) {
+    notes.push_back(fmt::format("{} has no effect: no energy was measured, so the {} is unknown",
+                                option, what));
+  };
+  if (configurations.prices.grams_per_kwh) note("--grams-per-kwh", "CO2");
+  if (configurations.prices.price_per_kwh) note("--price", "cost");
+  return notes;
+}
+
 void set_price(EnergyPrices& prices, const std::string& text) {
   if (text.empty()) return;
   size_t used = 0;

@@ -85,6 +85,9 @@ struct Configurations {
   std::vector<std::string> figures() const;
 };
 
+// "--price has no effect: ...": prices without an energy that they could apply to.
+std::vector<std::string> notes_on_prices(const Configurations& configurations);
+
 // Forgets the configurations that `keep` does not want; the others keep their numbers.
 void keep_only(Configurations& configurations,
                const std::function<bool(const Configuration&)>& keep);

@@ -182,6 +182,25 @@ Aim aim_of(const Configurations& configurations, const std::string& text) {
   return {figure, *maximize, Aim::Source::by_user};
 }
 
+TwoAims two_aims(const Configurations& configurations, const std::vector<std::string>& names) {
+  if (names.size() < 2) {
+    const auto known = configurations.figures();
+    const std::string given = names.empty() ? "" : names.front();
+    const bool is_known = std::ranges::find(known, given) != known.end();
+    const std::string first = is_known || known.empty() ? given : known.front();
+    const auto second =
+        std::ranges::find_if(known, [&](const std::string& figure) { return figure != first; });
+    fail(ErrorKind::usage, "--pareto needs two figures, as in --pareto {} {}; known: {}", first,
+         second == known.end() ? "energy" : *second, fmt::join(known, ", "));
+  }
+  TwoAims aims{.first = aim_of(configurations, names[0]),
+               .second = aim_of(configurations, names[1])};
+  if (aims.first.figure == aims.second.figure) {
+    fail(ErrorKind::usage, "--pareto needs two different figures, not {} twice", aims.first.figure);
+  }
+  return aims;
+}
+
 std::string describe(const Aim& aim, std::string_view option) {
   std::string better = fmt::format("{} is better", aim.maximize ? "higher" : "lower");
   switch (aim.source) {

@@ -38,6 +38,13 @@ struct Aim {
 // time. Without :min or :max, the objective of the files decides about its metric. Throws
 // Error{usage} if no configuration has the figure; of an energy, with the reason.
 Aim aim_of(const Configurations& configurations, const std::string& text);
+// The two figures of --pareto. Throws Error{usage} for a single one, with those that exist, and for
+// the same one twice.
+struct TwoAims {
+  Aim first;
+  Aim second;
+};
+TwoAims two_aims(const Configurations& configurations, const std::vector<std::string>& names);
 // "lower is better, judged by its name; if not: --sort loss:max", with the option as given
 std::string describe(const Aim& aim, std::string_view option);
 // The figures of these names, as aim_of() finds them; `usual` if there are none.

@@ -113,13 +113,10 @@ Circumstances look_around(const Host& host) {
   Circumstances now;
   now.limit = memory::detect_limit(host);
   now.group = memory::cgroup_usage(host);
-  const std::string meminfo = read_text(host.root / "proc/meminfo").value_or("");
-  if (const auto kib = number_of(meminfo, "MemAvailable:")) {
-    now.available_bytes = *kib * kKiB;
-  }
-  now.swap_bytes = number_of(meminfo, "SwapTotal:").value_or(0) * kKiB;
-  const std::string vmstat = read_text(host.root / "proc/vmstat").value_or("");
-  now.oom_kills = number_of(vmstat, "oom_kill");
+  const MemInfo machine = read_meminfo(host);
+  now.available_bytes = machine.available_bytes;
+  now.swap_bytes = machine.swap_bytes.value_or(0);
+  now.oom_kills = oom_kills(host);
   now.seconds_since_boot = leading_seconds(read_text(host.root / "proc/uptime").value_or("0"));
   if (const auto log = read_kernel_log()) {
     now.kernel_log_readable = true;

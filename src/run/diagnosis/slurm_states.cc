@@ -37,8 +37,7 @@ constexpr StateCauses kRequeued = {
       "--open-mode=append keeps its output"}}};
 constexpr StateCauses kHeld = {
     {{"its launch failed, or the cluster's epilog reacted to its exit code: it waits until a "
-      "person "
-      "releases it",
+      "person releases it",
       "scontrol show job JOB; then scontrol release JOB, or scancel JOB"}}};
 
 // Names and meanings come from Slurm's manual, the causes and remedies are ours.

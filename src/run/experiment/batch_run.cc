@@ -8,6 +8,7 @@
 #include <random>
 #include <vector>
 
+#include "base/child.h"
 #include "base/error.h"
 #include "base/host.h"
 #include "base/json.h"
@@ -70,7 +71,7 @@ BatchTexts read_texts(const BatchRequest& request) {
                    .governor = request.governor,
                    .gpus = request.gpus,
                    .jobs = request.jobs,
-                   .logs = request.logs};
+                   .logs = track::format_logs(request.logs)};
   texts.catalog_text = read_named(texts.catalog_file, kModelConfig);
   if (!request.settings.empty()) texts.settings_text = read_named(request.settings, kTheSettings);
   return texts;
@@ -79,6 +80,16 @@ BatchTexts read_texts(const BatchRequest& request) {
 Catalog read_named_catalog(const BatchRequest& request, Problems& problems) {
   const std::string file = find_catalog(request);
   return read_catalog(read_named(file, kModelConfig), file, problems);
+}
+
+void check_run_words(const std::vector<std::string>& words) {
+  std::vector<std::string> check = {kThisProgram, "run"};
+  check.insert(check.end(), words.begin(), words.end());
+  check.emplace_back("--dry-run");
+  ProgramAnswer answer = ask_child({.words = check, .input = "", .with_errors = true});
+  if (answer.good()) return;
+  while (answer.output.ends_with('\n')) answer.output.pop_back();
+  fail(ErrorKind::usage, "plimsoll run cannot use these options:\n{}", answer.output);
 }
 
 void report(const Problems& problems, const SayLine& say) {

@@ -14,6 +14,7 @@
 #include "experiment/progress.h"
 #include "experiment/run_folder.h"
 #include "slurm/job.h"
+#include "track/step_log.h"
 
 namespace plimsoll::experiment {
 
@@ -29,7 +30,7 @@ struct BatchRequest {
   std::string gpus;
   KeyPolicy keys = KeyPolicy::usual;
   AtOnceOptions jobs;
-  std::string logs;  // for other tools, as "csv,optuna"
+  track::LogKinds logs;  // for other tools; empty: none, or those that a resumed run has
 };
 
 using SayLine = std::function<void(const std::string&)>;
@@ -40,6 +41,10 @@ BatchTexts read_texts(const BatchRequest& request);
 
 // The model config that the request means, for --list.
 Catalog read_named_catalog(const BatchRequest& request, Problems& problems);
+
+// Runs `plimsoll run` with these words and --dry-run, for those who start the batch later. Throws
+// Error{usage} with what it says if it refuses them.
+void check_run_words(const std::vector<std::string>& words);
 
 // Says all problems, grouped.
 void report(const Problems& problems, const SayLine& say);

@@ -17,7 +17,6 @@
 
 #include "base/error.h"
 #include "base/host.h"
-#include "base/units.h"
 #include "gate/policy.h"
 
 namespace plimsoll::experiment {
@@ -178,9 +177,9 @@ bool MachineWatch::compute_for(const std::vector<pid_t>& processes) {
 
 MachineNow MachineWatch::read() {
   MachineNow now{.gpus = gpus(false)};
-  const std::string text = read_text("/proc/meminfo").value_or("");
-  now.ram_total_bytes = number_of(text, "MemTotal:").value_or(0) * kKiB;
-  now.ram_used_bytes = now.ram_total_bytes - number_of(text, "MemAvailable:").value_or(0) * kKiB;
+  const MemInfo memory = read_meminfo();
+  now.ram_total_bytes = memory.total_bytes.value_or(0);
+  now.ram_used_bytes = now.ram_total_bytes - memory.available_bytes.value_or(0);
   return now;
 }
 

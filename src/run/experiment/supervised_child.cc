@@ -33,7 +33,6 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 using std::chrono::milliseconds;
 
-constexpr const char* kSelf = "/proc/self/exe";
 constexpr const char* kResultFile = "result.json";
 constexpr const char* kLogFile = "training.log";
 constexpr int kCannotStart = 125;
@@ -53,7 +52,7 @@ struct Launch {
   std::vector<char*> variable_pointers;
 
   explicit Launch(const ChildOptions& options)
-      : program(options.launcher.empty() ? kSelf : options.launcher.front()),
+      : program(options.launcher.empty() ? kThisProgram : options.launcher.front()),
         words(launched(options)),
         environment(environment_with(changes(options))),
         words_file((options.output_folder / "exec.log").string()),
@@ -65,7 +64,7 @@ struct Launch {
   static std::vector<std::string> launched(const ChildOptions& options) {
     std::vector<std::string> all = exec_words(options);
     if (options.launcher.empty()) return all;
-    all.front() = fs::read_symlink(kSelf).string();
+    all.front() = own_program().string();
     all.insert(all.begin(), options.launcher.begin(), options.launcher.end());
     return all;
   }

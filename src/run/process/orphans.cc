@@ -16,6 +16,8 @@
 
 #include "base/error.h"
 #include "base/host.h"
+#include "base/print.h"
+#include "base/units.h"
 #include "process/keeper.h"
 #include "process/process_ref.h"
 #include "process/tree.h"
@@ -248,22 +250,53 @@ bool is_stopped(const Orphan& orphan) {
   return orphan.process.state == 'T' || orphan.process.state == 't';
 }
 
-nlohmann::ordered_json to_json(const Orphan& orphan, std::optional<uint64_t> gpu_bytes) {
-  using Json = nlohmann::ordered_json;
-  return {{"pid", orphan.process.pid},
-          {"age_seconds", age_seconds(orphan)},
-          {"resident_bytes", orphan.process.resident_bytes},
-          {"gpu_bytes", gpu_bytes ? Json(*gpu_bytes) : Json()},
-          {"stopped", is_stopped(orphan)},
-          {"command", orphan.command},
-          {"run", orphan.run},
-          {"run_command", orphan.record ? Json(orphan.record->command) : Json()},
-          {"log", orphan.record ? Json(orphan.record->log) : Json()}};
-}
+namespace {
 
 std::string shortened(const std::string& command) {
   return command.size() <= kCommandColumns ? command
                                            : command.substr(0, kCommandColumns - 3) + "...";
+}
+
+std::string gpu_column(const HeldGpuMemory& gpus, pid_t pid) {
+  const auto found = gpus.find(pid);
+  if (found == gpus.end()) return "-";
+  return found->second ? format_bytes(*found->second) : "open";
+}
+
+}  // namespace
+
+std::string describe(const std::vector<Orphan>& orphans, const HeldGpuMemory& gpus) {
+  constexpr const char* kRow = "{:>8}  {:>13}  {:>10}  {:>10}  {:<{}}  {}\n";
+  size_t run_columns = 0;
+  for (const Orphan& orphan : orphans) run_columns = std::max(run_columns, orphan.run.size());
+  std::string text = fmt::format(kRow, "PID", "SINCE", "RAM", "GPU", "RUN", run_columns, "COMMAND");
+  for (const Orphan& orphan : orphans) {
+    text += fmt::format(
+        kRow, orphan.process.pid, format_seconds(age_seconds(orphan)),
+        format_bytes(orphan.process.resident_bytes), gpu_column(gpus, orphan.process.pid),
+        printable_line(orphan.run), run_columns,
+        (is_stopped(orphan) ? "(stopped) " : "") + shortened(printable_line(orphan.command)));
+  }
+  return text;
+}
+
+nlohmann::ordered_json to_json(const std::vector<Orphan>& orphans, const HeldGpuMemory& gpus) {
+  using Json = nlohmann::ordered_json;
+  Json array = Json::array();
+  for (const Orphan& orphan : orphans) {
+    const auto held = gpus.find(orphan.process.pid);
+    const bool known = held != gpus.end() && held->second;
+    array.push_back({{"pid", orphan.process.pid},
+                     {"age_seconds", age_seconds(orphan)},
+                     {"resident_bytes", orphan.process.resident_bytes},
+                     {"gpu_bytes", known ? Json(*held->second) : Json()},
+                     {"stopped", is_stopped(orphan)},
+                     {"command", orphan.command},
+                     {"run", orphan.run},
+                     {"run_command", orphan.record ? Json(orphan.record->command) : Json()},
+                     {"log", orphan.record ? Json(orphan.record->log) : Json()}});
+  }
+  return array;
 }
 
 std::string command_of(const RunElsewhere& run) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -25,7 +26,13 @@ struct Orphan {
 
 double age_seconds(const Orphan& orphan);
 bool is_stopped(const Orphan& orphan);  // by SIGSTOP, or by a debugger
-nlohmann::ordered_json to_json(const Orphan& orphan, std::optional<uint64_t> gpu_bytes);
+
+// What processes hold on GPUs, by pid, as meter::gpu_memory() says it: nothing for one that has a
+// GPU open without known memory.
+using HeldGpuMemory = std::map<pid_t, std::optional<uint64_t>>;
+// A table with one line per process, under a heading.
+std::string describe(const std::vector<Orphan>& orphans, const HeldGpuMemory& gpus);
+nlohmann::ordered_json to_json(const std::vector<Orphan>& orphans, const HeldGpuMemory& gpus);
 
 // A run in another PID namespace. From here we cannot tell whether its plimsoll still runs, so
 // nothing of it is ended or removed.
@@ -35,8 +42,7 @@ struct RunElsewhere {
   size_t processes = 0;  // those visible from here
 };
 
-std::string command_of(const RunElsewhere& run);    // shortened; empty without a record
-std::string shortened(const std::string& command);  // for a line of a table
+std::string command_of(const RunElsewhere& run);  // shortened; empty without a record
 
 struct Leftovers {
   std::vector<Orphan> orphans;

@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <fmt/format.h>
 #include <linux/mount.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -144,17 +143,13 @@ std::optional<uint64_t> proportional_bytes(pid_t pid) {
 
 const std::string& boot_id() {
   static const std::string id = [] {
-    std::string text = read_text("/proc/sys/kernel/random/boot_id").value_or("unknown");
-    text.erase(std::min(text.find('\n'), text.size()));
-    return text;
+    const std::string known = plimsoll::boot_id(Host::real());
+    return known.empty() ? "unknown" : known;
   }();
   return id;
 }
 
-uint64_t pid_namespace() {
-  struct stat status = {};
-  return stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
-}
+uint64_t pid_namespace() { return plimsoll::pid_namespace(Host::real()); }
 
 double ticks_to_seconds(uint64_t ticks) {
   return static_cast<double>(ticks) / static_cast<double>(sysconf(_SC_CLK_TCK));

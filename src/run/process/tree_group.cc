@@ -312,8 +312,4 @@ GroupCounters read_counters(const MemoryGroup& group) {
                                             : read_version_2(group.folder);
 }
 
-uint64_t host_oom_kills() {
-  return number_of(read_text("/proc/vmstat").value_or(""), "oom_kill").value_or(0);
-}
-
 }  // namespace plimsoll::process

@@ -103,7 +103,4 @@ struct GroupCounters {
 
 GroupCounters read_counters(const MemoryGroup& group);
 
-// Processes that the kernel's OOM killer has killed on the whole machine since it booted.
-uint64_t host_oom_kills();
-
 }  // namespace plimsoll::process

@@ -66,7 +66,7 @@ double cpu_seconds_of_this_thread() {
 TreeSampler::TreeSampler(TreeSamplerOptions options)
     : options_(std::move(options)),
       next_(Clock::now() + interval_),
-      host_oom_kills_before_(host_oom_kills()) {}
+      host_oom_kills_before_(oom_kills().value_or(0)) {}
 
 Cut TreeSampler::sample(const Tree& tree, Clock::time_point now) {
   const double began = cpu_seconds_of_this_thread();
@@ -150,7 +150,7 @@ void TreeSampler::fill(MemoryFacts& facts) const {
   facts.group_oom_kills = counters.oom_kills;
   facts.counted_in =
       options_.group.version == memory::CgroupVersion::v1 ? "memory.oom_control" : "memory.events";
-  facts.host_oom_kills = host_oom_kills() - host_oom_kills_before_;
+  facts.host_oom_kills = oom_kills().value_or(0) - host_oom_kills_before_;
   facts.largest_process = largest_process_;
   facts.largest_process_bytes = largest_bytes_;
   const uint64_t peak = std::max(counters.peak_bytes.value_or(0), peak_bytes_);

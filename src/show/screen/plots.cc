@@ -86,7 +86,7 @@ std::vector<plot::Chart> epoch_times(const std::vector<plan::PlanRow>& rows) {
       .curves = {}};
   for (const plan::PlanRow& row : rows) {
     if (!row.plan.fits || row.plan.seconds_an_epoch <= 0) continue;
-    const std::string name = "fan-out " + recipe::format_fanout(row.fanout);
+    const std::string name = "fan-out " + recipe::format_fanout(row.recipe.fanout);
     auto curve = std::ranges::find(chart.curves, name, &plot::ChartCurve::name);
     if (curve == chart.curves.end()) {
       chart.curves.push_back({.name = name, .points = {}});

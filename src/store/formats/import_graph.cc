@@ -162,7 +162,7 @@ void import_csv(const CsvOptions& input, const ImportOptions& options) {
 int import_pyg(const PygRequest& request) {
   const ingest::MakingOptions& making = request.import.making;
   const ingest::Making checked(making);  // --force replaces only stores
-  const fs::path folder = fs::read_symlink("/proc/self/exe").parent_path();
+  const fs::path folder = own_program().parent_path();
   const nlohmann::ordered_json words = {
       {"file", request.file.string()},
       {"out", making.out.string()},

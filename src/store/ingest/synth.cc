@@ -94,7 +94,7 @@ const std::vector<SynthPreset>& synth_presets() {
         .test = 214'338,
         .homophily = 0.23,
         .signal = 2.7},
-       "npz"},
+       ShippedAs::npz},
       {"arxiv",
        {.nodes = 169'343,
         .edges = 1'166'243,
@@ -105,7 +105,7 @@ const std::vector<SynthPreset>& synth_presets() {
         .test = 48'603,
         .homophily = 0.32,
         .signal = 2.3},
-       "csv"},
+       ShippedAs::csv},
       {"products",
        {.nodes = 2'449'029,
         .edges = 61'859'140,
@@ -116,7 +116,7 @@ const std::vector<SynthPreset>& synth_presets() {
         .test = 2'213'091,
         .homophily = 0.18,
         .signal = 2.5},
-       "csv"},
+       ShippedAs::csv},
   };
   return presets;
 }

@@ -45,11 +45,14 @@ struct SynthOptions {
   uint64_t seed = 0;
 };
 
+// The files in which OGB ships a data set.
+enum class ShippedAs { npz, csv };
+
 // A known data set to imitate.
 struct SynthPreset {
   std::string_view name;
-  SynthOptions options;     // at full size
-  std::string_view layout;  // how OGB ships it: "npz" or "csv"
+  SynthOptions options;  // at full size
+  ShippedAs shipped_as;
 };
 const std::vector<SynthPreset>& synth_presets();
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Prints samples and what SciPy computes from them, as JSON (needs Debian's python3-scipy; exits with 77 without it).
+"""Prints samples and what SciPy computes from them, as JSON (needs Debian's python3-scipy; exits with 77
+without it).
 
     make.py >values.json     the values that are kept here
     make.py 7                other samples, for the test that asks SciPy itself

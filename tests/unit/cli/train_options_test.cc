@@ -224,6 +224,7 @@ TEST(TrainOptions, UnderstandTheNamesOfOtherScripts) {
   EXPECT_EQ(parsed.said, "");
   EXPECT_EQ(parsed.options.recipe.model, recipe::ModelKind::gcn);
   EXPECT_EQ(parsed.options.running.run.device, train::DeviceKind::cuda);
+  EXPECT_EQ(parsed.options.running.gpu, 0);
   EXPECT_EQ(Parsed({"x", "--device", "gpu"}).options.running.run.device, train::DeviceKind::cuda);
   EXPECT_EQ(parsed.options.recipe.hidden, 64);
   EXPECT_EQ(parsed.options.recipe.lr, 0.1);

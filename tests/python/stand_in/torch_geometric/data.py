@@ -1,4 +1,5 @@
-"""As torch_geometric.data: what a TensorAttr and an EdgeAttr accept, and how the stores cast and check them."""
+"""As torch_geometric.data: what a TensorAttr and an EdgeAttr accept, and how the stores cast and check
+them."""
 import enum
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields

@@ -40,6 +40,27 @@ TEST(KernelText, TellsTheNumberBehindAWord) {
   EXPECT_EQ(number_of("", "anon"), std::nullopt);
 }
 
+TEST(Kernel, TellsItsMemoryItsKillsItsStartAndItsCpu) {
+  const TempFolder folder;
+  const Host host{.root = folder.path(), .variable = {}};
+  EXPECT_EQ(read_meminfo(host).total_bytes, std::nullopt);
+  EXPECT_EQ(oom_kills(host), std::nullopt);
+  EXPECT_EQ(boot_id(host), "");
+  EXPECT_EQ(pid_namespace(host), 0U);
+  EXPECT_EQ(cpu_name(host), "");
+  write_file(folder / "proc/meminfo", "MemTotal:   8 kB\nMemAvailable:  3 kB\nSwapTotal: 0 kB\n");
+  write_file(folder / "proc/vmstat", "nr_free_pages 9\noom_kill 2\n");
+  write_file(folder / "proc/sys/kernel/random/boot_id", "5f3c\n");
+  write_file(folder / "proc/cpuinfo", "processor\t: 0\nmodel\t: 17\nmodel name\t: EPYC 9\n");
+  EXPECT_EQ(read_meminfo(host).total_bytes, 8192U);
+  EXPECT_EQ(read_meminfo(host).available_bytes, 3072U);
+  EXPECT_EQ(read_meminfo(host).swap_bytes, 0U);
+  EXPECT_EQ(oom_kills(host), 2U);
+  EXPECT_EQ(boot_id(host), "5f3c");
+  EXPECT_EQ(cpu_name(host), "EPYC 9");
+  EXPECT_GT(pid_namespace(Host::real()), 0U);
+}
+
 TEST(BusyCpuSeconds, CountsEverythingButIdlingAndWaiting) {
   EXPECT_EQ(busy_cpu_seconds("cpu  100 20 30 9000 800 4 6 40 7 8\ncpu0 1 2 3\n", 100), 2.0);
   EXPECT_EQ(busy_cpu_seconds("cpu 100 20 30 9000 800 4 6", 100), 1.6);  // of old, without steal

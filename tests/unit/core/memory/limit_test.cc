@@ -176,7 +176,7 @@ TEST(Host, ReadsTheRealMachine) {
 }
 
 Limit detected_ram(uint64_t bytes) {
-  return {.bytes = bytes, .winner = "RAM", .sources = {{"RAM", bytes}}};
+  return {.bytes = bytes, .winner = "RAM", .sources = {{"RAM", bytes}}, .source = 0};
 }
 
 TEST(ChooseLimit, TakesTheFlagWhereItIsSmaller) {
@@ -206,7 +206,8 @@ TEST(ChooseLimit, TakesHalfOfWhatWasDetectedWithoutAFlag) {
 TEST(DescribeLimit, NamesTheOtherSourcesToo) {
   const Limit limit = {.bytes = 4 * kGiB,
                        .winner = "SLURM_MEM_PER_NODE",
-                       .sources = {{"SLURM_MEM_PER_NODE", 4 * kGiB}, {"RAM", 24 * kGiB}}};
+                       .sources = {{"SLURM_MEM_PER_NODE", 4 * kGiB}, {"RAM", 24 * kGiB}},
+                       .source = 0};
   EXPECT_EQ(describe(limit), "4.0 GiB (SLURM_MEM_PER_NODE; RAM 24.0 GiB)");
 }
 
@@ -216,7 +217,8 @@ TEST(DescribeLimit, NamesTheCgroupsAboveTheWinner) {
                        .winner = "cgroup v2 memory.max of /a/b",
                        .sources = {{"cgroup v2 memory.max of /a/b", 4 * kGiB},
                                    {"cgroup v2 memory.max of /a", 6 * kGiB},
-                                   {"cgroup v2 memory.max of /", 8 * kGiB}}};
+                                   {"cgroup v2 memory.max of /", 8 * kGiB}},
+                       .source = 0};
   EXPECT_EQ(describe(limit),
             "4.0 GiB (cgroup v2 memory.max of /a/b; cgroup v2 memory.max of /a 6.0 GiB; "
             "cgroup v2 memory.max of / 8.0 GiB)");

@@ -14,6 +14,7 @@
 #include "base/units.h"
 #include "feature/rows.h"
 #include "graph/meta.h"
+#include "graph/store.h"
 #include "kernel/kernels.h"
 #include "memory/ledger.h"
 #include "sample/small_graph.h"
@@ -83,6 +84,29 @@ class LinedData {
   TempFolder folder_;
   std::string bytes_;
   feature::RowShape shape_;
+};
+
+// The graph's lists in a store, to be read with lines, and every `seed_step`th node as a seed.
+class LinedStore {
+ public:
+  LinedStore(LinedData& data, uint32_t seed_step) : data_(data) {
+    sample::write_store(folder(), {.lists = data.lists});
+    for (uint32_t node = 0; node < data.lists.size(); node += seed_step) {
+      seeds.push_back(node);
+      labels.push_back(static_cast<int32_t>(node % 7));
+    }
+  }
+  std::filesystem::path folder() const { return place_ / "store"; }
+  sample::Topology lists_with(const sample::TopologyLines& lines) {
+    return sample::load_topology(graph::open(folder()), data_.ledger, lines, 1, [](uint64_t) {});
+  }
+
+  std::vector<uint32_t> seeds;
+  std::vector<int32_t> labels;
+
+ private:
+  LinedData& data_;
+  TempFolder place_;
 };
 
 // Short lists of at most `most` neighbours, but for node 0's.

@@ -32,17 +32,6 @@ const std::vector<Style> kStyles = {
 // The rows have 256 bytes: a line may cut them. The lists are either resident or not.
 class PipelineWithLines : public testing::Test {
  protected:
-  PipelineWithLines() {
-    sample::write_store(folder_ / "store", {.lists = data_.lists});
-    for (uint32_t node = 0; node < kNodes; node += 41) {
-      train_.push_back(node);
-      labels_.push_back(static_cast<int32_t>(node % 7));
-    }
-  }
-  sample::Topology lists_with(const sample::TopologyLines& lines) {
-    return sample::load_topology(graph::open(folder_ / "store"), data_.ledger, lines, 1,
-                                 [](uint64_t) {});
-  }
   feature::RowSource rows_with(uint64_t line_bytes, uint64_t area_bytes = 300 * kKiB) {
     return data_.source({.line_bytes = line_bytes,
                          .area_bytes = area_bytes,
@@ -58,8 +47,8 @@ class PipelineWithLines : public testing::Test {
             .window = {.batches = window, .bytes = kWindowBytes}};
   }
   Pass pass(uint64_t key = 1) const {
-    return {.seeds = Seeds::shuffled(train_, key),
-            .labels = labels_,
+    return {.seeds = Seeds::shuffled(store_.seeds, key),
+            .labels = store_.labels,
             .batch_size = 30,
             .key = key,
             .gradients = true};
@@ -72,10 +61,8 @@ class PipelineWithLines : public testing::Test {
     return drain(pipeline);
   }
 
-  TempFolder folder_;
   LinedData data_{lists_with_a_hub(kNodes, 700), 128, true};
-  std::vector<uint32_t> train_;
-  std::vector<int32_t> labels_;
+  LinedStore store_{data_, 41};
 };
 
 TEST_F(PipelineWithLines, GivesTheBatchesOfResidentData) {
@@ -84,7 +71,7 @@ TEST_F(PipelineWithLines, GivesTheBatchesOfResidentData) {
   for (const auto& [style, assembly] : kStyles) {
     const auto expected = resident(assembly);
     for (const auto& lines : list_lines) {
-      const sample::Topology topology = lists_with(lines);
+      const sample::Topology topology = store_.lists_with(lines);
       for (const uint64_t line_bytes : {uint64_t{0}, kStep, UINT64_MAX}) {
         const feature::RowSource rows = rows_with(line_bytes);
         for (const unsigned window : {1U, 5U}) {
@@ -104,7 +91,7 @@ TEST_F(PipelineWithLines, GivesTheBatchesOfResidentData) {
 
 TEST_F(PipelineWithLines, GivesTheSameWhateverTheRoomForRows) {
   const auto expected = resident(kGcn);
-  const sample::Topology topology = lists_with({});
+  const sample::Topology topology = store_.lists_with({});
   for (const uint64_t area_bytes : {uint64_t{0}, 20 * kKiB, 16 * kMiB}) {
     const feature::RowSource rows = rows_with(kStep, area_bytes);
     Pipeline pipeline(topology, rows, options(kGcn, 2, 3), data_.ledger);
@@ -118,7 +105,7 @@ TEST_F(PipelineWithLines, GivesTheSameWhileLinesGoDown) {
   const auto expected = resident(kGcn);
   for (const uint64_t line_bytes : {UINT64_MAX, data_.file_bytes() - 1}) {
     for (const unsigned window : {1U, 4U}) {
-      const sample::Topology topology = lists_with({});
+      const sample::Topology topology = store_.lists_with({});
       const feature::RowSource rows = rows_with(line_bytes);
       Pipeline pipeline(topology, rows, options(kGcn, 2, window), data_.ledger);
       pipeline.start(pass());
@@ -206,8 +193,8 @@ TEST_F(PipelineWithLines, SaysWhatItRead) {
 TEST_F(PipelineWithLines, PassesOnThatAFileIsDamaged) {
   for (const unsigned workers : {1U, 3U}) {
     for (const unsigned window : {1U, 4U}) {
-      const sample::Topology topology = lists_with({0, 0});
-      sample::overwrite<uint32_t>(folder_ / "store" / "neighbors.u32", 5, kNodes);
+      const sample::Topology topology = store_.lists_with({0, 0});
+      sample::overwrite<uint32_t>(store_.folder() / "neighbors.u32", 5, kNodes);
       const feature::RowSource rows = rows_with(0);
       PipelineOptions whole_lists = options(kGcn, workers, window);
       whole_lists.fanout = {kAll};

@@ -52,17 +52,6 @@ const std::vector<WindowStyle>& window_styles() {
 // Rows of 256 bytes, almost four steps of them, and lists of more than one step, with a hub.
 class InWindows : public testing::TestWithParam<WindowStyle> {
  protected:
-  InWindows() {
-    sample::write_store(folder_ / "store", {.lists = data_.lists});
-    for (uint32_t node = 0; node < kWindowNodes; node += 61) {
-      train_.push_back(node);
-      labels_.push_back(static_cast<int32_t>(node % 7));
-    }
-  }
-  sample::Topology lists_with(const sample::TopologyLines& lines) {
-    return sample::load_topology(graph::open(folder_ / "store"), data_.ledger, lines, 1,
-                                 [](uint64_t) {});
-  }
   LinedData::Place place(uint64_t line_bytes) const {
     return {.line_bytes = line_bytes,
             .area_bytes = 200 * kKiB,
@@ -81,8 +70,8 @@ class InWindows : public testing::TestWithParam<WindowStyle> {
             .batches = window, .first_batches = std::max(1U, window / 8), .bytes = kWindowRoom}};
   }
   Pass pass(uint64_t first_batch = 0) const {
-    return {.seeds = Seeds::shuffled(train_, 5),
-            .labels = labels_,
+    return {.seeds = Seeds::shuffled(store_.seeds, 5),
+            .labels = store_.labels,
             .batch_size = 30,
             .first_batch = first_batch,
             .key = 8,
@@ -99,10 +88,8 @@ class InWindows : public testing::TestWithParam<WindowStyle> {
     return run(pipeline);
   }
 
-  TempFolder folder_;
   LinedData data_{lists_with_a_hub(kWindowNodes, 700, 48), 128, true};
-  std::vector<uint32_t> train_;
-  std::vector<int32_t> labels_;
+  LinedStore store_{data_, 61};
 };
 
 INSTANTIATE_TEST_SUITE_P(Styles, InWindows, testing::ValuesIn(window_styles()),
@@ -115,7 +102,7 @@ TEST_P(InWindows, GivesTheBatchesOfResidentData) {
   unsigned count = 0;
   for (const auto& lines :
        std::vector<sample::TopologyLines>{{}, {UINT64_MAX, kWindowStep}, {0, 0}}) {
-    const sample::Topology topology = lists_with(lines);
+    const sample::Topology topology = store_.lists_with(lines);
     for (const uint64_t line_bytes : {uint64_t{0}, kWindowStep, UINT64_MAX}) {
       const feature::RowSource rows = data_.source(place(line_bytes));
       const bool all_resident = rows.file().resident() && topology.resident();
@@ -142,7 +129,7 @@ class WindowTest : public InWindows {
 
 // What a layer made of some nodes: rows in the order of a set.
 TEST_F(WindowTest, GivesTheRowsOfASet) {
-  const std::vector<Seeds> asked = {Seeds::in_order(train_)};
+  const std::vector<Seeds> asked = {Seeds::in_order(store_.seeds)};
   const auto sets = needed_nodes(asked, 1, data_.topology, data_.ledger);
   const memory::IndexSet& set = sets.front();
   kernel::Rows shape = data_.rows();
@@ -296,7 +283,7 @@ TEST_F(WindowTest, LeavesItsMemoryToTheNextPass) {
 TEST_F(WindowTest, GivesTheSameBatchesOrFailsWithAnyLimit) {
   const auto expected = resident(gcn_);
   for (const auto& lines : std::vector<sample::TopologyLines>{{}, {0, 0}}) {
-    const sample::Topology topology = lists_with(lines);
+    const sample::Topology topology = store_.lists_with(lines);
     for (const unsigned workers : {1U, 3U}) {
       std::set<uint64_t> in_windows;
       int failed = 0;
@@ -324,7 +311,7 @@ TEST_F(WindowTest, GivesTheSameBatchesOrFailsWithAnyLimit) {
 
 TEST_F(WindowTest, GivesTheSameWhenABatchIsMadeAgainInTheMiddle) {
   const auto expected = resident(sage_);
-  const sample::Topology topology = lists_with({UINT64_MAX, kWindowStep});
+  const sample::Topology topology = store_.lists_with({UINT64_MAX, kWindowStep});
   const feature::RowSource rows = data_.source(place(kWindowStep));
   for (const unsigned window : {2U, 7U, 64U, kAllBatches}) {
     for (const unsigned workers : {1U, 3U}) {
@@ -355,7 +342,7 @@ TEST_F(WindowTest, GivesTheSameWhenLinesGoDownInTheMiddle) {
   const auto expected = resident(gcn_);
   for (const unsigned window : {2U, 7U, kAllBatches}) {
     for (const unsigned workers : {1U, 3U}) {
-      const sample::Topology topology = lists_with({UINT64_MAX, kWindowStep});
+      const sample::Topology topology = store_.lists_with({UINT64_MAX, kWindowStep});
       const feature::RowSource rows = data_.source(place(3 * kWindowStep));
       Pipeline pipeline(topology, rows, options(gcn_, window, workers), data_.ledger);
       pipeline.start(pass());
@@ -391,9 +378,9 @@ void expect_error_in_the_middle(Pipeline& pipeline, const Pass& pass, ErrorKind 
 TEST_F(WindowTest, SaysThatAFileWasCut) {
   const auto expected = resident(gcn_);
   const feature::RowSource rows = data_.source(place(0));
-  const sample::Topology topology = lists_with({0, 0});
-  const std::vector<std::filesystem::path> files = {
-      data_.file(), folder_ / "store" / "neighbors.u32", folder_ / "store" / "offsets.u64"};
+  const sample::Topology topology = store_.lists_with({0, 0});
+  const std::vector<std::filesystem::path> files = {data_.file(), store_.folder() / "neighbors.u32",
+                                                    store_.folder() / "offsets.u64"};
   for (const auto& file : files) {
     SCOPED_TRACE(file.string());
     const std::string content = read_file(file);

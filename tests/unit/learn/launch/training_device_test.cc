@@ -1,5 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <optional>
+#include <string>
+
 #include "launch/train_module.h"
 #include "temp_folder.h"
 
@@ -43,6 +47,42 @@ TEST(TrainingDevice, IsRefusedWhereCudaIsAskedForInVain) {
   });
   expect_error(ErrorKind::usage, {"--device cuda", "torch finds no usable GPU", "NVIDIA H200"},
                [] { settled_device(DeviceKind::cuda, false, kGpu); });
+}
+
+// Sets CUDA_VISIBLE_DEVICES, and restores it.
+class VisibleGpus {
+ public:
+  explicit VisibleGpus(const char* value) {
+    value == nullptr ? ::unsetenv(kName) : ::setenv(kName, value, 1);
+  }
+  VisibleGpus(const VisibleGpus&) = delete;
+  VisibleGpus& operator=(const VisibleGpus&) = delete;
+  ~VisibleGpus() { before_ ? ::setenv(kName, before_->c_str(), 1) : ::unsetenv(kName); }
+
+  static std::string now() { return std::getenv(kName) == nullptr ? "" : std::getenv(kName); }
+
+ private:
+  static constexpr const char* kName = "CUDA_VISIBLE_DEVICES";
+  std::optional<std::string> before_ =
+      std::getenv(kName) == nullptr ? std::nullopt : std::optional<std::string>(std::getenv(kName));
+};
+
+TEST(ChosenGpu, IsCountedAmongThoseThatTheProcessMayUse) {
+  {
+    const VisibleGpus all(nullptr);
+    choose_gpu({});
+    EXPECT_EQ(VisibleGpus::now(), "");
+    check_gpu(1);
+    EXPECT_EQ(VisibleGpus::now(), "");
+    choose_gpu(1);
+    EXPECT_EQ(VisibleGpus::now(), "1");
+  }
+  const VisibleGpus some("2,GPU-8932f937");
+  expect_error(ErrorKind::usage, {"--device cuda:2", "=2,GPU-8932f937 shows fewer GPUs"},
+               [] { check_gpu(2); });
+  choose_gpu(1);
+  EXPECT_EQ(VisibleGpus::now(), "GPU-8932f937");
+  expect_error(ErrorKind::usage, {"--device cuda:1", "shows fewer GPUs"}, [] { choose_gpu(1); });
 }
 
 TEST(TrainingDevice, IsWhatTorchSaysOnceItCanBeAsked) {

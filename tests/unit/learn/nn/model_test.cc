@@ -16,6 +16,7 @@
 #include "base/random.h"
 #include "nn/dense_model.h"
 #include "nn/operations.h"
+#include "nn/small_model.h"
 
 namespace plimsoll::nn {
 namespace {
@@ -24,17 +25,6 @@ using recipe::ModelKind;
 
 const c10::Device kCpu(c10::DeviceType::CPU);
 constexpr uint64_t kKey = 77;
-
-ModelShape shape_of(ModelKind kind, int64_t layers, bool batch_norm) {
-  return {.kind = kind,
-          .inputs = 7,
-          .hidden = 6,
-          .classes = 5,
-          .layers = layers,
-          .heads = kind == ModelKind::gat ? 2 : 1,
-          .dropout = 0.4,
-          .batch_norm = batch_norm};
-}
 
 using Names = std::set<std::string>;
 

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "made_up_store.h"
 
@@ -72,10 +74,13 @@ TEST(DescribeShortage, SaysTheLimitAndWhatIsNeeded) {
 
 TEST(DescribeTable, HasALineForEachCombination) {
   const Question question = made_up_question({});
-  const std::string text =
-      describe_table({{{15, 10}, plan_within(question, kGiB)},
-                      {{15, 10}, plan_within(question, kMiB)},
-                      {{recipe::kAllNeighbors, 5, 5}, plan_within(question, 64 * kGiB)}});
+  const auto row = [&](std::vector<uint32_t> fanout, uint64_t limit_bytes) {
+    recipe::Recipe recipe;
+    recipe.fanout = std::move(fanout);
+    return PlanRow{.recipe = recipe, .plan = plan_within(question, limit_bytes)};
+  };
+  const std::string text = describe_table(
+      {row({15, 10}, kGiB), row({15, 10}, kMiB), row({recipe::kAllNeighbors, 5, 5}, 64 * kGiB)});
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4);
   expect_says(text, {"memory", "fan-out", "15,10", "all,5,5", "yes", "no ", "100 %"});
 }
@@ -94,6 +99,16 @@ TEST(PlanJson, HasTheFiguresUnderNamesWithUnits) {
   Question unknown = question;
   unknown.machine = {};
   EXPECT_TRUE(to_json(plan_within(unknown, kGiB))["epoch_seconds"].is_null());
+}
+
+TEST(PlanJson, SaysWhatEachPlanWasAskedFor) {
+  PlanRow row{.recipe = {}, .plan = plan_within(made_up_question({}), kGiB)};
+  row.recipe.fanout = {5, 5};
+  const auto plans = to_json(std::vector{row, row})["plans"];
+  ASSERT_EQ(plans.size(), 2U);
+  EXPECT_EQ(plans[1]["fanout"], recipe::to_json(row.recipe.fanout));
+  EXPECT_EQ(plans[1]["batch_size"], row.recipe.batch_size);
+  EXPECT_EQ(plans[1]["peak_bytes"], row.plan.peak_bytes);
 }
 
 }  // namespace

@@ -13,27 +13,18 @@
 
 #include "nn/model.h"
 #include "nn/operations.h"
+#include "nn/small_model.h"
 #include "train/inference.h"
 #include "train/small_graph.h"
 
 namespace plimsoll::train {
 
+using nn::shape_of;
 using recipe::Evaluation;
 using recipe::ModelKind;
 
 inline const c10::Device kCpu(c10::DeviceType::CPU);
 constexpr uint32_t kAll = recipe::kAllNeighbors;
-
-inline nn::ModelShape shape_of(ModelKind kind, int64_t layers, bool batch_norm = false) {
-  return {.kind = kind,
-          .inputs = 7,
-          .hidden = 6,
-          .classes = 5,
-          .layers = layers,
-          .heads = kind == ModelKind::gat ? 2 : 1,
-          .dropout = 0.5,
-          .batch_norm = batch_norm};
-}
 
 // Every seventh node from the last one down, labelled by its number.
 struct Asked {

@@ -21,12 +21,13 @@ TEST(Plots, AStoreWithoutEdgesHasNoFigures) { EXPECT_TRUE(store_charts({}).empty
 TEST(Plots, EpochsOfPlansThatFitAreACurveForEachFanout) {
   std::vector<plan::PlanRow> rows;
   for (const uint64_t limit : {400, 100, 200}) {
-    plan::PlanRow row{.fanout = {15, 10}, .plan = {}};
+    plan::PlanRow row;
+    row.recipe.fanout = {15, 10};
     row.plan.fits = limit > 100;
     row.plan.limit_bytes = limit;
     row.plan.seconds_an_epoch = 1000.0 / static_cast<double>(limit);
     rows.push_back(row);
-    row.fanout = {5, 5};
+    row.recipe.fanout = {5, 5};
     row.plan.fits = true;
     rows.push_back(row);
   }
@@ -38,7 +39,7 @@ TEST(Plots, EpochsOfPlansThatFitAreACurveForEachFanout) {
 }
 
 TEST(Plots, PlansOfAMachineThatWasNotMeasuredHaveNoFigure) {
-  plan::PlanRow row{.fanout = {5}, .plan = {}};
+  plan::PlanRow row;
   row.plan.fits = true;
   EXPECT_TRUE(epoch_times({row}).empty());
 }

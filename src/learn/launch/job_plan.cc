@@ -65,9 +65,7 @@ JobPlan plan_job(const TrainRequest& training, const JobRequest& job, const GpuF
   question.limit_bytes = planned.limit_bytes;
   planned.plan = plan::make_plan(question);
   if (planned.gpu_elsewhere) {
-    planned.limit_bytes +=
-        train::kGpuRuntimeBytes -
-        (train_library_has_cuda() ? train::kCudaRuntimeBytes : train::kRuntimeBytes);
+    planned.limit_bytes += train::kGpuRuntimeBytes - usual_runtime_bytes(/*gpu=*/false);
   }
   planned.job_bytes = job.memory_bytes.value_or(rounded(planned.limit_bytes + kSupervisorBytes));
   planned.checkpoint_bytes =

@@ -37,11 +37,6 @@ constexpr uint64_t kRuntimeStepBytes = 32 * kMiB;
 // their gradient, beside busy makers that take a quarter.
 constexpr uint64_t kStepsBytes = 384 * kMiB;
 
-uint64_t usual_runtime_bytes(bool gpu) {
-  if (gpu) return train::kGpuRuntimeBytes;
-  return train_library_has_cuda() ? train::kCudaRuntimeBytes : train::kRuntimeBytes;
-}
-
 // Builds of libtorch differ in size: takes more than usual if this one was measured to take more.
 uint64_t runtime_bytes(bool gpu, uint64_t library_bytes) {
   const uint64_t usual = usual_runtime_bytes(gpu);

@@ -18,6 +18,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kPlaceholders = "placeholders";  // a folder beside the library
+// train::kRuntimeBytes where the folder keeps out what libtorch does not use.
+constexpr uint64_t kLeanRuntimeBytes = uint64_t{102} << 20;
 constexpr const char* kRemedy =
     "install the libtorch that it was built with, or build again (plimsoll torch build)";
 #ifdef PLIMSOLL_TORCH_CUDA
@@ -67,6 +70,36 @@ void limit_spinning() {
   }
 }
 
+// Empty libraries in the place of those that libtorch asks for but does not use: the dynamic linker
+// loads no second library of the same name. Without them, loading takes twice the time.
+class Placeholders {
+ public:
+  explicit Placeholders(const fs::path& folder) {
+    std::error_code none;
+    for (const auto& file : fs::directory_iterator(folder, none)) {
+      if (void* opened = ::dlopen(file.path().c_str(), RTLD_LAZY | RTLD_LOCAL)) {
+        opened_.push_back(opened);
+      }
+    }
+  }
+  // The libraries of these names are loaded again where they are needed.
+  void close() {
+    for (void* opened : opened_) ::dlclose(opened);
+    opened_.clear();
+  }
+
+ private:
+  std::vector<void*> opened_;
+};
+
+// If libtorch does use one of them, it does not load with its placeholder, but without.
+void* open_library(const fs::path& library) {
+  Placeholders placeholders(library.parent_path() / kPlaceholders);
+  if (void* opened = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL)) return opened;
+  placeholders.close();
+  return ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+}
+
 }  // namespace
 
 std::vector<fs::path> train_library_places(const fs::path& program) {
@@ -104,10 +137,18 @@ bool train_library_has_cuda() {
   return built ? !built->cuda.empty() : kBuiltWithCuda;
 }
 
+uint64_t usual_runtime_bytes(bool gpu) {
+  if (gpu) return train::kGpuRuntimeBytes;
+  if (train_library_has_cuda()) return train::kCudaRuntimeBytes;
+  std::error_code none;
+  return fs::exists(train_library().parent_path() / kPlaceholders, none) ? kLeanRuntimeBytes
+                                                                         : train::kRuntimeBytes;
+}
+
 const train::Module& load_train_module() {
   const fs::path path = find_library();
   limit_spinning();
-  void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* library = open_library(path);
   if (library == nullptr) {
     fail(ErrorKind::io, "the training library {} does not load: {}; {}", path.string(),
          last_error(path), kRemedy);

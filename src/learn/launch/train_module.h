@@ -1,5 +1,5 @@
 // The training library, the only part that uses torch, and the device that it will compute on. The
-// library is loaded only when a command needs it, because that takes half a second and 160 MB;
+// library is loaded only when a command needs it, because that takes a third of a second and 90 MB;
 // until then the device is known only as far as the driver tells.
 #pragma once
 
@@ -32,6 +32,8 @@ void check_train_library();
 bool has_train_library();
 // Whether its torch has CUDA, as far as it is known before it is loaded.
 bool train_library_has_cuda();
+// The memory that its libtorch usually takes (train/job.h).
+uint64_t usual_runtime_bytes(bool gpu);
 
 // Opens the library; it stays open until the process ends. Throws Error{io} if it is missing or
 // cannot be loaded.

@@ -229,7 +229,7 @@ bool read_making(const json& entry, MakingRates& making) {
 json step_json(const StepRates& step) {
   if (!step.known()) return nullptr;
   json object = {
-      {"device", step.device}, {"threads", step.threads}, {"library_bytes", step.library_bytes}};
+      {"device", step.device}, {"threads", step.threads}, {"loaded_bytes", step.library_bytes}};
   for (const auto& [name, value] : step_fields(step)) object[name] = *value;
   for (const auto& [name, value] : gpu_fields(step.on_gpu)) object[name] = *value;
   for (const recipe::ModelKind kind : kModels) {
@@ -246,7 +246,7 @@ bool read_step(const json& entry, StepRates& step) {
   const auto fields = step_fields(step);
   const bool rates = object.is_object() && read(object, "device", step.device) &&
                      read_whole(object, "threads", step.threads) &&
-                     read_whole(object, "library_bytes", step.library_bytes) &&
+                     read_whole(object, "loaded_bytes", step.library_bytes) &&
                      std::all_of(fields.begin(), fields.end(), [&](const auto& field) {
                        return read(object, field.first, *field.second);
                      });

@@ -49,7 +49,27 @@ bool same_values(const Values& one, const Values& other) {
          });
 }
 
+// The same setting without the seeds that its repeats will get: those of `base` instead.
+Values with_seeds_of(const Values& base, Values values, const SettingsEntry& entry,
+                     const Repository& repository) {
+  const Design& design = entry.foreground.design;
+  for (const Hyperparameter& parameter : repository.hyperparameters) {
+    if (!gets_own_seeds(entry, parameter) || design.lists(parameter.name)) continue;
+    if (const Value* value = base.find(parameter.name)) {
+      values.set(parameter.name, *value);
+    } else {
+      std::erase_if(values.all, [&](const auto& one) { return one.name == parameter.name; });
+    }
+  }
+  return values;
+}
+
 }  // namespace
+
+bool gets_own_seeds(const SettingsEntry& entry, const Hyperparameter& parameter) {
+  return entry.other_seeds && parameter.nuisance && parameter.type == Value::Type::number &&
+         entry.foreground.fixed.find(parameter.name) == nullptr;
+}
 
 Values fixed_values(const Training& training, const Repository& repository) {
   Values values = repository.all_defaults();
@@ -143,11 +163,13 @@ std::vector<Values> EntrySettings::drawn(const SettingsEntry& entry, size_t inde
   const Training& training = entry.foreground;
   const Repository& repository = *source_.catalog.find(training.repository);
   const uint64_t asked = entry.runs.value_or(1);
-  const Drawer all(repository, training.mutate, fixed_values(training, repository), source_.seed,
-                   index, training.design);
+  const Values base = fixed_values(training, repository);
+  const Drawer all(repository, training.mutate, base, source_.seed, index, training.design);
   auto& others = drawn_[{training.repository, training.model, entry.background.has_value()}];
   Drawer unused = all;
-  for (const Values& values : others) unused.forbid(values);
+  for (const Values& values : others) {
+    unused.forbid(with_seeds_of(base, values, entry, repository));
+  }
   Drawer drawer = unused;
   for (const Values& values : past(entry)) drawer.forbid(values);
   const auto left = drawer.left(asked);
@@ -185,11 +207,13 @@ std::vector<Values> EntrySettings::past(const SettingsEntry& entry) const {
   const Training& training = entry.foreground;
   std::vector<Values> all;
   if (!source_.settings.deduplicate) return all;
-  const Values defaults = source_.catalog.find(training.repository)->all_defaults();
+  const Repository& repository = *source_.catalog.find(training.repository);
+  const Values defaults = repository.all_defaults();
+  const Values base = fixed_values(training, repository);
   for (const PastRun& run : source_.history) {
     if (run.repository == training.repository && run.model == training.model &&
         run.parallel == entry.background.has_value()) {
-      all.push_back(values_of(run, defaults));
+      all.push_back(with_seeds_of(base, values_of(run, defaults), entry, repository));
     }
   }
   return all;

@@ -19,6 +19,10 @@ namespace plimsoll::experiment {
 // parameters are applied.
 Values fixed_values(const Training& training, const Repository& repository);
 
+// Whether each repeat of the entry gets its own value of this nuisance, unless the design lists its
+// values. Such a value is no part of a setting: the history is not compared by it.
+bool gets_own_seeds(const SettingsEntry& entry, const Hyperparameter& parameter);
+
 struct SettingsSource {
   const Settings& settings;
   const Catalog& catalog;

@@ -40,14 +40,17 @@ struct Planned {
   size_t errors = 0;
 };
 
-Planned plan(const std::string& entry, uint64_t seed = 1, const std::string& top = "") {
+Planned plan(const std::string& entry, uint64_t seed = 1, const std::string& top = "",
+             const std::string& history = "") {
   Problems problems;
   const Catalog catalog = read_catalog(kTypedModels, "models.json", problems);
   const Settings settings =
       read_settings(fmt::format("{{{}\n\"experiments\": [{{\"repo\": \"net\", {}}}]}}", top, entry),
                     "s.json", catalog, problems);
   Planned made;
-  if (problems.errors() == 0) made.queue = make_queue(settings, catalog, {}, seed, problems);
+  std::vector<PastRun> past;
+  if (!history.empty()) past = read_history(history, "h.csv", problems);
+  if (problems.errors() == 0) made.queue = make_queue(settings, catalog, past, seed, problems);
   made.problems = all_of(problems);
   made.errors = problems.errors();
   return made;
@@ -134,6 +137,55 @@ TEST(Design, RepeatsHaveTheSameValuesAndOtherSeedsTheSameForEverySetting) {
   EXPECT_EQ(
       std::set<std::string>(seeds.begin()->second.begin(), seeds.begin()->second.end()).size(), 3);
   for (const auto& [configuration, numbers] : repeats) EXPECT_THAT(numbers, ElementsAre(1, 2, 3));
+}
+
+// What a batch with this queue leaves in its summary.csv.
+std::string summary_of(const std::vector<Experiment>& queue) {
+  constexpr std::array kNames = {"optimizer",  "momentum", "amp", "shuffle",
+                                 "batch_size", "lr",       "seed"};
+  std::string text = "repository,model";
+  for (const char* name : kNames) text += fmt::format(",hyperparam_{}", name);
+  for (const Experiment& made : queue) {
+    text += "\nnet,default";
+    for (const char* name : kNames) {
+      const std::string value = text_in(made, name);
+      text += "," + (value == "none" ? "" : value);
+    }
+  }
+  return text + "\n";
+}
+
+std::set<std::string> settings_of(const Planned& planned) {
+  std::set<std::string> settings;
+  for (const Experiment& made : planned.queue) settings.insert(made.configuration);
+  return settings;
+}
+
+TEST(Design, ASettingOfTheHistoryDoesNotRunAgainWithOtherSeeds) {
+  for (const char* varied :
+       {R"("mutate": ["batch_size"])", R"("choices": {"optimizer": ["adam", "sgd", "lamb"]})",
+        R"("mutate": ["lr", "amp"], "choices": {"amp": [true, false]})",
+        R"("grid": {"batch_size": [16, 32, 64, 128]})",
+        R"("list": [{"lr": 0.1}, {"lr": 0.2}, {"lr": 0.3}, {"lr": 0.4}])"}) {
+    const std::string entry = std::string(varied) + R"(, "repeats": 2, "settings": )";
+    const bool listed = std::string(varied).starts_with(R"("list)");
+    const Planned first = plan(entry + "2");
+    ASSERT_EQ(settings_of(first).size(), 2) << varied << first.problems;
+    const Planned second = plan(entry + (listed ? "2" : "1"), 1, R"("use_deduplication": true,)",
+                                summary_of(first.queue));
+    ASSERT_FALSE(second.queue.empty()) << varied;
+    for (const std::string& setting : settings_of(second)) {
+      EXPECT_FALSE(settings_of(first).contains(setting)) << varied << ": " << setting;
+    }
+  }
+}
+
+TEST(Design, ASettingOfAnEarlierEntryDoesNotRunAgainWithOtherSeeds) {
+  const Planned made =
+      plan(R"("choices": {"shuffle": [true, false]}, "mutate": ["seed"], "runs_per_config": 1},
+      {"repo": "net", "choices": {"shuffle": [true, false]}, "settings": 2, "repeats": 2)");
+  EXPECT_EQ(settings_of(made).size(), 2);
+  EXPECT_EQ(made.queue.size(), 3) << made.problems;
 }
 
 TEST(Design, AFixedSeedStaysFixedInEveryRepeat) {

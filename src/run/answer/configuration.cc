@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <string_view>
 
 #include "base/error.h"
 #include "experiment/best.h"
@@ -19,6 +21,8 @@ using experiment::Values;
 constexpr double kJoulesPerKwh = 3.6e6;
 constexpr const char* kCpu = "CPU";
 constexpr const char* kGpu = "GPU";
+constexpr std::array kOwnFigures = {kSeconds, kEnergy, kCo2, kCost};
+constexpr std::string_view kMetricPrefix = "perf_";  // as in summary.csv
 
 struct PartFigure {
   const char* part;
@@ -43,7 +47,9 @@ void collect_names(const std::vector<Outcome>& outcomes, const experiment::Catal
         add_new(all.parameters, parameter.name);
       }
     }
-    for (const auto& metric : repository->metrics) add_new(all.metrics, metric.name);
+    for (const auto& metric : repository->metrics) {
+      add_new(all.metrics, figure_of_metric(metric.name));
+    }
   }
   for (const Outcome& outcome : outcomes) {
     const auto* repository = catalog.find(outcome.experiment.training.repository);
@@ -51,7 +57,9 @@ void collect_names(const std::vector<Outcome>& outcomes, const experiment::Catal
          experiment::without_nuisances(outcome.result.last.values, repository).all) {
       add_new(all.parameters, named.name);
     }
-    for (const auto& [name, value] : outcome.result.last.metrics) add_new(all.metrics, name);
+    for (const auto& [name, value] : outcome.result.last.metrics) {
+      add_new(all.metrics, figure_of_metric(name));
+    }
   }
 }
 
@@ -104,7 +112,9 @@ void add_outcome(const Outcome& outcome, Configurations& all, Configuration& one
   ++one.succeeded;
   ++all.succeeded;
   one.figures[kSeconds].add(last.seconds);
-  for (const auto& [name, value] : last.metrics) one.figures[name].add(value.number);
+  for (const auto& [name, value] : last.metrics) {
+    one.figures[figure_of_metric(name)].add(value.number);
+  }
   add_energy(last, all, one);
 }
 
@@ -115,6 +125,16 @@ std::string background_of(const experiment::Experiment& made) {
 }
 
 }  // namespace
+
+std::string figure_of_metric(const std::string& metric) {
+  std::string_view name = metric;
+  while (name.starts_with(kMetricPrefix)) name.remove_prefix(kMetricPrefix.size());
+  // "time" is a name of kSeconds on the command line.
+  const bool own = name == "time" || std::ranges::any_of(kOwnFigures, [&](const char* figure) {
+                     return name == figure;
+                   });
+  return own ? std::string(kMetricPrefix) + metric : metric;
+}
 
 void FigureValues::add(double number) {
   if (std::isfinite(number)) {
@@ -220,9 +240,7 @@ std::vector<std::string> Configurations::figures() const {
     if (known) names.push_back(name);
   };
   for (const std::string& metric : metrics) add_if_known(metric);
-  for (const char* name : {kSeconds, kEnergy, kCo2, kCost}) {
-    if (std::find(names.begin(), names.end(), name) == names.end()) add_if_known(name);
-  }
+  for (const char* name : kOwnFigures) add_if_known(name);
   return names;
 }
 

@@ -22,6 +22,10 @@ constexpr const char* kEnergy = "energy";  // joules, of CPU and GPU together
 constexpr const char* kCo2 = "co2";        // grams; only if the user says how many a kWh has
 constexpr const char* kCost = "cost";      // only if the user says the price of a kWh
 
+// The figure of a metric: its name, or "perf_energy" for a metric that is called like one of the
+// figures above. So the two are never mixed.
+std::string figure_of_metric(const std::string& metric);
+
 struct Outcome {
   experiment::Experiment experiment;
   experiment::ExperimentResult result;
@@ -66,7 +70,7 @@ void set_price(EnergyPrices& prices, const std::string& text);
 
 struct Configurations {
   std::vector<Configuration> all;
-  std::vector<std::string> metrics;     // in the order of the model config
+  std::vector<std::string> metrics;     // their figures, in the order of the model config
   std::vector<std::string> parameters;  // the same, without seeds
   std::set<std::string> nuisances;      // seeds and the like
   std::set<std::string> energy_parts;   // "CPU", "GPU": what the column energy includes
@@ -76,7 +80,7 @@ struct Configurations {
   std::map<std::string, size_t> failures;
   size_t stopped = 0;
   size_t suspicious = 0;
-  std::optional<experiment::Objective> objective;  // what the settings look for
+  std::optional<experiment::Objective> objective;  // what the settings look for; of a figure
   size_t unfinished = 0;
   EnergyPrices prices;
 

@@ -297,7 +297,11 @@ using Json = nlohmann::ordered_json;
 std::string column_name(const Configurations& configurations, const std::string& figure) {
   const auto& metrics = configurations.metrics;
   const bool metric = std::find(metrics.begin(), metrics.end(), figure) != metrics.end();
-  if (metric) return "perf_" + figure;
+  if (metric) {
+    const bool has_prefix =
+        figure.starts_with("perf_") && figure_of_metric(figure) == "perf_" + figure;
+    return has_prefix ? figure : "perf_" + figure;
+  }
   return figure == kEnergy ? "energy_joules" : figure == kCo2 ? "co2_grams" : figure;
 }
 

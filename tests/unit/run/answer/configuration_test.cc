@@ -20,6 +20,7 @@ namespace {
 using experiment::Cause;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 TEST(Configurations, SeedsAreRepeatsOfOneConfiguration) {
   const Configurations all = example();
@@ -254,6 +255,45 @@ TEST(BestSoFar, KnowsWhatIsBetterByTheWordsOfAName) {
   for (const char* name : {"accuracy", "f1", "mAP", "glossary_score", "errand"}) {
     EXPECT_FALSE(experiment::smaller_is_better(name)) << name;
   }
+}
+
+TEST(Configurations, AMetricThatIsCalledLikeAFigureOfOurOwnIsNotMixedWithIt) {
+  std::vector<Outcome> all;
+  for (const double seed : {1, 2}) {
+    all.push_back(outcome({.seed = seed, .joules = 100}));
+    all.back().result.last.metrics = {{"seconds", {.number = 900}},  {"energy", {.number = 777}},
+                                      {"co2", {.number = 55}},       {"cost", {.number = 66}},
+                                      {"perf_cost", {.number = 67}}, {"perf_x", {.number = 1}},
+                                      {"time", {.number = 88}}};
+  }
+  const Configurations grouped =
+      group(all, catalog(), {.grams_per_kwh = 400, .price_per_kwh = 0.3, .currency = ""});
+  const Configuration& one = grouped.all.at(0);
+  EXPECT_THAT(one.figures.at("seconds").numbers, ElementsAre(2, 2));
+  EXPECT_THAT(one.figures.at("energy").numbers, ElementsAre(100, 100));
+  EXPECT_THAT(one.figures.at("perf_energy").numbers, ElementsAre(777, 777));
+  EXPECT_THAT(one.figures.at("perf_seconds").numbers, ElementsAre(900, 900));
+  EXPECT_THAT(one.figures.at("perf_time").numbers, ElementsAre(88, 88));
+  EXPECT_THAT(one.figures.at("perf_cost").numbers, ElementsAre(66, 66));
+  EXPECT_EQ(one.figures.at("cost").numbers.size(), 2);
+  EXPECT_EQ(*mean_of(one, aim_of(grouped, "time").figure), 2);
+  const std::string csv = means_csv(grouped);
+  for (const char* column : {",perf_energy_mean,", ",energy_joules_mean,", ",perf_seconds_mean,",
+                             ",seconds_mean,", ",perf_perf_cost_mean,", ",perf_perf_x_mean,"}) {
+    EXPECT_THAT(csv, HasSubstr(column));
+  }
+}
+
+TEST(Configurations, AMetricCalledEnergyIsNoEnergy) {
+  Outcome without = outcome({});
+  without.result.last.energy.reset();
+  without.result.last.metrics["energy"] = {.number = 777};
+  const Configurations grouped = group({without}, catalog(), {});
+  const auto table = text_of(results_table(grouped, {.aim = aim_of(grouped, "")}));
+  EXPECT_THAT(table, HasSubstr("perf_energy"));
+  EXPECT_THAT(table, Not(HasSubstr("energy (J")));
+  EXPECT_EQ(means_json(grouped)[0]["energy_quality"], "unavailable");
+  EXPECT_EQ(means_json(grouped)[0]["figures"]["perf_energy"]["mean"], 777);
 }
 
 }  // namespace

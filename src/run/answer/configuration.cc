@@ -337,16 +337,27 @@ std::optional<double> mean_of(const Configuration& one, const std::string& figur
 
 void set_price(EnergyPrices& prices, const std::string& text) {
   if (text.empty()) return;
+  const auto refuse = [&] {
+    fail(ErrorKind::usage,
+         "--price {}: give a number with a point and, if you like, a currency: 0.30 EUR", text);
+  };
+  // Digits alone, so that neither "inf" nor "0x1F" is a price.
+  const size_t end = text.find_first_not_of("0123456789.");
+  const std::string number = text.substr(0, end);
   size_t used = 0;
   try {
-    prices.price_per_kwh = std::stod(text, &used);
+    prices.price_per_kwh = std::stod(number, &used);
   } catch (const std::exception&) {
-    fail(ErrorKind::usage, "--price {}: give a number and, if you like, a currency: 0.30 EUR",
-         text);
+    refuse();
   }
-  if (!(*prices.price_per_kwh >= 0)) fail(ErrorKind::usage, "--price {}: less than 0", text);
-  const size_t word = text.find_first_not_of(' ', used);
-  if (word != std::string::npos) prices.currency = text.substr(word);
+  if (used != number.size()) refuse();
+  const size_t word = end == std::string::npos ? end : text.find_first_not_of(' ', end);
+  if (word == std::string::npos) return;
+  prices.currency = text.substr(word);
+  // "0,30", "1 000" and "1e3" have no currency, but another notation of the number.
+  const bool punctuation =
+      std::string_view(".,;:'+-").find(prices.currency.front()) != std::string_view::npos;
+  if (punctuation || prices.currency.find_first_of("0123456789") != std::string::npos) refuse();
 }
 
 }  // namespace plimsoll::answer

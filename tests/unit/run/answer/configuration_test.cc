@@ -296,5 +296,24 @@ TEST(Configurations, AMetricCalledEnergyIsNoEnergy) {
   EXPECT_EQ(means_json(grouped)[0]["figures"]["perf_energy"]["mean"], 777);
 }
 
+TEST(Price, HasANumberWithAPointAndPerhapsACurrency) {
+  for (const auto& [text, price, currency] : {std::tuple{"0.30", 0.30, ""},
+                                              {"0.30 EUR", 0.30, "EUR"},
+                                              {"1EUR", 1.0, "EUR"},
+                                              {"0", 0.0, ""},
+                                              {".5 €", 0.5, "€"},
+                                              {"2 US-Dollar", 2.0, "US-Dollar"}}) {
+    EnergyPrices prices;
+    set_price(prices, text);
+    EXPECT_EQ(*prices.price_per_kwh, price) << text;
+    EXPECT_EQ(prices.currency, currency) << text;
+  }
+  for (const char* text : {"0,30", "0,30 EUR", "0.30.5", "1 000", "inf", "nan", "-1", "1e3", "0x1F",
+                           "EUR 0.30", "0.30 ,5", "1'000", ".", " "}) {
+    EnergyPrices prices;
+    EXPECT_THAT(refusal([&] { set_price(prices, text); }), HasSubstr("with a point")) << text;
+  }
+}
+
 }  // namespace
 }  // namespace plimsoll::answer

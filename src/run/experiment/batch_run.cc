@@ -277,6 +277,7 @@ DriverEnd drive(const fs::path& folder, const BatchClaim& claim, const BatchText
     options.say("warning: cooldown auto has no GPU to wait for; give a time such as \"30s\"");
   }
   driving.finished = options.finished;
+  note_jobs(journal, driving.places.size());
   MachineWatch machine(claim.gpus.gpus);
   driving.uses_gpu = [&machine](const std::vector<pid_t>& processes) {
     return machine.compute_for(processes);

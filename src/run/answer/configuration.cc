@@ -101,6 +101,10 @@ void add_outcome(const Outcome& outcome, Configurations& all, Configuration& one
   if (last.cause == experiment::Cause::stopped_early) {
     ++one.stopped;
     ++all.stopped;
+    if (!last.stop) return;
+    one.values_at_stop.add(last.stop->value);
+    one.first_stop = one.stopped == 1 ? last.stop->step : std::min(one.first_stop, last.stop->step);
+    one.last_stop = std::max(one.last_stop, last.stop->step);
     return;
   }
   if (!outcome.result.success) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -50,6 +51,9 @@ struct Configuration {
   size_t succeeded = 0;
   std::map<std::string, size_t> failures;  // by the name of the cause
   size_t stopped = 0;                      // early, by the batch; they did not fail
+  FigureValues values_at_stop;             // of the objective
+  uint64_t first_stop = 0;                 // the steps of the first and the last
+  uint64_t last_stop = 0;
   size_t same_seed = 0;  // successful runs with the seed of an earlier one: maybe copies of it
   std::map<std::string, FigureValues> figures;
   size_t shared = 0;  // runs whose energy includes other processes

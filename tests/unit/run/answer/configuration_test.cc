@@ -296,6 +296,39 @@ TEST(Configurations, AMetricCalledEnergyIsNoEnergy) {
   EXPECT_EQ(means_json(grouped)[0]["figures"]["perf_energy"]["mean"], 777);
 }
 
+TEST(Configurations, ThatWereStoppedEarlyShowTheStepAndTheValueThere) {
+  std::vector<Outcome> all = {outcome({.rate = 0.1})};
+  for (const double seed : {1, 2}) {
+    all.push_back(failed({.rate = 0.2, .seed = seed}, Cause::stopped_early));
+    all.back().result.last.stop = experiment::StopRecord{
+        .policy = "asha", .step = 9, .value = 0.40 + 0.02 * seed, .reason = ""};
+  }
+  Configurations grouped = group(all, catalog(), {});
+  grouped.objective = experiment::Objective{.metric = "loss", .maximize = false};
+  const Aim aim = aim_of(grouped, "");
+  const auto table = results_table(grouped, {.aim = aim});
+  EXPECT_THAT(text_of(table), HasSubstr("2 at step 9: 0.430 ± 0.014"));
+  EXPECT_THAT(
+      notes_of(grouped, {.aim = aim}, table),
+      testing::Contains("stopped early: how many, at which step, and the loss they had there"));
+  EXPECT_THAT(means_csv(grouped), HasSubstr(",succeeded,stopped_early,failures,"));
+  EXPECT_EQ(means_json(grouped)[1]["last_step_of_stopped"], 9);
+}
+
+TEST(Configurations, ACoverageThatRoundsToAllIsNotShown) {
+  for (const auto& [coverage, shown] :
+       {std::pair{1.0, false}, {0.9999, false}, {0.9994, false}, {0.99, true}, {0.5, true}}) {
+    Outcome made = outcome({});
+    energy::EnergyReport report = *made.result.last.energy;
+    report.cpu.total.coverage = coverage;
+    made.result.last.energy = std::make_shared<energy::EnergyReport>(report);
+    const Configurations grouped = group({made}, catalog(), {});
+    const std::string text = text_of(results_table(grouped, {.aim = aim_of(grouped, "")}));
+    EXPECT_EQ(text.find("covers") != std::string::npos, shown) << coverage;
+    EXPECT_THAT(text, Not(HasSubstr("covers 100 %")));
+  }
+}
+
 TEST(Price, HasANumberWithAPointAndPerhapsACurrency) {
   for (const auto& [text, price, currency] : {std::tuple{"0.30", 0.30, ""},
                                               {"0.30 EUR", 0.30, "EUR"},

@@ -35,8 +35,10 @@ std::vector<Value> read_values(ObjectReader& object, const JsonNode& node,
       values.push_back(*value);
       return;
     }
-    const std::string found =
-        item.is(Kind::number) ? text_of(item.number) : std::string(name(item.kind));
+    std::string found = item.is(Kind::number) ? text_of(item.number) : std::string(name(item.kind));
+    if (item.is(Kind::text) && parameter.type == Value::Type::number) {  // "0.01" looks like one
+      found = fmt::format("the string \"{}\"", item.text);
+    }
     object.error(item.line, fmt::format("{} is {}; it must be {}", parameter.name, found,
                                         type_name(parameter)));
   };

@@ -311,25 +311,42 @@ void read_order(ObjectReader& object, Settings& settings) {
   }
 }
 
+// "deduplication": true, or {"enabled": true, "historical_csvs": [...]}
+void read_former_deduplication(ObjectReader& object, Settings& settings) {
+  const JsonNode* former = object.former("deduplication", "use_deduplication");
+  if (former == nullptr) return;
+  if (former->is(Kind::boolean)) {
+    settings.deduplicate = former->boolean;
+  } else if (former->is(Kind::object)) {
+    ObjectReader inner(*former, object.file(), object.problems());
+    settings.deduplicate = inner.boolean("enabled").value_or(settings.deduplicate);
+    if (auto files = inner.texts("historical_csvs")) settings.history = std::move(*files);
+    inner.finish("deduplication");
+  } else {
+    object.error(former->line,
+                 fmt::format("deduplication is {}; it must be true, false, or an object with "
+                             "`enabled`",
+                             name(former->kind)));
+  }
+}
+
 // Reads the top level, and `global_settings`, which has the same keys.
 void read_top(ObjectReader& object, Settings& settings, Defaults& defaults) {
-  if (const JsonNode* inner = object.former("global_settings", "keys of the top level");
-      inner != nullptr && inner->is(Kind::object)) {
+  if (const JsonNode* inner =
+          object.former("global_settings", "keys of the top level", Kind::object)) {
     ObjectReader nested(*inner, object.file(), object.problems());
     read_top(nested, settings, defaults);
     nested.finish("global_settings", kEntryKeys);
   }
   settings.name = object.text("experiment_name").value_or(settings.name);
-  if (const JsonNode* session = object.former("session_name", "experiment_name");
-      session != nullptr && session->is(Kind::text) && settings.name.empty()) {
+  if (const JsonNode* session = object.former("session_name", "experiment_name", Kind::text);
+      session != nullptr && settings.name.empty()) {
     settings.name = session->text;
   }
-  if (const JsonNode* folder = object.former("base_results_dir", "--results");
-      folder != nullptr && folder->is(Kind::text)) {
+  if (const JsonNode* folder = object.former("base_results_dir", "--results", Kind::text)) {
     settings.results_folder = folder->text;
   }
-  if (const JsonNode* governor = object.any("governor");
-      governor != nullptr && !governor->is(Kind::null)) {
+  if (const JsonNode* governor = object.any("governor")) {
     settings.governor = governor->text;
     if (std::find(kGovernors.begin(), kGovernors.end(), settings.governor) == kGovernors.end()) {
       object.error(governor->line,
@@ -342,11 +359,7 @@ void read_top(ObjectReader& object, Settings& settings, Defaults& defaults) {
   settings.max_retries =
       static_cast<unsigned>(object.count("max_retries", 0).value_or(settings.max_retries));
   settings.deduplicate = object.boolean("use_deduplication").value_or(settings.deduplicate);
-  if (const JsonNode* former = object.former("deduplication", "use_deduplication")) {
-    const JsonNode* enabled = former->find("enabled");
-    const JsonNode* said = enabled != nullptr ? enabled : former;
-    if (said->is(Kind::boolean)) settings.deduplicate = said->boolean;
-  }
+  read_former_deduplication(object, settings);
   if (auto files = object.texts("historical_csvs")) settings.history = std::move(*files);
   if (object.any("baseline_runs") != nullptr) {
     object.problems().key_error(object.file(), object.line_of("baseline_runs"),

@@ -294,5 +294,84 @@ TEST(Settings, TheOldCommandLineMakesOneEntry) {
   EXPECT_EQ(settings.entries.at(0).runs, 5);
 }
 
+// An entry of the repository examples, with these keys.
+Read entry(const std::string& keys, const std::string& top = "") {
+  return read("{" + top + R"("experiments": [{"repo": "examples", "model": "mnist", )" + keys +
+              "}]}");
+}
+
+TEST(Settings, OneNameToMutateNeedsNoList) {
+  for (const char* key : {"mutate", "mutate_params"}) {
+    const auto names = [&](const std::string& value) {
+      const Read made = entry(fmt::format(R"("{}": {})", key, value));
+      EXPECT_EQ(made.errors, 0) << made.problems;
+      return made.settings.entries.at(0).foreground.mutate;
+    };
+    EXPECT_THAT(names(R"("epochs")"), ElementsAre("epochs"));
+    EXPECT_THAT(names(R"("all")"), ElementsAre("epochs", "learning_rate", "seed"));
+    EXPECT_THAT(entry(fmt::format(R"("{}": {{"epochs": 1}})", key)).problems,
+                HasSubstr(std::string(key) + " is an object; it must be a string or a list"));
+    EXPECT_THAT(entry(fmt::format(R"("{}": [1])", key)).problems,
+                HasSubstr("must contain strings"));
+  }
+}
+
+TEST(Settings, OldKeysOfAnotherTypeAreErrors) {
+  for (const auto& [keys, text] :
+       {std::pair{R"("fixed_hyperparams": [1])",
+                  "fixed_hyperparams is a list; it must be an object"},
+        {R"("fixed_hyperparams": "seed")", "fixed_hyperparams is a string; it must be an object"},
+        {R"("mutation_type": 3)", "mutation_type is a number; it must be a string"}}) {
+    const Read made = entry(keys);
+    EXPECT_THAT(made.problems, HasSubstr(text));
+    EXPECT_EQ(made.errors, 1) << made.problems;
+  }
+  for (const auto& [keys, text] :
+       {std::pair{R"("global_settings": [])", "global_settings is a list; it must be an object"},
+        {R"("session_name": 5)", "session_name is a number; it must be a string"},
+        {R"("base_results_dir": 5)", "base_results_dir is a number; it must be a string"},
+        {R"("deduplication": "yes")",
+         "deduplication is a string; it must be true, false, or an object"},
+        {R"("deduplication": {"enable": true})",
+         "unknown key enable in deduplication; did you mean enabled?"},
+        {R"("deduplication": {"enabled": "yes"})", "enabled is a string"}}) {
+    const Read made = entry(R"("mode": "default")", std::string(keys) + ", ");
+    EXPECT_THAT(made.problems, HasSubstr(text));
+    EXPECT_EQ(made.errors, 1) << made.problems;
+  }
+  const Read repository = read(R"({"experiments": [{"repository": 5, "model": "mnist"}]})");
+  EXPECT_THAT(repository.problems, HasSubstr("repository is a number; it must be a string"));
+  EXPECT_EQ(repository.errors, 1) << repository.problems;
+}
+
+TEST(Settings, TheOldDeduplicationMayNameTheTables) {
+  const Read made = entry(R"("mode": "default")",
+                          R"("deduplication": {"enabled": true, "historical_csvs": ["a.csv"]}, )");
+  EXPECT_EQ(made.errors, 0) << made.problems;
+  EXPECT_TRUE(made.settings.deduplicate);
+  EXPECT_THAT(made.settings.history, ElementsAre("a.csv"));
+}
+
+TEST(Settings, NullIsTheSameAsAMissingKey) {
+  const Read made = read(R"({"governor": null, "timeout": null, "max_retries": null,
+    "historical_csvs": null, "use_deduplication": null, "runs_per_config": null, "order": null,
+    "session_name": null, "deduplication": null, "experiments": [
+     {"repo": "examples", "repository": null, "model": "mnist", "mode": null, "hyperparameters": null,
+      "mutate": null, "mutate_params": null, "runs_per_config": null, "list": null, "grid": null,
+      "exclude": null}]})");
+  EXPECT_EQ(made.problems, "");
+  EXPECT_EQ(made.settings.max_retries, 2);
+  EXPECT_EQ(made.settings.entries.at(0).runs, 1);
+  EXPECT_EQ(made.settings.entries.at(0).foreground.design.kind, Design::Kind::draws);
+  EXPECT_THAT(read(R"({"experiments": null})").problems, HasSubstr("has no list `experiments`"));
+}
+
+TEST(Settings, ANumberInQuotesIsCalledAString) {
+  EXPECT_THAT(entry(R"("mode": "default", "hyperparameters": {"learning_rate": "0.01"})").problems,
+              HasSubstr("learning_rate is the string \"0.01\"; it must be a number"));
+  EXPECT_THAT(entry(R"("grid": {"learning_rate": ["0.01"]})").problems,
+              HasSubstr("learning_rate is the string \"0.01\"; it must be a number"));
+}
+
 }  // namespace
 }  // namespace plimsoll::experiment

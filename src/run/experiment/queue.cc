@@ -139,6 +139,7 @@ class QueueMaker {
   // An experiment that equals an earlier one, its seed included, is no independent repeat. Without
   // a seed on the command line, a training may well differ each time.
   void warn_of_copies() {
+    if (problems_.errors() > 0) return;  // they may be the cause
     std::set<std::string> known;
     const Experiment* first = nullptr;
     size_t copies = 0;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <sstream>
 
 #include "base/nearest.h"
@@ -154,6 +155,22 @@ void read_background_mode(ObjectReader& object) {
   }
 }
 
+// Names are the same in any order.
+bool same_names(const JsonNode& one, const JsonNode& other) {
+  const auto names = [](const JsonNode& node) {
+    std::set<std::string> all;
+    if (node.is(Kind::text)) all.insert(node.text);
+    for (const JsonNode& item : node.items) all.insert(item.text);
+    return all;
+  };
+  const auto lists_names = [](const JsonNode& node) {
+    return node.is(Kind::text) ||
+           (node.is(Kind::list) &&
+            std::ranges::all_of(node.items, [](const auto& item) { return item.is(Kind::text); }));
+  };
+  return lists_names(one) && lists_names(other) && names(one) == names(other);
+}
+
 // Many files repeat in a parallel entry what its foreground says. That is fine if both agree. What
 // only the entry says counts for the foreground, too.
 JsonNode foreground_of(ObjectReader& object, const JsonNode& foreground) {
@@ -181,11 +198,12 @@ JsonNode foreground_of(ObjectReader& object, const JsonNode& foreground) {
       if (own == nullptr) {
         whole.members.push_back(
             {.key = spelling, .line = object.line_of(spelling), .value = *beside});
-      } else if (!same(*own, *beside)) {
-        object.error(object.line_of(spelling),
-                     fmt::format("{} differs from that of the foreground (line {}); remove one of "
-                                 "them",
-                                 spelling, own->line));
+      } else if (!same(*own, *beside) &&
+                 (std::string_view(key.name) != "mutate" || !same_names(*own, *beside))) {
+        // Without the line of the other, so that many of them are one message.
+        object.error(
+            object.line_of(spelling),
+            fmt::format("{} differs from that of the foreground; remove one of them", spelling));
       }
     }
   }

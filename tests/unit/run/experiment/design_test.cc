@@ -220,6 +220,19 @@ TEST(Design, ALatinHypercubeTakesEachPartOfARangeOnce) {
   for (const auto& [name, times] : optimizers) EXPECT_EQ(times, 10) << name;
 }
 
+TEST(Design, CopiesAreNotNamedBesideErrors) {
+  const std::string copies = R"("mode": "default", "runs_per_config": 2})";
+  EXPECT_THAT(plan(copies + R"(, {"repo": "net", "mode": "default")").problems,
+              HasSubstr("with the same seed"));
+  Problems problems;
+  const Catalog catalog = read_catalog(kTypedModels, "models.json", problems);
+  const Settings settings = read_settings(
+      R"({"experiments": [{"repo": "net", "mode": "default", "runs_per_config": 2}, {"repo": "nt"}]})",
+      "s.json", catalog, problems);
+  make_queue(settings, catalog, {}, 1, problems);
+  EXPECT_EQ(problems.all().size(), 1) << all_of(problems);
+}
+
 TEST(Design, SaysWhatCannotWork) {
   EXPECT_THAT(plan(R"("grid": {"lr": [0.1]}, "list": [{}])").problems,
               HasSubstr("give one of them"));

@@ -300,6 +300,35 @@ Read entry(const std::string& keys, const std::string& top = "") {
               "}]}");
 }
 
+Read parallel(const std::string& keys, const std::string& front, const std::string& back) {
+  return read(R"({"experiments": [{"mode": "parallel", )" + keys +
+              R"("foreground": {"repo": "examples", "model": "ff")" + front +
+              R"(}, "background": {"repo": "plain", "model": "default")" + back + "}}]}");
+}
+
+TEST(Settings, ManyDisagreeingEntriesAreOneMessage) {
+  std::string entries;
+  for (int i = 0; i < 40; ++i) {
+    entries += fmt::format(R"({}{{"mode": "parallel", "model": "mnist",
+      "foreground": {{"repo": "examples", "model": "ff", "mutate": ["epochs"]}},
+      "background": {{"repo": "plain", "model": "default"}}}})",
+                           i == 0 ? "" : ",\n");
+  }
+  Problems problems;
+  read_settings(R"({"experiments": [)" + entries + "]}", "s.json", example_catalog(), problems);
+  EXPECT_EQ(problems.errors(), 40);
+  EXPECT_EQ(problems.grouped().size(), 1);
+}
+
+TEST(Settings, NamesBesideAForegroundMayHaveAnotherOrder) {
+  EXPECT_EQ(parallel(R"("mutate": ["seed", "epochs"], )", R"(, "mutate": ["epochs", "seed"])", "")
+                .problems,
+            "");
+  EXPECT_EQ(parallel(R"("mutate": "epochs", )", R"(, "mutate": ["epochs"])", "").problems, "");
+  EXPECT_THAT(parallel(R"("mutate": ["seed"], )", R"(, "mutate": ["epochs", "seed"])", "").problems,
+              HasSubstr("mutate differs from that of the foreground"));
+}
+
 TEST(Settings, OneNameToMutateNeedsNoList) {
   for (const char* key : {"mutate", "mutate_params"}) {
     const auto names = [&](const std::string& value) {

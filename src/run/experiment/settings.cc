@@ -67,6 +67,10 @@ void apply(const Counts& counts, const Defaults& defaults, ObjectReader& object,
     if (counts.settings) refuse("settings needs something to vary: mutate, choices, grid or list");
     if (counts.runs && counts.repeats) refuse("give runs_per_config or repeats, not both");
     entry.runs = counts.runs.value_or(entry.other_seeds ? 1 : defaults.runs);
+    if (counts.runs && defaults.repeats) {  // the same thing: the entry's number counts
+      entry.repeats = *counts.runs;
+      entry.runs = 1;
+    }
   } else if (enumerated) {
     if (counts.runs) {
       refuse(

@@ -402,5 +402,17 @@ TEST(Settings, ANumberInQuotesIsCalledAString) {
               HasSubstr("learning_rate is the string \"0.01\"; it must be a number"));
 }
 
+TEST(Settings, AMisspelledBoundOfAConditionIsAnError) {
+  const Read made = entry(R"("mutate": ["epochs"], "exclude": {"epochs": {"min": 3, "mx": 4}})");
+  EXPECT_EQ(made.errors, 1);
+  EXPECT_THAT(made.problems, HasSubstr("epochs: a condition has min and max, not mx"));
+}
+
+TEST(Settings, RunsOfADefaultEntryAreItsRepeatsInsteadOfThoseOfTheTop) {
+  const Read made = entry(R"("mode": "default", "runs_per_config": 4)", R"("repeats": 3, )");
+  EXPECT_EQ(made.settings.entries.at(0).runs, 1);
+  EXPECT_EQ(made.settings.entries.at(0).repeats, 4);
+}
+
 }  // namespace
 }  // namespace plimsoll::experiment

@@ -119,7 +119,9 @@ Drawer::Drawer(const Repository& repository, const std::vector<std::string>& mut
   }
   base_ = std::move(ordered);
   // Who lists the values of a parameter means each of them.
-  if (design.choices.empty()) forbid(repository.defaults());
+  if (!design.choices.empty()) return;
+  forbid(repository.defaults());
+  without_defaults_ = !taken_.empty() && !rules_.excludes(repository.defaults());
 }
 
 bool Drawer::in_space(const Values& values) const {
@@ -165,6 +167,11 @@ std::optional<uint64_t> Drawer::combinations() const {
     product *= *count;
   }
   return product;
+}
+
+std::optional<uint64_t> Drawer::combinations_to_draw() const {
+  const auto all = combinations();
+  return all ? std::optional(*all - std::min<uint64_t>(*all, without_defaults_ ? 1 : 0)) : all;
 }
 
 std::optional<uint64_t> Drawer::left(uint64_t enough) const {

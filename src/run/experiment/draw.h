@@ -49,6 +49,10 @@ class Drawer {
   // counting at `enough`: with rules it must look at each combination.
   std::optional<uint64_t> left(uint64_t enough = UINT64_MAX) const;
 
+  // The number of combinations without rules and without what is taken, less the defaults if they
+  // are never drawn. Nothing if there are too many to enumerate.
+  std::optional<uint64_t> combinations_to_draw() const;
+
  private:
   // The values in the order of base_; they identify a combination. A number, or a text, or neither.
   using Key = std::tuple<int, double, int64_t, std::string>;
@@ -67,7 +71,8 @@ class Drawer {
   uint64_t seed_;
   uint64_t stream_;
   uint64_t draws_ = 0;
-  std::set<Combination> taken_;  // only combinations that could be drawn
+  bool without_defaults_ = false;  // they are one of the combinations, and never drawn
+  std::set<Combination> taken_;    // only combinations that could be drawn
 };
 
 }  // namespace plimsoll::experiment

@@ -17,7 +17,8 @@ constexpr uint64_t kSeedStream = uint64_t{1} << 40;
 constexpr unsigned kMostTries = 1000;  // for a seed that was not used yet
 
 struct Combinations {
-  uint64_t all = 0;  // that can be drawn
+  uint64_t all = 0;       // besides the defaults
+  uint64_t excluded = 0;  // by the rules of the design
   uint64_t drawn = 0;
   uint64_t in_history = 0;
 };
@@ -27,11 +28,15 @@ const char* is_or_are(uint64_t count) { return count == 1 ? "is" : "are"; }
 // "toy/good asks for 9 combinations, 4 are left and run: its ranges have 11 besides the defaults, 2
 // are drawn by other entries, 5 are in the history"
 std::string few_left(const Training& training, uint64_t asked, const Combinations& found) {
-  const uint64_t left = found.all - found.drawn - found.in_history;
+  const uint64_t left = found.all - found.excluded - found.drawn - found.in_history;
   std::string text = fmt::format("{}/{} asks for {}, {} {} left and {}: its ranges have {}{}",
                                  training.repository, training.model, counted(asked, "combination"),
                                  left, is_or_are(left), left == 1 ? "runs" : "run", found.all,
                                  training.design.choices.empty() ? " besides the defaults" : "");
+  if (found.excluded > 0) {
+    text += fmt::format(", {} {} excluded{}", found.excluded, is_or_are(found.excluded),
+                        training.design.rules.only_if.empty() ? "" : " or equal to others");
+  }
   if (found.drawn > 0) {
     text += fmt::format(", {} {} drawn by earlier entries", found.drawn, is_or_are(found.drawn));
   }
@@ -113,11 +118,15 @@ std::vector<Values> EntrySettings::chosen(const SettingsEntry& entry, size_t ind
   std::vector<Values> kept;
   std::set<std::string> known;
   size_t in_history = 0;
+  size_t excluded = 0;
   std::vector<size_t> equal;  // to an earlier one
   for (size_t i = 0; i < all.size(); ++i) {
     Values& values = all[i];
     values = rules.settled(std::move(values));
-    if (rules.excludes(values)) continue;
+    if (rules.excludes(values)) {
+      ++excluded;
+      continue;
+    }
     if (!known.insert(describe(values)).second) {
       equal.push_back(i);
       continue;
@@ -148,8 +157,16 @@ std::vector<Values> EntrySettings::chosen(const SettingsEntry& entry, size_t ind
   }
   if (!entry.runs) return kept;
   if (*entry.runs > kept.size()) {
-    warn(fmt::format("it asks for {}, {} {} left and {}", counted(*entry.runs, "setting"),
-                     kept.size(), is_or_are(kept.size()), kept.size() == 1 ? "runs" : "run"));
+    std::string text =
+        fmt::format("it asks for {}, {} {} left and {}: its {} has {}",
+                    counted(*entry.runs, "setting"), kept.size(), is_or_are(kept.size()),
+                    kept.size() == 1 ? "runs" : "run", name(design.kind), all.size());
+    for (const auto& [count, what] : {std::pair{excluded, "excluded"},
+                                      {equal.size(), "equal to others"},
+                                      {in_history, "in the history"}}) {
+      if (count > 0) text += fmt::format(", {} {} {}", count, is_or_are(count), what);
+    }
+    warn(std::move(text));
     return kept;
   }
   std::vector<Values> some;
@@ -178,8 +195,13 @@ std::vector<Values> EntrySettings::drawn(const SettingsEntry& entry, size_t inde
   };
   if (left && *left < asked) {
     const uint64_t at_first = all.left().value_or(0);
+    const uint64_t in_ranges = std::max(at_first, all.combinations_to_draw().value_or(0));
     const uint64_t after_others = unused.left().value_or(0);
-    warn(few_left(training, asked, {at_first, at_first - after_others, after_others - *left}));
+    warn(few_left(training, asked,
+                  {.all = in_ranges,
+                   .excluded = in_ranges - at_first,
+                   .drawn = at_first - after_others,
+                   .in_history = after_others - *left}));
   }
   std::vector<Values> made;
   if (training.design.kind == Design::Kind::lhs) {
@@ -196,8 +218,9 @@ std::vector<Values> EntrySettings::drawn(const SettingsEntry& entry, size_t inde
     made.push_back(std::move(*values));
   }
   if (!left && made.size() < asked) {
-    warn(fmt::format("{}/{} asks for {} settings, but the rules of its design leave {}; these run",
-                     training.repository, training.model, asked, made.size()));
+    warn(fmt::format("{}/{} asks for {} settings, but the rules of its design leave {}",
+                     training.repository, training.model, asked,
+                     made.empty() ? "none" : fmt::format("{}; these run", made.size())));
   }
   others.insert(others.end(), made.begin(), made.end());
   return made;

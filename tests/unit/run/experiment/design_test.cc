@@ -220,6 +220,21 @@ TEST(Design, ALatinHypercubeTakesEachPartOfARangeOnce) {
   for (const auto& [name, times] : optimizers) EXPECT_EQ(times, 10) << name;
 }
 
+TEST(Design, AShortageSaysWhatWasExcluded) {
+  EXPECT_THAT(
+      plan(R"("grid": {"batch_size": [16, 32, 64]}, "exclude": {"batch_size": 32}, "settings": 3)")
+          .problems,
+      HasSubstr("it asks for 3 settings, 2 are left and run: its grid has 3, 1 is excluded"));
+  EXPECT_THAT(
+      plan(
+          R"("choices": {"batch_size": [16, 32, 64]}, "exclude": {"batch_size": 32}, "settings": 3)")
+          .problems,
+      HasSubstr("2 are left and run: its ranges have 3, 1 is excluded"));
+  const Planned none = plan(
+      R"("choices": {"lr": [0.1, 0.2]}, "mutate": ["batch_size"], "exclude": {"lr": {"min": 0}})");
+  EXPECT_THAT(none.problems, testing::Not(HasSubstr("these run")));
+}
+
 TEST(Design, CopiesAreNotNamedBesideErrors) {
   const std::string copies = R"("mode": "default", "runs_per_config": 2})";
   EXPECT_THAT(plan(copies + R"(, {"repo": "net", "mode": "default")").problems,

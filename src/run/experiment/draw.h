@@ -22,6 +22,9 @@ Value draw_value(const Hyperparameter& parameter, uint64_t bits, uint64_t more_b
 // The number of different values; nothing if there are too many to enumerate.
 std::optional<uint64_t> distinct_values(const Hyperparameter& parameter);
 
+// Whether it can be drawn with a value for which the condition holds.
+bool can_be_drawn(const Hyperparameter& parameter, const Condition& condition);
+
 class Drawer {
  public:
   // Draws the parameters in `mutate`; the others keep their value in `base`. `stream` gives every

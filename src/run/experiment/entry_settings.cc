@@ -84,6 +84,14 @@ Values fixed_values(const Training& training, const Repository& repository) {
 
 std::vector<Values> EntrySettings::of(size_t index) {
   const SettingsEntry& entry = source_.settings.entries[index];
+  std::vector<Values> all = made(index);
+  warn_of_removed(entry, all);
+  warn_of_idle_exclusions(entry);
+  return all;
+}
+
+std::vector<Values> EntrySettings::made(size_t index) {
+  const SettingsEntry& entry = source_.settings.entries[index];
   const Training& training = entry.foreground;
   const Design& design = training.design;
   const Values base = fixed_values(training, *source_.catalog.find(training.repository));
@@ -224,6 +232,119 @@ std::vector<Values> EntrySettings::drawn(const SettingsEntry& entry, size_t inde
   }
   others.insert(others.end(), made.begin(), made.end());
   return made;
+}
+
+namespace {
+
+bool has(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool lacks(const std::vector<Values>& all, const std::string& name) {
+  return std::ranges::all_of(all, [&](const Values& one) { return one.find(name) == nullptr; });
+}
+
+// Whether each experiment draws anew if the parameter has a value.
+bool condition_is_drawn(const Training& training, const Conditions& conditions) {
+  return std::ranges::any_of(conditions, [&](const Condition& one) {
+    return training.mutation && has(training.mutate, one.parameter);
+  });
+}
+
+std::string removed_text(const std::string& parameter, const Conditions& conditions) {
+  return fmt::format("{} has no effect: it is only passed with {}", parameter,
+                     describe(conditions));
+}
+
+// The parameters of which no experiment gets the value that the entry states.
+std::vector<std::string> stated_names(const Training& training) {
+  std::vector<std::string> names;
+  for (const auto& named : training.fixed.all) names.push_back(named.name);
+  if (!training.mutation) return names;
+  for (const ParameterChoices& axis : training.design.grid) names.push_back(axis.parameter);
+  const bool draws =
+      training.design.kind == Design::Kind::draws || training.design.kind == Design::Kind::lhs;
+  if (draws) names.insert(names.end(), training.mutate.begin(), training.mutate.end());
+  return names;
+}
+
+// Whether a setting of the entry can have a value for which the condition holds.
+bool can_hold(const Condition& condition, const Training& training, const Repository& repository,
+              const Values& base) {
+  const auto with = [&](const Value& value) {
+    Values one;
+    one.set(condition.parameter, value);
+    return holds(condition, one);
+  };
+  const Design& design = training.design;
+  for (const auto* axes : {&design.choices, &design.grid}) {
+    for (const ParameterChoices& axis : *axes) {
+      if (axis.parameter == condition.parameter) return std::ranges::any_of(axis.values, with);
+    }
+  }
+  for (const Values& listed : design.list) {
+    const Value* value = listed.find(condition.parameter);
+    if (value != nullptr && with(*value)) return true;
+  }
+  const Hyperparameter* parameter = repository.find(condition.parameter);
+  const bool enumerated = design.kind == Design::Kind::grid || design.kind == Design::Kind::list;
+  if (!enumerated && parameter != nullptr && has(training.mutate, condition.parameter)) {
+    return can_be_drawn(*parameter, condition);
+  }
+  const Value* fixed = base.find(condition.parameter);
+  return fixed != nullptr && with(*fixed);
+}
+
+}  // namespace
+
+void EntrySettings::warn_of_removed(const SettingsEntry& entry,
+                                    const std::vector<Values>& made) const {
+  const Training& training = entry.foreground;
+  const auto& only_if = training.design.rules.only_if;
+  for (const std::string& name : stated_names(training)) {
+    const auto conditions = only_if.find(name);
+    if (conditions == only_if.end() || made.empty() || !lacks(made, name)) continue;
+    if (condition_is_drawn(training, conditions->second)) continue;  // it may be drawn next time
+    warn(entry, removed_text(name, conditions->second));
+  }
+  std::map<std::string, size_t> removed;  // of a list: in how many settings
+  const Values base = fixed_values(training, *source_.catalog.find(training.repository));
+  for (const Values& listed : training.design.list) {
+    Values whole = base;
+    for (const auto& [name, value] : listed.all) whole.set(name, value);
+    const Values settled = training.design.rules.settled(std::move(whole));
+    for (const auto& named : listed.all) {
+      if (settled.find(named.name) == nullptr) ++removed[named.name];
+    }
+  }
+  for (const auto& [name, count] : removed) {
+    warn(entry, fmt::format("list: in {} of its {} settings, {}", count,
+                            training.design.list.size(), removed_text(name, only_if.at(name))));
+  }
+  if (!entry.background) return;
+  const Training& load = *entry.background;
+  const Values with =
+      load.design.rules.settled(fixed_values(load, *source_.catalog.find(load.repository)));
+  for (const auto& named : load.fixed.all) {
+    if (with.find(named.name) != nullptr) continue;
+    warn(entry,
+         "background: " + removed_text(named.name, load.design.rules.only_if.at(named.name)));
+  }
+}
+
+void EntrySettings::warn_of_idle_exclusions(const SettingsEntry& entry) const {
+  const Training& training = entry.foreground;
+  if (!training.mutation) return;
+  const Repository& repository = *source_.catalog.find(training.repository);
+  const Values base = fixed_values(training, repository);
+  for (const Conditions& conditions : training.design.rules.exclude) {
+    const auto never = std::ranges::find_if(conditions, [&](const Condition& one) {
+      return !can_hold(one, training, repository, base);
+    });
+    if (never == conditions.end()) continue;
+    warn(entry, fmt::format("exclude {} leaves out nothing: no setting has {}",
+                            describe(conditions), describe(*never)));
+  }
 }
 
 std::vector<Values> EntrySettings::past(const SettingsEntry& entry) const {

@@ -149,7 +149,27 @@ Terms read_background_terms(ObjectReader& object) {
   return read_terms(object);
 }
 
+// Says which of these keys are there but change nothing. An empty one means nothing anyway.
+void say_without_effect(ObjectReader& object, const std::vector<const char*>& keys,
+                        const std::string& why) {
+  for (const char* key : keys) {
+    const JsonNode* value = object.node().find(key);
+    if (!object.has(key) || (value->is(Kind::list) && value->items.empty())) continue;
+    object.problems().key_without_effect(object.file(), object.line_of(key),
+                                         fmt::format("{} has no effect {}", key, why));
+  }
+}
+
+void say_what_default_ignores(ObjectReader& object, std::optional<Mode> mode) {
+  if (mode != Mode::standard || lists_settings(object)) return;
+  say_without_effect(object, {"mutate", "mutate_params", "exclude"},
+                     "in mode default, which varies nothing; remove it, or write mode mutation");
+}
+
 void read_background_mode(ObjectReader& object) {
+  say_without_effect(object,
+                     {"mutate", "mutate_params", "exclude", "choices", "grid", "list", "design"},
+                     "for a background, which runs with its defaults and `hyperparameters`");
   const auto mode = object.text("mode");
   if (mode && *mode != "default") {
     object.warning(object.line_of("mode"),
@@ -214,7 +234,19 @@ JsonNode foreground_of(ObjectReader& object, const JsonNode& foreground) {
   // Beside `mode: parallel`, these say what the foreground does.
   for (const char* type : {"mutation_type", "experiment_type"}) {
     const JsonNode* beside = object.quietly(type);
-    if (beside == nullptr || whole.find("mode") != nullptr || whole.find(type) != nullptr) continue;
+    if (beside == nullptr || beside->text == "parallel") continue;  // the entry's own mode
+    const JsonNode* own = whole.find("mode") != nullptr ? whole.find("mode") : whole.find(type);
+    if (own != nullptr) {
+      const bool agrees =
+          own->text == beside->text || (own->text == "default" && beside->text == "baseline");
+      if (!agrees) {
+        object.problems().key_without_effect(
+            object.file(), object.line_of(type),
+            fmt::format("{} {} has no effect: the mode of the foreground is {}", type, beside->text,
+                        own->text));
+      }
+      continue;
+    }
     whole.members.push_back({.key = type, .line = object.line_of(type), .value = *beside});
   }
   return whole;
@@ -231,6 +263,7 @@ std::optional<SettingsEntry> read_parallel(ObjectReader& object, SettingsEntry e
   const JsonNode whole = foreground_of(object, *foreground);
   ObjectReader front(whole, object.file(), object.problems());
   const auto mode = read_mode(front, Mode::mutation);
+  say_what_default_ignores(front, mode);
   const Counts front_counts = Counts::read(front);
   entry.other_seeds = uses_new_counts(object) || uses_new_counts(front) || defaults.other_seeds();
   const auto front_training =
@@ -269,6 +302,7 @@ std::optional<SettingsEntry> read_entry(const JsonNode& node, const Defaults& de
     made = read_parallel(object, entry, defaults, catalog);
   } else {
     entry.other_seeds = uses_new_counts(object) || defaults.other_seeds();
+    say_what_default_ignores(object, mode);
     const auto training =
         read_training(object, mode.value_or(Mode::mutation), catalog, entry.other_seeds);
     const Counts counts = Counts::read(object);

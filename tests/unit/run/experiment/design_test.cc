@@ -220,6 +220,43 @@ TEST(Design, ALatinHypercubeTakesEachPartOfARangeOnce) {
   for (const auto& [name, times] : optimizers) EXPECT_EQ(times, 10) << name;
 }
 
+TEST(Design, AValueThatItsConditionRemovesIsNamed) {
+  const auto problems = [](const std::string& entry) { return plan(entry).problems; };
+  const std::string needs = "momentum has no effect: it is only passed with optimizer sgd";
+  EXPECT_THAT(problems(R"("mode": "default", "hyperparameters": {"momentum": 0.8})"),
+              HasSubstr(needs));
+  EXPECT_THAT(problems(R"("list": [{"momentum": 0.8}, {"optimizer": "sgd", "momentum": 0.8}])"),
+              HasSubstr("list: in 1 of its 2 settings, " + needs));
+  EXPECT_THAT(problems(R"("grid": {"momentum": [0.8, 0.9]})"), HasSubstr(needs));
+  EXPECT_THAT(problems(R"("mutate": ["momentum", "lr"], "settings": 3)"), HasSubstr(needs));
+  EXPECT_EQ(
+      problems(R"("mode": "default", "hyperparameters": {"momentum": 0.8, "optimizer": "sgd"})"),
+      "");
+  EXPECT_EQ(problems(R"("grid": {"momentum": [0.8], "optimizer": ["adam", "sgd"]})"), "");
+  EXPECT_EQ(
+      problems(
+          R"("hyperparameters": {"momentum": 0.8}, "choices": {"optimizer": ["adam", "sgd"]})"),
+      "");
+}
+
+TEST(Design, AnExclusionThatLeavesOutNothingIsNamed) {
+  for (const char* entry :
+       {R"("grid": {"batch_size": [32, 64]}, "exclude": {"batch_size": 128})",
+        R"("grid": {"batch_size": [32, 64]}, "exclude": {"batch_size": 32, "lr": 0.1})",
+        R"("choices": {"batch_size": [32, 64]}, "exclude": {"batch_size": [128, 256]})",
+        R"("list": [{"batch_size": 32}], "exclude": {"batch_size": {"min": 100}})",
+        R"("mutate": ["lr"], "exclude": {"lr": {"min": 1}})"}) {
+    EXPECT_THAT(plan(entry).problems, HasSubstr("leaves out nothing: no setting has")) << entry;
+  }
+  for (const char* entry :
+       {R"("grid": {"batch_size": [32, 64]}, "exclude": {"batch_size": 64})",
+        R"("mutate": ["batch_size"], "exclude": {"batch_size": 128})",
+        R"("mutate": ["lr"], "exclude": {"lr": {"max": 0.001}})",
+        R"("mutate": ["lr"], "exclude": {"lr": {"max": 0.001}, "batch_size": 64})"}) {
+    EXPECT_EQ(plan(entry).problems, "") << entry;
+  }
+}
+
 TEST(Design, AShortageSaysWhatWasExcluded) {
   EXPECT_THAT(
       plan(R"("grid": {"batch_size": [16, 32, 64]}, "exclude": {"batch_size": 32}, "settings": 3)")

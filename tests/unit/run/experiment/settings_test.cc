@@ -300,10 +300,51 @@ Read entry(const std::string& keys, const std::string& top = "") {
               "}]}");
 }
 
+TEST(Settings, KeysThatChangeNothingAreNamedOnceEach) {
+  for (const auto& [keys, text] :
+       {std::pair{R"("mode": "default", "mutate": ["epochs"])",
+                  "mutate has no effect in mode default"},
+        {R"("mode": "default", "exclude": {"epochs": 5})", "exclude has no effect in mode default"},
+        {R"("mode": "default", "mutate_params": ["epochs"])",
+         "mutate_params has no effect in mode"}}) {
+    const Read made = entry(keys);
+    EXPECT_EQ(made.errors, 0) << made.problems;
+    EXPECT_THAT(made.problems, HasSubstr(text)) << keys;
+  }
+  EXPECT_EQ(entry(R"("mode": "default", "mutate": [], "exclude": [])").problems, "");
+  const Read top = entry(R"("mutate": ["epochs"])", R"("mode": "default", )");
+  EXPECT_THAT(top.problems, HasSubstr("mutate has no effect in mode default"));
+  EXPECT_EQ(read(R"({"experiments": [{"repo": "examples", "model": "mnist", "mode": "default",
+                      "mutate": ["epochs"]}]})",
+                 KeyPolicy::strict)
+                .errors,
+            1);
+}
+
 Read parallel(const std::string& keys, const std::string& front, const std::string& back) {
   return read(R"({"experiments": [{"mode": "parallel", )" + keys +
               R"("foreground": {"repo": "examples", "model": "ff")" + front +
               R"(}, "background": {"repo": "plain", "model": "default")" + back + "}}]}");
+}
+
+TEST(Settings, ABackgroundHasOneSetting) {
+  for (const char* key : {"mutate", "mutate_params", "grid", "choices", "list", "exclude"}) {
+    const bool names = std::string(key).starts_with("mutate");
+    const Read made = parallel(
+        "", R"(, "mutate": ["epochs"])",
+        fmt::format(R"(, "{}": {})", key, names ? R"(["width"])" : R"({"width": [1, 2]})"));
+    EXPECT_THAT(made.problems, HasSubstr(std::string(key) + " has no effect for a background"))
+        << key;
+  }
+}
+
+TEST(Settings, ATypeThatContradictsTheModeOfTheForegroundIsNamed) {
+  const char* front = R"(, "mode": "mutation", "mutate": ["epochs"])";
+  EXPECT_THAT(
+      parallel(R"("mutation_type": "default", )", front, "").problems,
+      HasSubstr("mutation_type default has no effect: the mode of the foreground is mutation"));
+  EXPECT_EQ(parallel(R"("mutation_type": "mutation", )", front, "").problems, "");
+  EXPECT_EQ(parallel(R"("mutation_type": "parallel", )", front, "").problems, "");
 }
 
 TEST(Settings, ManyDisagreeingEntriesAreOneMessage) {

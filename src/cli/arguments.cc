@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -201,6 +203,33 @@ CLI::Validator whole_number(uint64_t lowest, uint64_t highest) {
     return fmt::format("'{}' is not a whole number from {} to {}", text, lowest, highest);
   };
   return {std::move(refuse), ""};
+}
+
+namespace {
+
+std::optional<double> finite_number(const std::string& text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  return whole && std::isfinite(number) ? std::optional(number) : std::nullopt;
+}
+
+}  // namespace
+
+CLI::Validator positive_number() {
+  return {[](std::string& text) -> std::string {
+            if (finite_number(text).value_or(0) > 0) return {};
+            return fmt::format("'{}' is not a number above 0", text);
+          },
+          ""};
+}
+
+CLI::Validator number_from_zero() {
+  return {[](std::string& text) -> std::string {
+            if (finite_number(text).value_or(-1) >= 0) return {};
+            return fmt::format("'{}' is not a number of at least 0", text);
+          },
+          ""};
 }
 
 std::vector<std::string> fixed_values(const CLI::Option& option) {

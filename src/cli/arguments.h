@@ -81,6 +81,10 @@ std::string spellings(const std::string& name, const std::vector<std::string>& o
 // For ->check() of every whole number: CLI11 itself reads -1 as 2^64 - 1 and 010 as 8.
 CLI::Validator whole_number(uint64_t lowest, uint64_t highest);
 
+// For ->check() of finite numbers. CLI11's own name the largest double in their messages.
+CLI::Validator positive_number();
+CLI::Validator number_from_zero();
+
 // The words that CLI::IsMember allows for the option; empty if any value is allowed.
 std::vector<std::string> fixed_values(const CLI::Option& option);
 

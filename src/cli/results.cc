@@ -263,7 +263,7 @@ void add_table_options(CLI::App& command, ResultsOptions& options) {
   command
       .add_option("--grams-per-kwh", options.grams_per_kwh,
                   "also show CO2: the grams that a kWh has where you are")
-      ->check(CLI::NonNegativeNumber)
+      ->check(number_from_zero())
       ->type_name("N")
       ->group(kOutput);
   command
@@ -289,7 +289,7 @@ void add_answer_options(CLI::App& command, ResultsOptions& options) {
   command
       .add_option("--difference", options.difference,
                   "with --compare or --over: how many more repeats show a difference of X")
-      ->check(CLI::PositiveNumber)
+      ->check(positive_number())
       ->type_name("X")
       ->group(kAnswers);
   command

@@ -79,7 +79,7 @@ void add_job_options(CLI::App& command, BatchOptions& options) {
       ->group(kResources);
   add_bytes(command, "--memory", options.request.jobs.memory_bytes,
             "memory of all experiments that run at once; one without `memory` in its settings gets "
-            "an equal share")
+            "an equal share; default: with --jobs, all that the machine allows")
       ->group(kResources);
 }
 

@@ -15,6 +15,11 @@ check() {
   expect 122
   run timeout 30 $wrapper "$PLIMSOLL" exec --memory 256M -- sh -c 'head -c 50000000 /dev/zero | tail -c 1 >/dev/null; exit 6'
   expect 6
+  # The command is told, and a limit around this one stays in force.
+  run timeout 30 $wrapper "$PLIMSOLL" exec --memory 64M -- sh -c 'echo "told $PLIMSOLL_MEMORY_LIMIT"'
+  expect 0 "told 67108864"
+  run timeout 30 $wrapper "$PLIMSOLL" exec --memory 64M -- "$PLIMSOLL" exec --memory 1G -- sh -c 'echo "told $PLIMSOLL_MEMORY_LIMIT"'
+  expect 0 "told 67108864"
   echo "$1: limit holds"
 }
 

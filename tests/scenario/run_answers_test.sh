@@ -116,6 +116,12 @@ run plimsoll results --over seed
 expect 2 "--over seed: seed is a nuisance"
 run plimsoll results --compare 1 "learning_rate>0"
 expect 2 'such as "learning_rate<0.1" and "learning_rate>=0.1"'
+run plimsoll results --compare 1 2 --difference 0
+expect 2 "--difference: '0' is not a number above 0"
+run plimsoll results --grams-per-kwh -1
+expect 2 "--grams-per-kwh: '-1' is not a number of at least 0"
+run plimsoll results --price 0,30
+expect 2 "--price 0,30: give a number with a point"
 run plimsoll results --price cheap
 expect 2 "--price cheap"
 
@@ -149,6 +155,8 @@ run plimsoll run -ec settings.json
 expect 11 "2 experiments repeat an earlier one with the same seed" "toy/default default, the same values each time"
 run plimsoll results
 expect 0 "2 repeats have the same seed as another repeat"
+run plimsoll results --where "learning_rate=0.1" --pareto accuracy time
+expect 2 "no experiment has the figure accuracy; known: none; no experiment has succeeded"
 run plimsoll results --compare 1 2
 expect 0 "accuracy, A and B: no test, B has no successful run (own error 1)"
 run plimsoll results --over learning_rate

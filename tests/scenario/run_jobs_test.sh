@@ -77,6 +77,24 @@ write_settings '{"repo": "toy", "model": "slow", "mutate": ["epochs"], "settings
 run plimsoll run -ec settings.json --jobs 3 --memory 1G
 expect 0 "3 succeeded"
 [ "$(column jobs_beside | sort -u)" != 0 ] || fail "three do not run at once"
+grep -q "^memory: 341.3 MiB for each of 3 experiments at once, an equal share of 1.0 GiB (--memory)" output || fail "the share is not said: $(cat output)"
+# Without --memory, they share what the machine allows; each is told its share.
+printf '#!/bin/sh\necho "told $PLIMSOLL_MEMORY_LIMIT"\necho "loss: 0.5"\n' >repos/toy/told.sh
+chmod +x repos/toy/told.sh
+sed 's/train.sh/told.sh/' models_config.json >told.json
+write_settings '{"repo": "toy", "model": "good", "mutate": ["epochs"], "settings": 2}'
+sleep 1.1
+run plimsoll run -ec settings.json -c told.json --jobs 2
+expect 0 "2 succeeded" "for each of 2 experiments at once, an equal share of" "; --memory sets another limit)"
+told=$(cat "$(newest)"/toy_good_00?/training.log | sed -n 's/^told \([0-9][0-9]*\)$/\1/p' | sort -u)
+[ "$(echo "$told" | wc -w)" = 1 ] || fail "the shares: $told"
+[ "$told" -le $(($(awk '/^MemTotal/ {print $2}' /proc/meminfo) * 512)) ] || fail "a share of $told is more than half of the machine"
+sleep 1.1
+run plimsoll run -ec settings.json -c told.json
+! grep -q "^memory:" output || fail "one alone shares nothing"
+write_settings '{"repo": "toy", "model": "good", "mode": "default", "memory": "8G"}'
+run plimsoll run -ec settings.json --memory 1G
+expect 2 "settings.json:1: the memory of toy is 8.0 GiB, more than --memory 1.0 GiB of all experiments; raise --memory"
 
 # SIGTERM ends all of them.
 write_settings '{"repo": "toy", "model": "long", "mode": "default", "runs_per_config": 3}'

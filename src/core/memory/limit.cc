@@ -50,9 +50,17 @@ void add_ram(const Host& host, std::vector<LimitSource>& found) {
 
 }  // namespace
 
+std::optional<uint64_t> supervisor_limit(const Host& host) {
+  const std::string text = host.variable(kLimitVariable).value_or("");
+  if (text.find_first_not_of("0123456789") != std::string::npos) return std::nullopt;
+  const auto bytes = leading_number(text);
+  return bytes && *bytes > 0 ? bytes : std::nullopt;
+}
+
 Limit detect_limit(const Host& host) {
   Limit limit;
   add_cgroup_limits(host, limit.sources);
+  if (const auto bytes = supervisor_limit(host)) limit.sources.push_back({kLimitVariable, *bytes});
   add_slurm_limits(host, limit.sources);
   add_ram(host, limit.sources);
   if (limit.sources.empty()) {

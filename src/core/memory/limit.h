@@ -1,6 +1,6 @@
 // How much memory this process may use: the smallest of what the user, the cgroups (v1 and v2,
-// every level up the tree), Slurm and the machine allow. Pure, except for the files and variables
-// it reads, which a test replaces through Host.
+// every level up the tree), a supervisor, Slurm and the machine allow. Pure, except for the files
+// and variables it reads, which a test replaces through Host.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,11 @@
 #include "base/host.h"
 
 namespace plimsoll::memory {
+
+// A supervisor with a memory limit tells it to its command, as bytes: where no cgroup enforces the
+// limit, the command cannot find it otherwise.
+constexpr const char* kLimitVariable = "PLIMSOLL_MEMORY_LIMIT";
+std::optional<uint64_t> supervisor_limit(const Host& host = Host::real());
 
 struct LimitSource {
   std::string name;  // "RAM", "cgroup v2 /user.slice", "SLURM_MEM_PER_NODE"
@@ -25,7 +30,7 @@ struct Limit {
   std::optional<size_t> source = {};
 };
 
-// What cgroups, Slurm and the machine allow, without --memory.
+// What cgroups, a supervisor, Slurm and the machine allow, without --memory.
 Limit detect_limit(const Host& host = Host::real());
 
 // The limit of a command: the smaller of --memory and the detected limit. Without --memory, half of

@@ -165,6 +165,15 @@ std::string missing_in(const ComparedGroup& group, const std::string& figure) {
   return fmt::format("{} has only {}", group.label, found->second.not_numbers.begin()->first);
 }
 
+// Instead of an empty table.
+std::string why_no_rows(const std::vector<ComparedGroup>& groups) {
+  std::string text = "\nthere is nothing to compare\n";
+  for (const ComparedGroup& group : groups) {
+    if (!group.nothing.empty()) text += fmt::format("{} has {}\n", group.label, group.nothing);
+  }
+  return text;
+}
+
 SampleDifference difference_in(const ComparedGroup& a, const ComparedGroup& b,
                                const std::string& figure, std::optional<double> looked_for) {
   const auto numbers = [&](const ComparedGroup& group) {
@@ -248,6 +257,7 @@ std::string describe(const ComparisonAnswer& answer, size_t most_columns) {
   });
   const size_t left_out = rows.size() > kMostPairsShown ? rows.size() - kMostPairsShown : 0;
   rows.resize(rows.size() - left_out);
+  if (rows.empty()) return text + why_no_rows(answer.groups);
   TextTable table = table_of(rows, answer.groups.size() == 2);
   fit_pairs(table, most_columns);
   text += "\n" + text_of(table) + "\n";
@@ -276,7 +286,10 @@ Json to_json(const ComparisonAnswer& answer) {
   for (const ComparedGroup& group : answer.groups) {
     Json figures = Json::object();
     for (const auto& [name, values] : group.figures) figures[name] = moments_json(values);
-    groups.push_back({{"label", group.label}, {"name", group.name}, {"figures", figures}});
+    groups.push_back({{"label", group.label},
+                      {"name", group.name},
+                      {"figures", figures},
+                      {"without_figures", group.nothing}});
   }
   Json rows = Json::array();
   const auto known = [](const auto& value) { return value ? Json(*value) : Json(nullptr); };

@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <string_view>
 
 #include "base/error.h"
 #include "experiment/best.h"
@@ -19,6 +21,8 @@ using experiment::Values;
 constexpr double kJoulesPerKwh = 3.6e6;
 constexpr const char* kCpu = "CPU";
 constexpr const char* kGpu = "GPU";
+constexpr std::array kOwnFigures = {kSeconds, kEnergy, kCo2, kCost};
+constexpr std::string_view kMetricPrefix = "perf_";  // as in summary.csv
 
 struct PartFigure {
   const char* part;
@@ -43,7 +47,9 @@ void collect_names(const std::vector<Outcome>& outcomes, const experiment::Catal
         add_new(all.parameters, parameter.name);
       }
     }
-    for (const auto& metric : repository->metrics) add_new(all.metrics, metric.name);
+    for (const auto& metric : repository->metrics) {
+      add_new(all.metrics, figure_of_metric(metric.name));
+    }
   }
   for (const Outcome& outcome : outcomes) {
     const auto* repository = catalog.find(outcome.experiment.training.repository);
@@ -51,7 +57,9 @@ void collect_names(const std::vector<Outcome>& outcomes, const experiment::Catal
          experiment::without_nuisances(outcome.result.last.values, repository).all) {
       add_new(all.parameters, named.name);
     }
-    for (const auto& [name, value] : outcome.result.last.metrics) add_new(all.metrics, name);
+    for (const auto& [name, value] : outcome.result.last.metrics) {
+      add_new(all.metrics, figure_of_metric(name));
+    }
   }
 }
 
@@ -93,6 +101,10 @@ void add_outcome(const Outcome& outcome, Configurations& all, Configuration& one
   if (last.cause == experiment::Cause::stopped_early) {
     ++one.stopped;
     ++all.stopped;
+    if (!last.stop) return;
+    one.values_at_stop.add(last.stop->value);
+    one.first_stop = one.stopped == 1 ? last.stop->step : std::min(one.first_stop, last.stop->step);
+    one.last_stop = std::max(one.last_stop, last.stop->step);
     return;
   }
   if (!outcome.result.success) {
@@ -104,7 +116,9 @@ void add_outcome(const Outcome& outcome, Configurations& all, Configuration& one
   ++one.succeeded;
   ++all.succeeded;
   one.figures[kSeconds].add(last.seconds);
-  for (const auto& [name, value] : last.metrics) one.figures[name].add(value.number);
+  for (const auto& [name, value] : last.metrics) {
+    one.figures[figure_of_metric(name)].add(value.number);
+  }
   add_energy(last, all, one);
 }
 
@@ -115,6 +129,16 @@ std::string background_of(const experiment::Experiment& made) {
 }
 
 }  // namespace
+
+std::string figure_of_metric(const std::string& metric) {
+  std::string_view name = metric;
+  while (name.starts_with(kMetricPrefix)) name.remove_prefix(kMetricPrefix.size());
+  // "time" is a name of kSeconds on the command line.
+  const bool own = name == "time" || std::ranges::any_of(kOwnFigures, [&](const char* figure) {
+                     return name == figure;
+                   });
+  return own ? std::string(kMetricPrefix) + metric : metric;
+}
 
 void FigureValues::add(double number) {
   if (std::isfinite(number)) {
@@ -220,9 +244,7 @@ std::vector<std::string> Configurations::figures() const {
     if (known) names.push_back(name);
   };
   for (const std::string& metric : metrics) add_if_known(metric);
-  for (const char* name : {kSeconds, kEnergy, kCo2, kCost}) {
-    if (std::find(names.begin(), names.end(), name) == names.end()) add_if_known(name);
-  }
+  for (const char* name : kOwnFigures) add_if_known(name);
   return names;
 }
 
@@ -331,16 +353,27 @@ std::vector<std::string> notes_on_prices(const Configurations& configurations) {
 
 void set_price(EnergyPrices& prices, const std::string& text) {
   if (text.empty()) return;
+  const auto refuse = [&] {
+    fail(ErrorKind::usage,
+         "--price {}: give a number with a point and, if you like, a currency: 0.30 EUR", text);
+  };
+  // Digits alone, so that neither "inf" nor "0x1F" is a price.
+  const size_t end = text.find_first_not_of("0123456789.");
+  const std::string number = text.substr(0, end);
   size_t used = 0;
   try {
-    prices.price_per_kwh = std::stod(text, &used);
+    prices.price_per_kwh = std::stod(number, &used);
   } catch (const std::exception&) {
-    fail(ErrorKind::usage, "--price {}: give a number and, if you like, a currency: 0.30 EUR",
-         text);
+    refuse();
   }
-  if (!(*prices.price_per_kwh >= 0)) fail(ErrorKind::usage, "--price {}: less than 0", text);
-  const size_t word = text.find_first_not_of(' ', used);
-  if (word != std::string::npos) prices.currency = text.substr(word);
+  if (used != number.size()) refuse();
+  const size_t word = end == std::string::npos ? end : text.find_first_not_of(' ', end);
+  if (word == std::string::npos) return;
+  prices.currency = text.substr(word);
+  // "0,30", "1 000" and "1e3" have no currency, but another notation of the number.
+  const bool punctuation =
+      std::string_view(".,;:'+-").find(prices.currency.front()) != std::string_view::npos;
+  if (punctuation || prices.currency.find_first_of("0123456789") != std::string::npos) refuse();
 }
 
 }  // namespace plimsoll::answer

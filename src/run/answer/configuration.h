@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -21,6 +22,10 @@ constexpr const char* kSeconds = "seconds";
 constexpr const char* kEnergy = "energy";  // joules, of CPU and GPU together
 constexpr const char* kCo2 = "co2";        // grams; only if the user says how many a kWh has
 constexpr const char* kCost = "cost";      // only if the user says the price of a kWh
+
+// The figure of a metric: its name, or "perf_energy" for a metric that is called like one of the
+// figures above. So the two are never mixed.
+std::string figure_of_metric(const std::string& metric);
 
 struct Outcome {
   experiment::Experiment experiment;
@@ -46,6 +51,9 @@ struct Configuration {
   size_t succeeded = 0;
   std::map<std::string, size_t> failures;  // by the name of the cause
   size_t stopped = 0;                      // early, by the batch; they did not fail
+  FigureValues values_at_stop;             // of the objective
+  uint64_t first_stop = 0;                 // the steps of the first and the last
+  uint64_t last_stop = 0;
   size_t same_seed = 0;  // successful runs with the seed of an earlier one: maybe copies of it
   std::map<std::string, FigureValues> figures;
   size_t shared = 0;  // runs whose energy includes other processes
@@ -66,7 +74,7 @@ void set_price(EnergyPrices& prices, const std::string& text);
 
 struct Configurations {
   std::vector<Configuration> all;
-  std::vector<std::string> metrics;     // in the order of the model config
+  std::vector<std::string> metrics;     // their figures, in the order of the model config
   std::vector<std::string> parameters;  // the same, without seeds
   std::set<std::string> nuisances;      // seeds and the like
   std::set<std::string> energy_parts;   // "CPU", "GPU": what the column energy includes
@@ -76,7 +84,7 @@ struct Configurations {
   std::map<std::string, size_t> failures;
   size_t stopped = 0;
   size_t suspicious = 0;
-  std::optional<experiment::Objective> objective;  // what the settings look for
+  std::optional<experiment::Objective> objective;  // what the settings look for; of a figure
   size_t unfinished = 0;
   EnergyPrices prices;
 

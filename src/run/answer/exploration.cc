@@ -109,7 +109,16 @@ struct RunValue {
   const Configuration* configuration = nullptr;
 };
 
-// Numbers by their size, words by their place in the alphabet. Words are never put together.
+// Whether the run has a value of it. A parameter with a condition has none in some of the runs.
+bool has_value(const Configurations& configurations, const RunValue& run,
+               const std::string& parameter) {
+  return std::ranges::find(configurations.parameters, parameter) ==
+             configurations.parameters.end() ||
+         run.configuration->values.find(parameter) != nullptr;
+}
+
+// Of runs that have the parameter: numbers by their size, words by their place in the alphabet.
+// Words are never put together.
 std::vector<size_t> groups_by(const Configurations& configurations,
                               const std::vector<RunValue>& runs, const std::string& parameter,
                               size_t& different) {
@@ -137,6 +146,23 @@ std::vector<size_t> groups_by(const Configurations& configurations,
         static_cast<size_t>(std::distance(words.begin(), words.find(text_of_run(run)))));
   }
   return groups;
+}
+
+// Among the runs that have the parameter. As a group of their own, the others would add the effect
+// of the parameter that the condition is about.
+ParameterShare share_of(const Configurations& configurations, const std::vector<RunValue>& runs,
+                        const std::string& parameter) {
+  std::vector<RunValue> with_value;
+  std::vector<double> numbers;
+  for (const RunValue& run : runs) {
+    if (!has_value(configurations, run, parameter)) continue;
+    with_value.push_back(run);
+    numbers.push_back(run.number);
+  }
+  ParameterShare one{.parameter = parameter, .runs = numbers.size()};
+  const auto groups = groups_by(configurations, with_value, parameter, one.values);
+  one.share = statistics::variance_share(numbers, groups);
+  return one;
 }
 
 std::optional<double> noise_in(const std::vector<RunValue>& runs,
@@ -167,9 +193,7 @@ FigureImportance importance_of_figure(const Configurations& configurations,
   answer.runs = runs.size();
   std::vector<double> p;
   for (const std::string& parameter : parameters) {
-    ParameterShare one{.parameter = parameter};
-    const auto groups = groups_by(configurations, runs, parameter, one.values);
-    one.share = statistics::variance_share(numbers, groups);
+    ParameterShare one = share_of(configurations, runs, parameter);
     if (one.share) p.push_back(one.share->p);
     answer.shares.push_back(std::move(one));
   }
@@ -236,6 +260,11 @@ std::string describe(const std::vector<FigureImportance>& answer, size_t most_co
     fit(table, most_columns);
     text += fmt::format("{}: share of its variance over {}\n{}", figure.figure,
                         counted(figure.runs, "run"), text_of(table));
+    for (const ParameterShare& one : figure.shares) {
+      if (one.runs == figure.runs) continue;
+      text += fmt::format("{}: only over {} that {} it\n", one.parameter, counted(one.runs, "run"),
+                          one.runs == 1 ? "has" : "have");
+    }
     if (figure.stopped + figure.failed > 0) {
       text +=
           fmt::format("left out: {}{}{}\n",
@@ -265,6 +294,7 @@ nlohmann::ordered_json to_json(const std::vector<FigureImportance>& answer) {
            {"omega_squared", one.share ? Json(one.share->omega_squared) : Json(nullptr)},
            {"f", one.share && !infinite ? Json(one.share->f) : Json(nullptr)},
            {"holm_p", known(one.adjusted_p)},
+           {"runs", one.runs},
            {"values", one.values},
            {"groups", one.share ? one.share->groups : 0}});
     }

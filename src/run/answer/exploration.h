@@ -33,6 +33,7 @@ nlohmann::ordered_json to_json(const ParetoAnswer& answer);
 // Analysis of variance, one parameter at a time; the share is Hays' omega squared.
 struct ParameterShare {
   std::string parameter;
+  size_t runs = 0;    // that have it: a parameter with a condition is missing in others
   size_t values = 0;  // different ones
   std::optional<statistics::VarianceShare> share;
   std::optional<double> adjusted_p;  // by Holm, over the parameters

@@ -71,6 +71,7 @@ Configurations configurations_of(const MergedRuns& merged, const EnergyPrices& p
   Configurations all = group(merged.finished, merged.catalog, prices);
   all.unfinished = merged.unfinished;
   all.objective = merged.objective;
+  if (all.objective) all.objective->metric = figure_of_metric(all.objective->metric);
   return all;
 }
 

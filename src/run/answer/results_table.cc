@@ -15,8 +15,6 @@
 namespace plimsoll::answer {
 namespace {
 
-constexpr double kWholeCoverage = 0.9995;  // printed as 100 %
-
 // Ranks of columns: the higher, the sooner it is left out.
 constexpr int kAlways = 0;
 constexpr int kParameterRank = 1;
@@ -49,8 +47,9 @@ std::string energy_quality(const Configuration& one) {
                ? " shared"
                : fmt::format(" ({} of {} shared)", one.shared, one.succeeded);
   }
-  if (one.least_coverage < kWholeCoverage) {
-    text += fmt::format(" (covers {})", format_percent(one.least_coverage));
+  const std::string coverage = format_percent(one.least_coverage);
+  if (one.least_coverage < 1 && coverage != format_percent(1)) {
+    text += fmt::format(" (covers {})", coverage);
   }
   return text;
 }
@@ -69,6 +68,16 @@ TextColumn figure_column(const Configurations& configurations, const std::string
           .rank = figure == kSeconds                                       ? kTimeRank
                   : figure == kEnergy || figure == kCo2 || figure == kCost ? kEnergyRank
                                                                            : kMetricRank};
+}
+
+// "2 at step 9: 0.413 ± 0.012": how often, when, and with which value of the objective.
+std::string stops_of(const Configuration& one) {
+  if (one.stopped == 0) return "";
+  if (one.last_stop == 0) return fmt::format("{}", one.stopped);
+  const std::string steps = one.first_stop == one.last_stop
+                                ? fmt::format("step {}", one.last_stop)
+                                : fmt::format("steps {} to {}", one.first_stop, one.last_stop);
+  return fmt::format("{} at {}: {}", one.stopped, steps, spread_text(one.values_at_stop));
 }
 
 struct NamedColumn {
@@ -116,13 +125,7 @@ std::vector<NamedColumn> all_columns(const Configurations& all, const Aim& aim) 
   for (const std::string& figure : figures) {
     if (figure != aim.figure) add_figure(figure);
   }
-  columns.push_back({"stopped",
-                     {"stopped early",
-                      cells_of(all,
-                               [](const Configuration& one) {
-                                 return one.stopped == 0 ? "" : fmt::format("{}", one.stopped);
-                               }),
-                      false, kFailedRank}});
+  columns.push_back({"stopped", {"stopped early", cells_of(all, stops_of), true, kFailedRank}});
   columns.push_back(
       {"failed",
        {"failed",
@@ -263,6 +266,10 @@ std::vector<std::string> notes_of(const Configurations& configurations, const Re
   size_t same_seed = 0;
   for (const Configuration& each : configurations.all) same_seed += each.same_seed;
   if (same_seed > 0) notes.push_back(same_seed_note(same_seed));
+  if (configurations.stopped > 0 && configurations.objective) {
+    notes.push_back(fmt::format("stopped early: how many, at which step, and the {} they had there",
+                                heading_of(configurations.objective->metric)));
+  }
   if (configurations.failures.contains(std::string(diagnosis::name(experiment::Cause::failed)))) {
     notes.emplace_back("own error: plimsoll status names that of each failed experiment");
   }
@@ -297,7 +304,11 @@ using Json = nlohmann::ordered_json;
 std::string column_name(const Configurations& configurations, const std::string& figure) {
   const auto& metrics = configurations.metrics;
   const bool metric = std::find(metrics.begin(), metrics.end(), figure) != metrics.end();
-  if (metric) return "perf_" + figure;
+  if (metric) {
+    const bool has_prefix =
+        figure.starts_with("perf_") && figure_of_metric(figure) == "perf_" + figure;
+    return has_prefix ? figure : "perf_" + figure;
+  }
   return figure == kEnergy ? "energy_joules" : figure == kCo2 ? "co2_grams" : figure;
 }
 
@@ -324,24 +335,27 @@ Json means_json(const Configurations& configurations) {
     for (const auto& [name, values] : one.figures) {
       figures[column_name(configurations, name)] = moments_json(values);
     }
-    all.push_back({{"configuration", one.number},
-                   {"repository", one.repository},
-                   {"model", one.model},
-                   {"background", one.background},
-                   {"hyperparameters", experiment::plain_json(one.values)},
-                   {"runs", one.runs},
-                   {"succeeded", one.succeeded},
-                   {"stopped_early", one.stopped},
-                   {"failures", one.failures},
-                   {"energy_quality", quality_of(one)},
-                   {"figures", figures}});
+    all.push_back(
+        {{"configuration", one.number},
+         {"repository", one.repository},
+         {"model", one.model},
+         {"background", one.background},
+         {"hyperparameters", experiment::plain_json(one.values)},
+         {"runs", one.runs},
+         {"succeeded", one.succeeded},
+         {"stopped_early", one.stopped},
+         {"last_step_of_stopped", one.last_stop == 0 ? Json(nullptr) : Json(one.last_stop)},
+         {"objective_of_stopped", moments_json(one.values_at_stop)},
+         {"failures", one.failures},
+         {"energy_quality", quality_of(one)},
+         {"figures", figures}});
   }
   return all;
 }
 
 std::string means_csv(const Configurations& configurations) {
-  experiment::Row header = {"configuration", "repository", "model",   "background",
-                            "runs",          "succeeded",  "failures"};
+  experiment::Row header = {"configuration", "repository", "model",         "background",
+                            "runs",          "succeeded",  "stopped_early", "failures"};
   for (const std::string& name : configurations.parameters) header.push_back("hyperparam_" + name);
   const auto figures = configurations.figures();
   for (const std::string& figure : figures) {
@@ -362,6 +376,7 @@ std::string means_csv(const Configurations& configurations) {
                            one.background,
                            fmt::format("{}", one.runs),
                            fmt::format("{}", one.succeeded),
+                           fmt::format("{}", one.stopped),
                            failures};
     for (const std::string& name : configurations.parameters) row.push_back(value_text(one, name));
     for (const std::string& figure : figures) {

@@ -134,8 +134,11 @@ bool meets_all(const Configuration& one, const std::vector<ResultCondition>& con
 
 namespace {
 
-// Why no experiment has an energy, or what is made from it; empty for other figures.
+// Why no experiment has the figure, if more than its name is the reason.
 std::string why_unknown(const Configurations& configurations, const std::string& figure) {
+  if (configurations.succeeded == 0) {
+    return fmt::format("; no experiment has succeeded ({})", describe_counts(configurations));
+  }
   if (figure != kEnergy && figure != kCo2 && figure != kCost) return "";
   if (configurations.energy_parts.empty()) {
     const std::string note = energy_note(configurations);

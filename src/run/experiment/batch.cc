@@ -331,6 +331,7 @@ void print_dry_run(const ExperimentBatch& batch, const BatchTexts& texts,
       print("  beside it: {}\n", command_line(batch, texts, *experiment.background));
     }
   }
+  all.share_among(texts.jobs.at_once.value_or(1));
   print("expected time of the batch, by medians of earlier runs: {}\n", describe(all));
 }
 

@@ -21,6 +21,7 @@
 #include "experiment/record.h"
 #include "experiment/run_folder.h"
 #include "gate/policy.h"
+#include "memory/limit.h"
 #include "meter/gpu.h"
 
 namespace plimsoll::experiment {
@@ -199,12 +200,45 @@ std::vector<meter::GpuReading> read_gpus(const gate::GpuSelection& gpus) {
                            Host::real().variable("CUDA_VISIBLE_DEVICES"));
 }
 
+void refuse_too_large_entries(const ExperimentBatch& batch, uint64_t limit_bytes) {
+  for (const SettingsEntry& entry : batch.settings.entries) {
+    const Repository& repository = *batch.catalog.find(entry.foreground.repository);
+    const auto own = merged(repository.terms, entry.terms).memory_bytes;
+    if (!own || *own <= limit_bytes) continue;
+    fail(ErrorKind::usage,
+         "{}:{}: the memory of {} is {}, more than --memory {} of all experiments; raise --memory, "
+         "or lower the memory in the settings",
+         batch.settings.file, entry.line, repository.name, format_bytes(*own),
+         format_bytes(limit_bytes));
+  }
+}
+
+// Sets what the experiments share. Without it, each would plan for the whole machine.
+void share_memory(BatchClaim& claim) {
+  const unsigned at_once = claim.jobs.at_once.value_or(1);
+  if (at_once == 1 || (claim.steps && !claim.jobs.memory_bytes)) return;
+  std::string source = "--memory";
+  if (!claim.jobs.memory_bytes) {
+    const memory::Limit detected = memory::detect_limit();
+    claim.jobs.memory_bytes = detected.bytes;
+    source = detected.winner + "; --memory sets another limit";
+  }
+  claim.memory =
+      fmt::format("memory: {} for each of {} experiments at once, an equal share of {} ({})",
+                  format_bytes(*claim.jobs.memory_bytes / at_once), at_once,
+                  format_bytes(*claim.jobs.memory_bytes), source);
+}
+
 }  // namespace
 
 BatchClaim claim_for(const ExperimentBatch& batch, const AtOnceOptions& jobs,
                      const std::string& gpus, bool use_steps, const Waiting& waiting) {
-  BatchClaim claim{
-      .gpus = {}, .jobs = jobs, .steps = use_steps ? find_steps(batch, jobs) : std::nullopt};
+  if (jobs.memory_bytes) refuse_too_large_entries(batch, *jobs.memory_bytes);
+  BatchClaim claim{.gpus = {},
+                   .jobs = jobs,
+                   .steps = use_steps ? find_steps(batch, jobs) : std::nullopt,
+                   .memory = ""};
+  share_memory(claim);
   if (!claim.steps) claim.gpus = claim_gpus(gate::selection_of(gpus), waiting);
   hand_out_gpus(claim.gpus, jobs);  // throws if there are too few
   return claim;
@@ -226,6 +260,7 @@ DriverEnd drive(const fs::path& folder, const BatchClaim& claim, const BatchText
                 const ExperimentBatch& batch, Journal& journal, const BatchRunOptions& options) {
   const Governor governor(batch.settings.governor);
   if (!governor.obstacle().empty()) options.say("warning: " + governor.obstacle());
+  if (!claim.memory.empty()) options.say(claim.memory);
   const std::vector<gate::GpuSelection> handed = hand_out_gpus(claim.gpus, claim.jobs);
   const bool elsewhere = claim.steps && claim.steps->nodes > 1;
   Recorders recorders(handed.size());
@@ -253,6 +288,7 @@ DriverEnd drive(const fs::path& folder, const BatchClaim& claim, const BatchText
     options.say("warning: cooldown auto has no GPU to wait for; give a time such as \"30s\"");
   }
   driving.finished = options.finished;
+  note_jobs(journal, driving.places.size());
   MachineWatch machine(claim.gpus.gpus);
   driving.uses_gpu = [&machine](const std::vector<pid_t>& processes) {
     return machine.compute_for(processes);

@@ -83,11 +83,14 @@ struct BatchClaim {
   GpuClaim gpus;
   AtOnceOptions jobs;
   std::optional<slurm::SlurmSteps> steps;
+  std::string memory;  // what each of several experiments may use, for the user; else empty
 };
 
 // In a Slurm allocation, several experiments at once are steps of the job, and Slurm hands out the
-// GPUs; otherwise the GPUs are locked for this batch. Throws Error{exists} if another run has them,
-// Error{usage} if they are too few or the batch cannot run as steps.
+// GPUs and the memory; otherwise the GPUs are locked for this batch, and the experiments share what
+// the machine allows, unless `jobs` has another limit. Throws Error{exists} if another run has the
+// GPUs, Error{usage} if they are too few, if an entry asks for more memory than all may have, or if
+// the batch cannot run as steps.
 BatchClaim claim_for(const ExperimentBatch& batch, const AtOnceOptions& jobs,
                      const std::string& gpus, bool use_steps, const Waiting& waiting);
 

@@ -1,5 +1,8 @@
 #include "experiment/design.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -17,6 +20,24 @@ bool holds(const Condition& condition, const Values& values) {
   return value->type == Value::Type::number &&
          (!condition.least || value->number >= *condition.least) &&
          (!condition.most || value->number <= *condition.most);
+}
+
+std::string describe(const Condition& condition) {
+  std::vector<std::string> texts;
+  texts.reserve(condition.any_of.size() + 2);
+  for (const Value& value : condition.any_of) texts.push_back(text_of(value));
+  std::string text = fmt::format("{}", fmt::join(texts, " or "));
+  texts.clear();
+  if (condition.least) texts.push_back(fmt::format("at least {}", *condition.least));
+  if (condition.most) texts.push_back(fmt::format("at most {}", *condition.most));
+  return fmt::format("{} {}{}", condition.parameter, text, fmt::join(texts, " and "));
+}
+
+std::string describe(const Conditions& conditions) {
+  std::vector<std::string> texts;
+  texts.reserve(conditions.size());
+  for (const Condition& condition : conditions) texts.push_back(describe(condition));
+  return fmt::format("{}", fmt::join(texts, " and "));
 }
 
 bool holds(const Conditions& conditions, const Values& values) {

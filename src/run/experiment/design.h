@@ -21,6 +21,9 @@ struct Condition {
 using Conditions = std::vector<Condition>;  // all must hold
 
 bool holds(const Condition& condition, const Values& values);
+// "optimizer sgd or adam", "epochs at least 3"
+std::string describe(const Condition& condition);
+std::string describe(const Conditions& conditions);  // with "and" between them
 bool holds(const Conditions& conditions, const Values& values);
 
 struct ParameterChoices {

@@ -35,8 +35,10 @@ std::vector<Value> read_values(ObjectReader& object, const JsonNode& node,
       values.push_back(*value);
       return;
     }
-    const std::string found =
-        item.is(Kind::number) ? text_of(item.number) : std::string(name(item.kind));
+    std::string found = item.is(Kind::number) ? text_of(item.number) : std::string(name(item.kind));
+    if (item.is(Kind::text) && parameter.type == Value::Type::number) {  // "0.01" looks like one
+      found = fmt::format("the string \"{}\"", item.text);
+    }
     object.error(item.line, fmt::format("{} is {}; it must be {}", parameter.name, found,
                                         type_name(parameter)));
   };
@@ -152,10 +154,15 @@ Condition read_condition(ObjectReader& object, const JsonMember& member,
     condition.any_of = read_values(object, member.value, parameter);
     return condition;
   }
+  for (const JsonMember& bound : member.value.members) {
+    if (bound.key == "min" || bound.key == "max") continue;
+    // Never a warning: without this bound, the condition would hold for more settings.
+    object.error(bound.line,
+                 fmt::format("{}: a condition has min and max, not {}", member.key, bound.key));
+  }
   ObjectReader range(member.value, object.file(), object.problems());
   condition.least = range.number("min");
   condition.most = range.number("max");
-  range.finish("a condition");
   if (parameter.type != Value::Type::number || (!condition.least && !condition.most)) {
     object.error(member.line, fmt::format("{}: a condition is a value, a list of values, or, for a "
                                           "number, {{\"min\": ..., \"max\": ...}}",

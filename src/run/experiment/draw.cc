@@ -100,6 +100,23 @@ std::optional<uint64_t> distinct_values(const Hyperparameter& parameter) {
   return static_cast<uint64_t>(count) + zero;
 }
 
+bool can_be_drawn(const Hyperparameter& parameter, const Condition& condition) {
+  const auto holds_for = [&](const Value& value) {
+    Values one;
+    one.set(condition.parameter, value);
+    return holds(condition, one);
+  };
+  if (!parameter.choices.empty()) return std::ranges::any_of(parameter.choices, holds_for);
+  if (std::ranges::any_of(condition.any_of,
+                          [&](const Value& value) { return can_draw(parameter, value); })) {
+    return true;
+  }
+  if (zero_besides(parameter) && holds_for({.number = 0, .whole = parameter.whole})) return true;
+  return (condition.least || condition.most) &&
+         condition.least.value_or(parameter.low.number) <= parameter.high.number &&
+         condition.most.value_or(parameter.high.number) >= parameter.low.number;
+}
+
 Drawer::Drawer(const Repository& repository, const std::vector<std::string>& mutate, Values base,
                uint64_t seed, uint64_t stream, const Design& design)
     : base_(std::move(base)), rules_(design.rules), seed_(seed), stream_(stream) {
@@ -119,7 +136,9 @@ Drawer::Drawer(const Repository& repository, const std::vector<std::string>& mut
   }
   base_ = std::move(ordered);
   // Who lists the values of a parameter means each of them.
-  if (design.choices.empty()) forbid(repository.defaults());
+  if (!design.choices.empty()) return;
+  forbid(repository.defaults());
+  without_defaults_ = !taken_.empty() && !rules_.excludes(repository.defaults());
 }
 
 bool Drawer::in_space(const Values& values) const {
@@ -165,6 +184,11 @@ std::optional<uint64_t> Drawer::combinations() const {
     product *= *count;
   }
   return product;
+}
+
+std::optional<uint64_t> Drawer::combinations_to_draw() const {
+  const auto all = combinations();
+  return all ? std::optional(*all - std::min<uint64_t>(*all, without_defaults_ ? 1 : 0)) : all;
 }
 
 std::optional<uint64_t> Drawer::left(uint64_t enough) const {

@@ -22,6 +22,9 @@ Value draw_value(const Hyperparameter& parameter, uint64_t bits, uint64_t more_b
 // The number of different values; nothing if there are too many to enumerate.
 std::optional<uint64_t> distinct_values(const Hyperparameter& parameter);
 
+// Whether it can be drawn with a value for which the condition holds.
+bool can_be_drawn(const Hyperparameter& parameter, const Condition& condition);
+
 class Drawer {
  public:
   // Draws the parameters in `mutate`; the others keep their value in `base`. `stream` gives every
@@ -49,6 +52,10 @@ class Drawer {
   // counting at `enough`: with rules it must look at each combination.
   std::optional<uint64_t> left(uint64_t enough = UINT64_MAX) const;
 
+  // The number of combinations without rules and without what is taken, less the defaults if they
+  // are never drawn. Nothing if there are too many to enumerate.
+  std::optional<uint64_t> combinations_to_draw() const;
+
  private:
   // The values in the order of base_; they identify a combination. A number, or a text, or neither.
   using Key = std::tuple<int, double, int64_t, std::string>;
@@ -67,7 +74,8 @@ class Drawer {
   uint64_t seed_;
   uint64_t stream_;
   uint64_t draws_ = 0;
-  std::set<Combination> taken_;  // only combinations that could be drawn
+  bool without_defaults_ = false;  // they are one of the combinations, and never drawn
+  std::set<Combination> taken_;    // only combinations that could be drawn
 };
 
 }  // namespace plimsoll::experiment

@@ -179,6 +179,7 @@ void Driver::count(const Experiment& experiment, const ExperimentResult& result)
   if (experiment.warmup) return;
   summary_.set(experiment, result);
   ++(result.success ? end_.succeeded : failed(result) ? end_.failed : end_.stopped);
+  if (result.last.stop) expected_.add_stopped(experiment, result.last.seconds);
   if (!result.success) return;
   seconds_[experiment.entry].push_back(result.last.seconds);
   expected_.add(experiment, result.last.seconds);

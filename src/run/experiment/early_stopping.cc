@@ -34,13 +34,20 @@ EarlyStopping::EarlyStopping(const ExperimentBatch& batch, Journal& journal,
                              std::function<void(const std::string&)> say)
     : batch_(batch), journal_(journal), say_(std::move(say)) {
   std::map<size_t, std::vector<size_t>> members;  // of each entry
+  std::map<size_t, std::map<size_t, size_t>> settings;
+  std::map<std::pair<size_t, std::string>, size_t> first_of;
   for (const Experiment& experiment : batch.queue) {
-    if (can_stop(experiment)) members[experiment.entry].push_back(experiment.number);
+    if (!can_stop(experiment)) continue;
+    members[experiment.entry].push_back(experiment.number);
+    settings[experiment.entry][experiment.number] =
+        first_of.try_emplace({experiment.entry, experiment.configuration}, experiment.number)
+            .first->second;
   }
   for (auto& [entry, numbers] : members) {
     const Terms terms = terms_of(batch.queue.at(numbers.front() - 1), batch);
     if (!terms.stop || !terms.objective) continue;
-    boards_.emplace(entry, StopBoard(*terms.stop, terms.objective->maximize, std::move(numbers)));
+    boards_.emplace(entry, StopBoard(*terms.stop, terms.objective->maximize, std::move(numbers),
+                                     std::move(settings[entry])));
   }
 }
 

@@ -17,7 +17,8 @@ constexpr uint64_t kSeedStream = uint64_t{1} << 40;
 constexpr unsigned kMostTries = 1000;  // for a seed that was not used yet
 
 struct Combinations {
-  uint64_t all = 0;  // that can be drawn
+  uint64_t all = 0;       // besides the defaults
+  uint64_t excluded = 0;  // by the rules of the design
   uint64_t drawn = 0;
   uint64_t in_history = 0;
 };
@@ -27,11 +28,15 @@ const char* is_or_are(uint64_t count) { return count == 1 ? "is" : "are"; }
 // "toy/good asks for 9 combinations, 4 are left and run: its ranges have 11 besides the defaults, 2
 // are drawn by other entries, 5 are in the history"
 std::string few_left(const Training& training, uint64_t asked, const Combinations& found) {
-  const uint64_t left = found.all - found.drawn - found.in_history;
+  const uint64_t left = found.all - found.excluded - found.drawn - found.in_history;
   std::string text = fmt::format("{}/{} asks for {}, {} {} left and {}: its ranges have {}{}",
                                  training.repository, training.model, counted(asked, "combination"),
                                  left, is_or_are(left), left == 1 ? "runs" : "run", found.all,
                                  training.design.choices.empty() ? " besides the defaults" : "");
+  if (found.excluded > 0) {
+    text += fmt::format(", {} {} excluded{}", found.excluded, is_or_are(found.excluded),
+                        training.design.rules.only_if.empty() ? "" : " or equal to others");
+  }
   if (found.drawn > 0) {
     text += fmt::format(", {} {} drawn by earlier entries", found.drawn, is_or_are(found.drawn));
   }
@@ -49,7 +54,27 @@ bool same_values(const Values& one, const Values& other) {
          });
 }
 
+// The same setting without the seeds that its repeats will get: those of `base` instead.
+Values with_seeds_of(const Values& base, Values values, const SettingsEntry& entry,
+                     const Repository& repository) {
+  const Design& design = entry.foreground.design;
+  for (const Hyperparameter& parameter : repository.hyperparameters) {
+    if (!gets_own_seeds(entry, parameter) || design.lists(parameter.name)) continue;
+    if (const Value* value = base.find(parameter.name)) {
+      values.set(parameter.name, *value);
+    } else {
+      std::erase_if(values.all, [&](const auto& one) { return one.name == parameter.name; });
+    }
+  }
+  return values;
+}
+
 }  // namespace
+
+bool gets_own_seeds(const SettingsEntry& entry, const Hyperparameter& parameter) {
+  return entry.other_seeds && parameter.nuisance && parameter.type == Value::Type::number &&
+         entry.foreground.fixed.find(parameter.name) == nullptr;
+}
 
 Values fixed_values(const Training& training, const Repository& repository) {
   Values values = repository.all_defaults();
@@ -58,6 +83,14 @@ Values fixed_values(const Training& training, const Repository& repository) {
 }
 
 std::vector<Values> EntrySettings::of(size_t index) {
+  const SettingsEntry& entry = source_.settings.entries[index];
+  std::vector<Values> all = made(index);
+  warn_of_removed(entry, all);
+  warn_of_idle_exclusions(entry);
+  return all;
+}
+
+std::vector<Values> EntrySettings::made(size_t index) {
   const SettingsEntry& entry = source_.settings.entries[index];
   const Training& training = entry.foreground;
   const Design& design = training.design;
@@ -93,11 +126,15 @@ std::vector<Values> EntrySettings::chosen(const SettingsEntry& entry, size_t ind
   std::vector<Values> kept;
   std::set<std::string> known;
   size_t in_history = 0;
+  size_t excluded = 0;
   std::vector<size_t> equal;  // to an earlier one
   for (size_t i = 0; i < all.size(); ++i) {
     Values& values = all[i];
     values = rules.settled(std::move(values));
-    if (rules.excludes(values)) continue;
+    if (rules.excludes(values)) {
+      ++excluded;
+      continue;
+    }
     if (!known.insert(describe(values)).second) {
       equal.push_back(i);
       continue;
@@ -128,8 +165,16 @@ std::vector<Values> EntrySettings::chosen(const SettingsEntry& entry, size_t ind
   }
   if (!entry.runs) return kept;
   if (*entry.runs > kept.size()) {
-    warn(fmt::format("it asks for {}, {} {} left and {}", counted(*entry.runs, "setting"),
-                     kept.size(), is_or_are(kept.size()), kept.size() == 1 ? "runs" : "run"));
+    std::string text =
+        fmt::format("it asks for {}, {} {} left and {}: its {} has {}",
+                    counted(*entry.runs, "setting"), kept.size(), is_or_are(kept.size()),
+                    kept.size() == 1 ? "runs" : "run", name(design.kind), all.size());
+    for (const auto& [count, what] : {std::pair{excluded, "excluded"},
+                                      {equal.size(), "equal to others"},
+                                      {in_history, "in the history"}}) {
+      if (count > 0) text += fmt::format(", {} {} {}", count, is_or_are(count), what);
+    }
+    warn(std::move(text));
     return kept;
   }
   std::vector<Values> some;
@@ -143,11 +188,13 @@ std::vector<Values> EntrySettings::drawn(const SettingsEntry& entry, size_t inde
   const Training& training = entry.foreground;
   const Repository& repository = *source_.catalog.find(training.repository);
   const uint64_t asked = entry.runs.value_or(1);
-  const Drawer all(repository, training.mutate, fixed_values(training, repository), source_.seed,
-                   index, training.design);
+  const Values base = fixed_values(training, repository);
+  const Drawer all(repository, training.mutate, base, source_.seed, index, training.design);
   auto& others = drawn_[{training.repository, training.model, entry.background.has_value()}];
   Drawer unused = all;
-  for (const Values& values : others) unused.forbid(values);
+  for (const Values& values : others) {
+    unused.forbid(with_seeds_of(base, values, entry, repository));
+  }
   Drawer drawer = unused;
   for (const Values& values : past(entry)) drawer.forbid(values);
   const auto left = drawer.left(asked);
@@ -156,8 +203,13 @@ std::vector<Values> EntrySettings::drawn(const SettingsEntry& entry, size_t inde
   };
   if (left && *left < asked) {
     const uint64_t at_first = all.left().value_or(0);
+    const uint64_t in_ranges = std::max(at_first, all.combinations_to_draw().value_or(0));
     const uint64_t after_others = unused.left().value_or(0);
-    warn(few_left(training, asked, {at_first, at_first - after_others, after_others - *left}));
+    warn(few_left(training, asked,
+                  {.all = in_ranges,
+                   .excluded = in_ranges - at_first,
+                   .drawn = at_first - after_others,
+                   .in_history = after_others - *left}));
   }
   std::vector<Values> made;
   if (training.design.kind == Design::Kind::lhs) {
@@ -174,22 +226,138 @@ std::vector<Values> EntrySettings::drawn(const SettingsEntry& entry, size_t inde
     made.push_back(std::move(*values));
   }
   if (!left && made.size() < asked) {
-    warn(fmt::format("{}/{} asks for {} settings, but the rules of its design leave {}; these run",
-                     training.repository, training.model, asked, made.size()));
+    warn(fmt::format("{}/{} asks for {} settings, but the rules of its design leave {}",
+                     training.repository, training.model, asked,
+                     made.empty() ? "none" : fmt::format("{}; these run", made.size())));
   }
   others.insert(others.end(), made.begin(), made.end());
   return made;
+}
+
+namespace {
+
+bool has(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool lacks(const std::vector<Values>& all, const std::string& name) {
+  return std::ranges::all_of(all, [&](const Values& one) { return one.find(name) == nullptr; });
+}
+
+// Whether each experiment draws anew if the parameter has a value.
+bool condition_is_drawn(const Training& training, const Conditions& conditions) {
+  return std::ranges::any_of(conditions, [&](const Condition& one) {
+    return training.mutation && has(training.mutate, one.parameter);
+  });
+}
+
+std::string removed_text(const std::string& parameter, const Conditions& conditions) {
+  return fmt::format("{} has no effect: it is only passed with {}", parameter,
+                     describe(conditions));
+}
+
+// The parameters of which no experiment gets the value that the entry states.
+std::vector<std::string> stated_names(const Training& training) {
+  std::vector<std::string> names;
+  for (const auto& named : training.fixed.all) names.push_back(named.name);
+  if (!training.mutation) return names;
+  for (const ParameterChoices& axis : training.design.grid) names.push_back(axis.parameter);
+  const bool draws =
+      training.design.kind == Design::Kind::draws || training.design.kind == Design::Kind::lhs;
+  if (draws) names.insert(names.end(), training.mutate.begin(), training.mutate.end());
+  return names;
+}
+
+// Whether a setting of the entry can have a value for which the condition holds.
+bool can_hold(const Condition& condition, const Training& training, const Repository& repository,
+              const Values& base) {
+  const auto with = [&](const Value& value) {
+    Values one;
+    one.set(condition.parameter, value);
+    return holds(condition, one);
+  };
+  const Design& design = training.design;
+  for (const auto* axes : {&design.choices, &design.grid}) {
+    for (const ParameterChoices& axis : *axes) {
+      if (axis.parameter == condition.parameter) return std::ranges::any_of(axis.values, with);
+    }
+  }
+  for (const Values& listed : design.list) {
+    const Value* value = listed.find(condition.parameter);
+    if (value != nullptr && with(*value)) return true;
+  }
+  const Hyperparameter* parameter = repository.find(condition.parameter);
+  const bool enumerated = design.kind == Design::Kind::grid || design.kind == Design::Kind::list;
+  if (!enumerated && parameter != nullptr && has(training.mutate, condition.parameter)) {
+    return can_be_drawn(*parameter, condition);
+  }
+  const Value* fixed = base.find(condition.parameter);
+  return fixed != nullptr && with(*fixed);
+}
+
+}  // namespace
+
+void EntrySettings::warn_of_removed(const SettingsEntry& entry,
+                                    const std::vector<Values>& made) const {
+  const Training& training = entry.foreground;
+  const auto& only_if = training.design.rules.only_if;
+  for (const std::string& name : stated_names(training)) {
+    const auto conditions = only_if.find(name);
+    if (conditions == only_if.end() || made.empty() || !lacks(made, name)) continue;
+    if (condition_is_drawn(training, conditions->second)) continue;  // it may be drawn next time
+    warn(entry, removed_text(name, conditions->second));
+  }
+  std::map<std::string, size_t> removed;  // of a list: in how many settings
+  const Values base = fixed_values(training, *source_.catalog.find(training.repository));
+  for (const Values& listed : training.design.list) {
+    Values whole = base;
+    for (const auto& [name, value] : listed.all) whole.set(name, value);
+    const Values settled = training.design.rules.settled(std::move(whole));
+    for (const auto& named : listed.all) {
+      if (settled.find(named.name) == nullptr) ++removed[named.name];
+    }
+  }
+  for (const auto& [name, count] : removed) {
+    warn(entry, fmt::format("list: in {} of its {} settings, {}", count,
+                            training.design.list.size(), removed_text(name, only_if.at(name))));
+  }
+  if (!entry.background) return;
+  const Training& load = *entry.background;
+  const Values with =
+      load.design.rules.settled(fixed_values(load, *source_.catalog.find(load.repository)));
+  for (const auto& named : load.fixed.all) {
+    if (with.find(named.name) != nullptr) continue;
+    warn(entry,
+         "background: " + removed_text(named.name, load.design.rules.only_if.at(named.name)));
+  }
+}
+
+void EntrySettings::warn_of_idle_exclusions(const SettingsEntry& entry) const {
+  const Training& training = entry.foreground;
+  if (!training.mutation) return;
+  const Repository& repository = *source_.catalog.find(training.repository);
+  const Values base = fixed_values(training, repository);
+  for (const Conditions& conditions : training.design.rules.exclude) {
+    const auto never = std::ranges::find_if(conditions, [&](const Condition& one) {
+      return !can_hold(one, training, repository, base);
+    });
+    if (never == conditions.end()) continue;
+    warn(entry, fmt::format("exclude {} leaves out nothing: no setting has {}",
+                            describe(conditions), describe(*never)));
+  }
 }
 
 std::vector<Values> EntrySettings::past(const SettingsEntry& entry) const {
   const Training& training = entry.foreground;
   std::vector<Values> all;
   if (!source_.settings.deduplicate) return all;
-  const Values defaults = source_.catalog.find(training.repository)->all_defaults();
+  const Repository& repository = *source_.catalog.find(training.repository);
+  const Values defaults = repository.all_defaults();
+  const Values base = fixed_values(training, repository);
   for (const PastRun& run : source_.history) {
     if (run.repository == training.repository && run.model == training.model &&
         run.parallel == entry.background.has_value()) {
-      all.push_back(values_of(run, defaults));
+      all.push_back(with_seeds_of(base, values_of(run, defaults), entry, repository));
     }
   }
   return all;

@@ -19,6 +19,10 @@ namespace plimsoll::experiment {
 // parameters are applied.
 Values fixed_values(const Training& training, const Repository& repository);
 
+// Whether each repeat of the entry gets its own value of this nuisance, unless the design lists its
+// values. Such a value is no part of a setting: the history is not compared by it.
+bool gets_own_seeds(const SettingsEntry& entry, const Hyperparameter& parameter);
+
 struct SettingsSource {
   const Settings& settings;
   const Catalog& catalog;
@@ -36,6 +40,13 @@ class EntrySettings {
   std::vector<Values> of(size_t index);
 
  private:
+  std::vector<Values> made(size_t index);
+  // What the entry states, but no experiment gets or does.
+  void warn_of_removed(const SettingsEntry& entry, const std::vector<Values>& made) const;
+  void warn_of_idle_exclusions(const SettingsEntry& entry) const;
+  void warn(const SettingsEntry& entry, std::string text) const {
+    source_.problems.warning(source_.settings.file, entry.line, std::move(text));
+  }
   std::vector<Values> chosen(const SettingsEntry& entry, size_t index, std::vector<Values> all);
   std::vector<Values> drawn(const SettingsEntry& entry, size_t index);
   // The settings of earlier batches that must not run again.

@@ -82,12 +82,16 @@ Durations earlier_durations(const fs::path& results, const std::vector<fs::path>
 }
 
 std::optional<double> ExpectedTimes::of(const Experiment& experiment) const {
-  const auto own = own_.median(kind_of(experiment));
-  return own ? own : earlier_.median(kind_of(experiment));
+  const ExperimentKind kind = kind_of(experiment);
+  if (!stopped_.of(kind).empty()) return statistics::moments_of(similar(kind)).mean;
+  const auto own = own_.median(kind);
+  return own ? own : earlier_.median(kind);
 }
 
 std::vector<double> ExpectedTimes::similar(const ExperimentKind& kind) const {
   auto own = own_.of(kind);
+  const auto stopped = stopped_.of(kind);
+  own.insert(own.end(), stopped.begin(), stopped.end());
   return own.empty() ? earlier_.of(kind) : own;
 }
 
@@ -100,12 +104,15 @@ std::optional<double> ExpectedTimes::rest_of(const Experiment& experiment, doubl
 
 void TimeLeft::add(std::optional<double> expected) {
   seconds += expected.value_or(0);
+  longest = std::max(longest, expected.value_or(0));
   ++(expected ? known : unknown);
 }
 
 void TimeLeft::share_among(size_t jobs) {
-  seconds /= static_cast<double>(jobs);
-  if (deviation) *deviation /= static_cast<double>(jobs);
+  const auto at_once =
+      static_cast<double>(std::clamp<size_t>(jobs, 1, std::max<size_t>(1, known + unknown)));
+  seconds = std::max(longest, seconds / at_once);
+  if (deviation) *deviation /= at_once;
 }
 
 std::string describe(const TimeLeft& left) {

@@ -1,5 +1,5 @@
-// Expected durations of experiments: the median of similar ones. Without a similar one there is no
-// expected time.
+// Expected durations of experiments: the median of similar ones, or their mean where some were
+// stopped early. Without a similar one there is no expected time.
 #pragma once
 
 #include <filesystem>
@@ -44,11 +44,16 @@ Durations earlier_durations(const std::filesystem::path& results,
                             const std::vector<std::filesystem::path>& tables,
                             const std::filesystem::path& own);
 
-// Uses the durations of this run if there are any of the kind, otherwise those of earlier runs.
+// Uses the durations of this run if there are any of the kind, otherwise those of earlier runs. If
+// experiments of the kind were stopped early, those that follow are as likely to be: then the
+// expected time is the mean of all that have ended.
 class ExpectedTimes {
  public:
   explicit ExpectedTimes(Durations earlier = {}) : earlier_(std::move(earlier)) {}
   void add(const Experiment& finished, double seconds) { own_.add(kind_of(finished), seconds); }
+  void add_stopped(const Experiment& stopped, double seconds) {
+    stopped_.add(kind_of(stopped), seconds);
+  }
   std::optional<double> of(const Experiment& experiment) const;
   // How much longer an experiment takes that already runs for that long: the median of those that
   // took longer. Nothing if none did.
@@ -59,6 +64,7 @@ class ExpectedTimes {
  private:
   Durations earlier_;
   Durations own_;
+  Durations stopped_;  // early, in this run
 };
 
 // The expected time for the rest of a batch.
@@ -66,9 +72,11 @@ struct TimeLeft {
   double seconds = 0;  // sum of the known ones
   size_t known = 0;
   size_t unknown = 0;
+  double longest = 0;               // of the known ones
   std::optional<double> deviation;  // of `seconds`; nothing if too few have run to know it
   void add(std::optional<double> expected);
-  void share_among(size_t jobs);  // that run at once
+  // At most so many run at once. The time is never less than that of the longest.
+  void share_among(size_t jobs);
 };
 // "about 5 min 20 s ± 40 s", "unknown (no similar experiment has run yet)", "about 5 min 20 s, and
 // 3 experiments of unknown length".

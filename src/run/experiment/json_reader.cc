@@ -266,10 +266,15 @@ ObjectReader::ObjectReader(const JsonNode& node, std::string file, Problems& pro
   }
 }
 
+const JsonNode* ObjectReader::given(const std::string& key) const {
+  const JsonNode* value = node_.find(key);
+  return value == nullptr || value->is(Kind::null) ? nullptr : value;
+}
+
 const JsonNode* ObjectReader::any(const std::string& key) {
   known_.insert(key);
   suggested_.insert(key);
-  return node_.find(key);
+  return given(key);
 }
 
 const JsonNode* ObjectReader::typed(const std::string& key, Kind kind) {
@@ -342,9 +347,17 @@ std::optional<uint64_t> ObjectReader::bytes(const std::string& key) {
 
 std::optional<std::vector<std::string>> ObjectReader::texts(const std::string& key) {
   const JsonNode* value = list(key);
-  if (value == nullptr) return std::nullopt;
+  return value == nullptr ? std::nullopt : std::optional(names_in(*value, key));
+}
+
+std::vector<std::string> ObjectReader::names_in(const JsonNode& node, const std::string& key) {
+  if (node.is(Kind::text)) return {node.text};
+  if (!node.is(Kind::list)) {
+    error(node.line,
+          fmt::format("{} is {}; it must be a string or a list of strings", key, name(node.kind)));
+  }
   std::vector<std::string> words;
-  for (const JsonNode& item : value->items) {
+  for (const JsonNode& item : node.items) {
     if (item.is(Kind::text)) {
       words.push_back(item.text);
     } else {
@@ -357,9 +370,9 @@ std::optional<std::vector<std::string>> ObjectReader::texts(const std::string& k
 
 const JsonNode* ObjectReader::former(const std::string& spelling, const std::string& present) {
   known_.insert(spelling);
-  const JsonNode* value = node_.find(spelling);
+  const JsonNode* value = given(spelling);
   if (value == nullptr) return nullptr;
-  if (const JsonNode* counts = node_.find(present)) {
+  if (const JsonNode* counts = given(present)) {
     if (same(*value, *counts)) return nullptr;
     problems_.key_error(
         file_, line_of(spelling),
@@ -371,9 +384,19 @@ const JsonNode* ObjectReader::former(const std::string& spelling, const std::str
   return value;
 }
 
+const JsonNode* ObjectReader::former(const std::string& spelling, const std::string& present,
+                                     Kind kind) {
+  const JsonNode* value = given(spelling);
+  if (value == nullptr || value->is(kind)) return former(spelling, present);
+  known_.insert(spelling);
+  error(value->line,
+        fmt::format("{} is {}; it must be {}", spelling, name(value->kind), name(kind)));
+  return nullptr;
+}
+
 const JsonNode* ObjectReader::quietly(const std::string& key) {
   known_.insert(key);
-  return node_.find(key);
+  return given(key);
 }
 
 size_t ObjectReader::line_of(const std::string& key) const {

@@ -119,7 +119,8 @@ bool same(const JsonNode& one, const JsonNode& other);
 bool is_note(std::string_view key);
 
 // Reads one JSON object of a user's file, key by key. Every getter marks its key as known and
-// reports a value of the wrong type. finish() reports the unknown keys: none is ignored silently.
+// reports a value of the wrong type. null is the same as a missing key. finish() reports the
+// unknown keys: none is ignored silently.
 class ObjectReader {
  public:
   ObjectReader(const JsonNode& node, std::string file, Problems& problems);
@@ -138,11 +139,17 @@ class ObjectReader {
   // Reads a key by an old or wrong `spelling` of `present`, with a warning. If both are there,
   // `present` counts; it is an error if they differ.
   const JsonNode* former(const std::string& spelling, const std::string& present);
+  // The same for a value of this kind; any other is an error.
+  const JsonNode* former(const std::string& spelling, const std::string& present,
+                         JsonNode::Kind kind);
+
+  // The strings of a list, or the only one; `key` is for the message about anything else.
+  std::vector<std::string> names_in(const JsonNode& node, const std::string& key);
 
   // Marks the key as known, but never suggests it; nullptr if it is missing.
   const JsonNode* quietly(const std::string& key);
 
-  bool has(const std::string& key) const { return node_.find(key) != nullptr; }
+  bool has(const std::string& key) const { return given(key) != nullptr; }
   size_t line_of(const std::string& key) const;
   void error(size_t line, std::string text) { problems_.error(file_, line, std::move(text)); }
   void warning(size_t line, std::string text) { problems_.warning(file_, line, std::move(text)); }
@@ -159,6 +166,7 @@ class ObjectReader {
   void finish(const std::string& where, const Elsewhere& elsewhere = {});
 
  private:
+  const JsonNode* given(const std::string& key) const;  // not null
   const JsonNode* typed(const std::string& key, JsonNode::Kind kind);
 
   const JsonNode& node_;

@@ -195,6 +195,7 @@ RunState state_of_run(const KnownRun& run, const ExperimentBatch& batch) {
     const auto result = result_of(run.entries[i].result);
     ++(result.success ? progress.succeeded : failed(result) ? progress.failed : progress.stopped);
     if (result.success) expected.add(run.queue[i], result.last.seconds);
+    if (result.last.stop) expected.add_stopped(run.queue[i], result.last.seconds);
     best.add(run.queue[i], result);
   }
   progress.best = best.describe();
@@ -209,7 +210,7 @@ RunState state_of_run(const KnownRun& run, const ExperimentBatch& batch) {
     std::erase_if(waiting, [&](const auto* one) { return one->folder == now.experiment; });
   }
   progress.time_left = time_left(waiting, running, expected);
-  progress.time_left.share_among(std::max<size_t>(1, running.size()));
+  progress.time_left.share_among(run.jobs);
   return state;
 }
 

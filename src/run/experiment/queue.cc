@@ -97,30 +97,29 @@ class QueueMaker {
     const Training& training = entry.foreground;
     const Repository& repository = *catalog_.find(training.repository);
     for (uint64_t i = 1; i <= entry.baseline_runs; ++i) {
-      add(index, "default", with_seed(index, repository.defaults(), i)).baseline = true;
+      add(index, "default", with_seed(index, repository.defaults(), i, true)).baseline = true;
     }
     if (entry.other_seeds && entry.repeats > 1) warn_without_seed(entry, repository);
     for (const Values& setting : entry_settings_.of(index)) {
       for (uint64_t i = 1; i <= entry.repeats; ++i) {
-        add(index, training.mutation ? "mutation" : "default",
-            with_seed(index, setting, i, &training.design));
+        add(index, training.mutation ? "mutation" : "default", with_seed(index, setting, i));
       }
     }
   }
 
-  // Gives the nuisances that the entry does not fix the value of this repeat. Those that the design
-  // lists run as listed.
-  Values with_seed(size_t index, Values values, uint64_t repeat, const Design* design = nullptr) {
+  // Gives the nuisances that the entry leaves open the value of this repeat. Of a baseline also
+  // those that the design lists.
+  Values with_seed(size_t index, Values values, uint64_t repeat, bool baseline = false) {
     const SettingsEntry& entry = settings_.entries[index];
     if (!entry.other_seeds) return values;
+    const Design& design = entry.foreground.design;
     for (const Hyperparameter& parameter :
          catalog_.find(entry.foreground.repository)->hyperparameters) {
-      if (!parameter.nuisance || entry.foreground.fixed.find(parameter.name) != nullptr) continue;
-      if (parameter.type != Value::Type::number) continue;
-      if (design != nullptr && design->lists(parameter.name)) continue;
+      if (!gets_own_seeds(entry, parameter)) continue;
+      if (!baseline && design.lists(parameter.name)) continue;
       values.set(parameter.name, seeds_.of_repeat(entry.foreground.repository, parameter, repeat));
     }
-    return entry.foreground.design.rules.settled(std::move(values));
+    return design.rules.settled(std::move(values));
   }
 
   void warn_without_seed(const SettingsEntry& entry, const Repository& repository) {
@@ -140,6 +139,7 @@ class QueueMaker {
   // An experiment that equals an earlier one, its seed included, is no independent repeat. Without
   // a seed on the command line, a training may well differ each time.
   void warn_of_copies() {
+    if (problems_.errors() > 0) return;  // they may be the cause
     std::set<std::string> known;
     const Experiment* first = nullptr;
     size_t copies = 0;

@@ -52,6 +52,18 @@ bool RunLock::is_taken(const std::filesystem::path& file) {
   return errno == EWOULDBLOCK;
 }
 
+namespace {
+
+constexpr const char* kJobsFact = "jobs";  // of the last driver
+
+size_t jobs_of(const Journal& journal) {
+  const auto noted = leading_number(journal.fact(kJobsFact));
+  return noted ? std::max<size_t>(1, *noted)
+               : parse_texts(journal.settings()).jobs.at_once.value_or(1);
+}
+
+}  // namespace
+
 RunLock take_lock(const std::filesystem::path& file, const std::string& what,
                   const Waiting& waiting) {
   auto taken = RunLock::take(file, false);
@@ -178,6 +190,10 @@ std::string describe_pause(const std::string& cause) {
   return "paused: five failures in a row with the same cause: " + cause;
 }
 
+void note_jobs(Journal& journal, size_t jobs) {
+  journal.set_fact(kJobsFact, fmt::format("{}", jobs));
+}
+
 KnownRun read_run(const fs::path& folder) {
   const auto journal = experiment::Journal::open_to_read(folder);
   KnownRun run{.folder = fs::absolute(folder),
@@ -186,7 +202,8 @@ KnownRun read_run(const fs::path& folder) {
                .entries = journal.entries(),
                .attempts = journal.attempts(),
                .paused = journal.paused(),
-               .driven = experiment::RunLock::is_taken(lock_file(folder))};
+               .driven = experiment::RunLock::is_taken(lock_file(folder)),
+               .jobs = jobs_of(journal)};
   for (const auto& entry : run.entries) run.queue.push_back(experiment::experiment_of(entry.plan));
   return run;
 }

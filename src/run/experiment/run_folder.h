@@ -88,8 +88,12 @@ struct KnownRun {
   std::vector<JournalAttempt> attempts;
   std::string paused;   // the reason; empty if it is not paused
   bool driven = false;  // a driver runs it now
+  size_t jobs = 1;      // that the last driver ran at once
 };
 KnownRun read_run(const std::filesystem::path& folder);
+
+// Writes into the journal how many experiments its driver runs at once.
+void note_jobs(Journal& journal, size_t jobs);
 
 // Prints to stderr which files of the run differ from the journal, as after a power loss. Writes
 // them again if the run belongs to this user. Does nothing if a driver runs it.

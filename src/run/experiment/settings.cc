@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <sstream>
 
 #include "base/nearest.h"
@@ -66,6 +67,10 @@ void apply(const Counts& counts, const Defaults& defaults, ObjectReader& object,
     if (counts.settings) refuse("settings needs something to vary: mutate, choices, grid or list");
     if (counts.runs && counts.repeats) refuse("give runs_per_config or repeats, not both");
     entry.runs = counts.runs.value_or(entry.other_seeds ? 1 : defaults.runs);
+    if (counts.runs && defaults.repeats) {  // the same thing: the entry's number counts
+      entry.repeats = *counts.runs;
+      entry.runs = 1;
+    }
   } else if (enumerated) {
     if (counts.runs) {
       refuse(
@@ -144,7 +149,27 @@ Terms read_background_terms(ObjectReader& object) {
   return read_terms(object);
 }
 
+// Says which of these keys are there but change nothing. An empty one means nothing anyway.
+void say_without_effect(ObjectReader& object, const std::vector<const char*>& keys,
+                        const std::string& why) {
+  for (const char* key : keys) {
+    const JsonNode* value = object.node().find(key);
+    if (!object.has(key) || (value->is(Kind::list) && value->items.empty())) continue;
+    object.problems().key_without_effect(object.file(), object.line_of(key),
+                                         fmt::format("{} has no effect {}", key, why));
+  }
+}
+
+void say_what_default_ignores(ObjectReader& object, std::optional<Mode> mode) {
+  if (mode != Mode::standard || lists_settings(object)) return;
+  say_without_effect(object, {"mutate", "mutate_params", "exclude"},
+                     "in mode default, which varies nothing; remove it, or write mode mutation");
+}
+
 void read_background_mode(ObjectReader& object) {
+  say_without_effect(object,
+                     {"mutate", "mutate_params", "exclude", "choices", "grid", "list", "design"},
+                     "for a background, which runs with its defaults and `hyperparameters`");
   const auto mode = object.text("mode");
   if (mode && *mode != "default") {
     object.warning(object.line_of("mode"),
@@ -152,6 +177,22 @@ void read_background_mode(ObjectReader& object) {
                                "`hyperparameters`",
                                *mode));
   }
+}
+
+// Names are the same in any order.
+bool same_names(const JsonNode& one, const JsonNode& other) {
+  const auto names = [](const JsonNode& node) {
+    std::set<std::string> all;
+    if (node.is(Kind::text)) all.insert(node.text);
+    for (const JsonNode& item : node.items) all.insert(item.text);
+    return all;
+  };
+  const auto lists_names = [](const JsonNode& node) {
+    return node.is(Kind::text) ||
+           (node.is(Kind::list) &&
+            std::ranges::all_of(node.items, [](const auto& item) { return item.is(Kind::text); }));
+  };
+  return lists_names(one) && lists_names(other) && names(one) == names(other);
 }
 
 // Many files repeat in a parallel entry what its foreground says. That is fine if both agree. What
@@ -181,18 +222,31 @@ JsonNode foreground_of(ObjectReader& object, const JsonNode& foreground) {
       if (own == nullptr) {
         whole.members.push_back(
             {.key = spelling, .line = object.line_of(spelling), .value = *beside});
-      } else if (!same(*own, *beside)) {
-        object.error(object.line_of(spelling),
-                     fmt::format("{} differs from that of the foreground (line {}); remove one of "
-                                 "them",
-                                 spelling, own->line));
+      } else if (!same(*own, *beside) &&
+                 (std::string_view(key.name) != "mutate" || !same_names(*own, *beside))) {
+        // Without the line of the other, so that many of them are one message.
+        object.error(
+            object.line_of(spelling),
+            fmt::format("{} differs from that of the foreground; remove one of them", spelling));
       }
     }
   }
   // Beside `mode: parallel`, these say what the foreground does.
   for (const char* type : {"mutation_type", "experiment_type"}) {
     const JsonNode* beside = object.quietly(type);
-    if (beside == nullptr || whole.find("mode") != nullptr || whole.find(type) != nullptr) continue;
+    if (beside == nullptr || beside->text == "parallel") continue;  // the entry's own mode
+    const JsonNode* own = whole.find("mode") != nullptr ? whole.find("mode") : whole.find(type);
+    if (own != nullptr) {
+      const bool agrees =
+          own->text == beside->text || (own->text == "default" && beside->text == "baseline");
+      if (!agrees) {
+        object.problems().key_without_effect(
+            object.file(), object.line_of(type),
+            fmt::format("{} {} has no effect: the mode of the foreground is {}", type, beside->text,
+                        own->text));
+      }
+      continue;
+    }
     whole.members.push_back({.key = type, .line = object.line_of(type), .value = *beside});
   }
   return whole;
@@ -209,6 +263,7 @@ std::optional<SettingsEntry> read_parallel(ObjectReader& object, SettingsEntry e
   const JsonNode whole = foreground_of(object, *foreground);
   ObjectReader front(whole, object.file(), object.problems());
   const auto mode = read_mode(front, Mode::mutation);
+  say_what_default_ignores(front, mode);
   const Counts front_counts = Counts::read(front);
   entry.other_seeds = uses_new_counts(object) || uses_new_counts(front) || defaults.other_seeds();
   const auto front_training =
@@ -247,6 +302,7 @@ std::optional<SettingsEntry> read_entry(const JsonNode& node, const Defaults& de
     made = read_parallel(object, entry, defaults, catalog);
   } else {
     entry.other_seeds = uses_new_counts(object) || defaults.other_seeds();
+    say_what_default_ignores(object, mode);
     const auto training =
         read_training(object, mode.value_or(Mode::mutation), catalog, entry.other_seeds);
     const Counts counts = Counts::read(object);
@@ -311,25 +367,42 @@ void read_order(ObjectReader& object, Settings& settings) {
   }
 }
 
+// "deduplication": true, or {"enabled": true, "historical_csvs": [...]}
+void read_former_deduplication(ObjectReader& object, Settings& settings) {
+  const JsonNode* former = object.former("deduplication", "use_deduplication");
+  if (former == nullptr) return;
+  if (former->is(Kind::boolean)) {
+    settings.deduplicate = former->boolean;
+  } else if (former->is(Kind::object)) {
+    ObjectReader inner(*former, object.file(), object.problems());
+    settings.deduplicate = inner.boolean("enabled").value_or(settings.deduplicate);
+    if (auto files = inner.texts("historical_csvs")) settings.history = std::move(*files);
+    inner.finish("deduplication");
+  } else {
+    object.error(former->line,
+                 fmt::format("deduplication is {}; it must be true, false, or an object with "
+                             "`enabled`",
+                             name(former->kind)));
+  }
+}
+
 // Reads the top level, and `global_settings`, which has the same keys.
 void read_top(ObjectReader& object, Settings& settings, Defaults& defaults) {
-  if (const JsonNode* inner = object.former("global_settings", "keys of the top level");
-      inner != nullptr && inner->is(Kind::object)) {
+  if (const JsonNode* inner =
+          object.former("global_settings", "keys of the top level", Kind::object)) {
     ObjectReader nested(*inner, object.file(), object.problems());
     read_top(nested, settings, defaults);
     nested.finish("global_settings", kEntryKeys);
   }
   settings.name = object.text("experiment_name").value_or(settings.name);
-  if (const JsonNode* session = object.former("session_name", "experiment_name");
-      session != nullptr && session->is(Kind::text) && settings.name.empty()) {
+  if (const JsonNode* session = object.former("session_name", "experiment_name", Kind::text);
+      session != nullptr && settings.name.empty()) {
     settings.name = session->text;
   }
-  if (const JsonNode* folder = object.former("base_results_dir", "--results");
-      folder != nullptr && folder->is(Kind::text)) {
+  if (const JsonNode* folder = object.former("base_results_dir", "--results", Kind::text)) {
     settings.results_folder = folder->text;
   }
-  if (const JsonNode* governor = object.any("governor");
-      governor != nullptr && !governor->is(Kind::null)) {
+  if (const JsonNode* governor = object.any("governor")) {
     settings.governor = governor->text;
     if (std::find(kGovernors.begin(), kGovernors.end(), settings.governor) == kGovernors.end()) {
       object.error(governor->line,
@@ -342,11 +415,7 @@ void read_top(ObjectReader& object, Settings& settings, Defaults& defaults) {
   settings.max_retries =
       static_cast<unsigned>(object.count("max_retries", 0).value_or(settings.max_retries));
   settings.deduplicate = object.boolean("use_deduplication").value_or(settings.deduplicate);
-  if (const JsonNode* former = object.former("deduplication", "use_deduplication")) {
-    const JsonNode* enabled = former->find("enabled");
-    const JsonNode* said = enabled != nullptr ? enabled : former;
-    if (said->is(Kind::boolean)) settings.deduplicate = said->boolean;
-  }
+  read_former_deduplication(object, settings);
   if (auto files = object.texts("historical_csvs")) settings.history = std::move(*files);
   if (object.any("baseline_runs") != nullptr) {
     object.problems().key_error(object.file(), object.line_of("baseline_runs"),

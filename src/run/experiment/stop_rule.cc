@@ -217,10 +217,16 @@ bool StopBoard::settled(size_t experiment) const {
   return found == states_.end() || found->second.exempt || !found->second.undecided();
 }
 
+size_t StopBoard::setting_of(size_t experiment) const {
+  const auto found = settings_.find(experiment);
+  return found == settings_.end() ? experiment : found->second;
+}
+
 std::optional<StopDecision> StopBoard::decision_about(size_t experiment,
                                                       const Report& report) const {
   if (states_.at(experiment).exempt) return StopDecision();
   std::vector<Report> before;
+  std::map<size_t, size_t> first_of;  // the first experiment of each setting with such a report
   bool went_beyond = false;
   bool all_ended = true;
   for (const size_t other : experiments_) {
@@ -230,9 +236,20 @@ std::optional<StopDecision> StopBoard::decision_about(size_t experiment,
     const State& state = found->second;
     if (!state.known_at(report.step)) return std::nullopt;
     const auto at = state.reports.find(report.step);
-    if (at != state.reports.end()) before.push_back(at->second);
+    if (at != state.reports.end() && first_of.try_emplace(setting_of(other), other).second) {
+      before.push_back(at->second);
+    }
     went_beyond = went_beyond || state.went_beyond(report.step);
     all_ended = all_ended && (state.ended || state.stopped);
+  }
+  if (const auto first = first_of.find(setting_of(experiment)); first != first_of.end()) {
+    const State& leader = states_.at(first->second);
+    if (leader.decided < report.step) return std::nullopt;
+    if (!leader.stopped || leader.decided > report.step) return StopDecision();
+    return StopDecision{.stop = true,
+                        .reason = fmt::format("{} at step {}: like experiment {}, which has the "
+                                              "same setting",
+                                              name(rule_.policy), report.step, first->second)};
   }
   if (went_beyond) return decide_stop(rule_, maximize_, report, before);
   return all_ended ? std::optional(StopDecision()) : std::nullopt;

@@ -103,12 +103,21 @@ struct StopLength {
 // No experiment is stopped at a step unless an earlier one has gone beyond it: it may be the last
 // step of every training. So the first experiment is never stopped.
 //
+// Repeats of a setting do not compete with each other: what is decided about a setting at a step,
+// by the first of its repeats that reported the step, holds for all of them.
+//
 // If the rule leaves min_steps open, the first experiment in the queue that succeeds decides it.
 // That one and the failed ones before it are never stopped; the others wait for it.
 class StopBoard {
  public:
-  StopBoard(const StopRule& rule, bool maximize, std::vector<size_t> experiments)
-      : rule_(rule), maximize_(maximize), experiments_(std::move(experiments)) {}
+  // `settings`: by experiment, a number that repeats of the same setting share. Without it, each is
+  // a setting of its own.
+  StopBoard(const StopRule& rule, bool maximize, std::vector<size_t> experiments,
+            std::map<size_t, size_t> settings = {})
+      : rule_(rule),
+        maximize_(maximize),
+        experiments_(std::move(experiments)),
+        settings_(std::move(settings)) {}
 
   // Call it for every step; the first report of a step counts.
   void report(size_t experiment, const Report& report);
@@ -152,9 +161,11 @@ class StopBoard {
   void find_length();
   // Nothing: it cannot be made yet.
   std::optional<StopDecision> decision_about(size_t experiment, const Report& report) const;
+  size_t setting_of(size_t experiment) const;
   StopRule rule_;
   bool maximize_;
   std::vector<size_t> experiments_;  // ascending
+  std::map<size_t, size_t> settings_;
   std::map<size_t, State> states_;
   std::optional<StopLength> length_;
 };

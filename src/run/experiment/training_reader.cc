@@ -29,8 +29,8 @@ std::optional<std::string> text_or_former(ObjectReader& object, const std::strin
                                           const std::vector<std::string>& spellings) {
   std::optional<std::string> text = object.text(key);
   for (const std::string& spelling : spellings) {
-    const JsonNode* former = object.former(spelling, key);
-    if (former != nullptr && former->is(Kind::text) && !text) text = former->text;
+    const JsonNode* former = object.former(spelling, key, Kind::text);
+    if (former != nullptr && !text) text = former->text;
   }
   return text;
 }
@@ -57,14 +57,19 @@ void add_fixed(const JsonNode* values, ObjectReader& object, Training& training)
   }
 }
 
+// A list of names, or one: ["epochs"], "epochs" or "all".
 std::vector<std::string> read_mutate(ObjectReader& object) {
-  std::vector<std::string> names = object.texts("mutate").value_or(std::vector<std::string>{});
+  const JsonNode* names = object.any("mutate");
   const JsonNode* former = object.former("mutate_params", "mutate");
-  if (former == nullptr || !names.empty()) return names;
-  for (const JsonNode& item : former->items) {
-    if (item.is(Kind::text)) names.push_back(item.text);
-  }
-  return names;
+  if (names != nullptr) return object.names_in(*names, "mutate");
+  if (former != nullptr) return object.names_in(*former, "mutate_params");
+  return {};
+}
+
+// "0.01" in quotes looks like a number, so say what it is.
+std::string as_found(const Value& value) {
+  return value.type == Value::Type::text ? fmt::format("the string \"{}\"", value.word)
+                                         : text_of(value);
 }
 
 // Reports errors about one training at one place.
@@ -85,7 +90,7 @@ class TrainingCheck {
       } else if (auto fitting = value_for(*parameter, value)) {
         value = std::move(*fitting);
       } else {
-        good = error("{} is {}; it must be {}", name, text_of(value), type_name(*parameter));
+        good = error("{} is {}; it must be {}", name, as_found(value), type_name(*parameter));
       }
     }
     return good;
@@ -185,8 +190,7 @@ std::optional<Mode> read_mode(ObjectReader& object, Mode otherwise) {
                    "mode nonparallel is taken as mutation or default, depending on the other keys");
     said.clear();
     for (const char* key : kTypes) {
-      const JsonNode* type = object.any(key);
-      if (type != nullptr && type->is(Kind::text)) said = type->text;
+      said = object.text(key).value_or(said);
     }
     if (said.empty()) {
       if (lists_settings(object)) return Mode::mutation;
@@ -217,7 +221,7 @@ std::optional<Training> read_training(ObjectReader& object, Mode mode, const Cat
   const auto model = object.text("model");
   training.mutate = read_mutate(object);
   add_fixed(object.object("hyperparameters"), object, training);
-  add_fixed(object.former("fixed_hyperparams", "hyperparameters"), object, training);
+  add_fixed(object.former("fixed_hyperparams", "hyperparameters", Kind::object), object, training);
   const size_t errors_before = object.problems().errors();
   training.design = read_design(object, repository ? catalog.find(*repository) : nullptr);
   if (lists_settings(object) && mode == Mode::standard && object.has("mode")) {
@@ -226,7 +230,8 @@ std::optional<Training> read_training(ObjectReader& object, Mode mode, const Cat
         "mode default has one setting; remove the mode, or choices, grid, list and design");
   }
   if (!repository) {
-    object.error(object.node().line, "this entry has no repo");
+    const bool wrong_type = object.has("repo") || object.has("repository");
+    if (!wrong_type) object.error(object.node().line, "this entry has no repo");
     return std::nullopt;
   }
   training.repository = *repository;

@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/host.h"
 #include "base/units.h"
+#include "memory/limit.h"
 #include "process/command_output.h"
 #include "process/keeper_watch.h"
 #include "process/own_stream.h"
@@ -42,6 +43,12 @@ constexpr size_t kTailBytes = size_t{64} << 10;
 
 double seconds_between(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
+}
+
+// What the command is told: a limit of a supervisor above us stays in force.
+std::optional<uint64_t> limit_for_command(const MemoryBounds& bounds) {
+  if (!bounds.limit_bytes) return std::nullopt;
+  return std::min(*bounds.limit_bytes, memory::supervisor_limit().value_or(*bounds.limit_bytes));
 }
 
 // Why processes are being ended.
@@ -175,6 +182,10 @@ void Supervisor::start() {
                                 [&] {
                                   auto changes = options_.environment;
                                   changes.push_back(fmt::format("{}={}", kRunVariable, run_));
+                                  if (const auto limit = limit_for_command(options_.memory)) {
+                                    changes.push_back(
+                                        fmt::format("{}={}", memory::kLimitVariable, *limit));
+                                  }
                                   return environment_with(changes);
                                 }(),
                             .output_fd = output_.output_fd(),

@@ -5,7 +5,9 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <map>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -172,12 +174,25 @@ TextTable figure_table(const Pair& pair) {
   return table;
 }
 
-// Epochs for the lines of the curves: the first, the last, and some between them.
-std::vector<size_t> epochs_to_show(size_t epochs) {
+bool is_evaluated(const TrainingRecord& one, size_t epoch) {
+  if (epoch >= one.series.size()) return false;
+  return one.series[epoch].valid_accuracy || one.series[epoch].test_accuracy;
+}
+
+// Epochs for the lines of the curves: the first, the last, and some between them. Of those that one
+// of the trainings evaluated; the others have only a loss.
+std::vector<size_t> epochs_to_show(const TrainingRecord& a, const TrainingRecord& b) {
+  std::vector<size_t> epochs(std::max(a.series.size(), b.series.size()));
+  std::iota(epochs.begin(), epochs.end(), size_t{0});
+  std::vector<size_t> evaluated;
+  std::ranges::copy_if(epochs, std::back_inserter(evaluated), [&](size_t epoch) {
+    return is_evaluated(a, epoch) || is_evaluated(b, epoch);
+  });
+  if (!evaluated.empty()) epochs = std::move(evaluated);
   std::vector<size_t> shown;
-  const size_t lines = std::min(epochs, kMostEpochLines);
+  const size_t lines = std::min(epochs.size(), kMostEpochLines);
   for (size_t i = 0; i < lines; ++i) {
-    shown.push_back(lines == 1 ? 0 : i * (epochs - 1) / (lines - 1));
+    shown.push_back(epochs[lines == 1 ? 0 : i * (epochs.size() - 1) / (lines - 1)]);
   }
   return shown;
 }
@@ -192,7 +207,7 @@ TextTable curve_table(const TrainingRecord& a, const TrainingRecord& b) {
     return fmt::format("{:.4f}", *(one.series[epoch].*member));
   };
   using launch::EpochRecord;
-  for (const size_t epoch : epochs_to_show(std::max(a.series.size(), b.series.size()))) {
+  for (const size_t epoch : epochs_to_show(a, b)) {
     add_row(
         table,
         {fmt::format("{}", epoch + 1), cell(a, epoch, &EpochRecord::loss),

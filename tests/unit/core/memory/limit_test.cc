@@ -34,6 +34,15 @@ TEST_F(DetectLimit, TakesTheLimitOfItsOwnCgroupV2) {
   expect_limit(8 * kGiB, "cgroup v2 memory.max of /user.slice/job.scope");
 }
 
+TEST_F(DetectLimit, TakesWhatASupervisorSays) {
+  variables_[kLimitVariable] = std::to_string(4 * kGiB);
+  expect_limit(4 * kGiB, "PLIMSOLL_MEMORY_LIMIT");
+  for (const char* nonsense : {"", "0", "4G", "-1", "many"}) {
+    variables_[kLimitVariable] = nonsense;
+    expect_limit(kRam, "RAM");
+  }
+}
+
 TEST_F(DetectLimit, FindsALimitTwoLevelsUp) {
   put_cgroup(kV2Mount, "0::/user.slice/user-1.slice/job.scope\n");
   put_bytes("sys/fs/cgroup/user.slice/memory.max", 4 * kGiB);

@@ -230,5 +230,21 @@ TEST(Comparison, ShowsBothMeansOrNoneAndSaysSo) {
   }
 }
 
+TEST(Comparison, OfGroupsThatBothFailedSaysWhy) {
+  const Configurations all =
+      group({failed({.rate = 0.1}, Cause::failed), failed({.rate = 0.2}, Cause::timed_out)},
+            catalog(), {});
+  const ComparisonAnswer answer = compare(
+      {select_group(all, "A", "1"), select_group(all, "B", "2")}, all.figures(), std::nullopt);
+  const std::string text = describe(answer, 0);
+  EXPECT_THAT(text, HasSubstr("there is nothing to compare\nA has no successful run (own error 1)\n"
+                              "B has no successful run (timed_out 1)\n"));
+  EXPECT_THAT(text, Not(HasSubstr("figure")));
+  EXPECT_EQ(to_json(answer)["groups"][0]["without_figures"], "no successful run (own error 1)");
+  EXPECT_THAT(refusal([&] { aim_of(all, "loss"); }),
+              HasSubstr("known: none; no experiment has succeeded (2 experiments: 0 succeeded, 2 "
+                        "failed (own error 1, timed_out 1))"));
+}
+
 }  // namespace
 }  // namespace plimsoll::answer

@@ -20,6 +20,7 @@ namespace {
 using experiment::Cause;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 TEST(Configurations, SeedsAreRepeatsOfOneConfiguration) {
   const Configurations all = example();
@@ -253,6 +254,97 @@ TEST(BestSoFar, KnowsWhatIsBetterByTheWordsOfAName) {
   }
   for (const char* name : {"accuracy", "f1", "mAP", "glossary_score", "errand"}) {
     EXPECT_FALSE(experiment::smaller_is_better(name)) << name;
+  }
+}
+
+TEST(Configurations, AMetricThatIsCalledLikeAFigureOfOurOwnIsNotMixedWithIt) {
+  std::vector<Outcome> all;
+  for (const double seed : {1, 2}) {
+    all.push_back(outcome({.seed = seed, .joules = 100}));
+    all.back().result.last.metrics = {{"seconds", {.number = 900}},  {"energy", {.number = 777}},
+                                      {"co2", {.number = 55}},       {"cost", {.number = 66}},
+                                      {"perf_cost", {.number = 67}}, {"perf_x", {.number = 1}},
+                                      {"time", {.number = 88}}};
+  }
+  const Configurations grouped =
+      group(all, catalog(), {.grams_per_kwh = 400, .price_per_kwh = 0.3, .currency = ""});
+  const Configuration& one = grouped.all.at(0);
+  EXPECT_THAT(one.figures.at("seconds").numbers, ElementsAre(2, 2));
+  EXPECT_THAT(one.figures.at("energy").numbers, ElementsAre(100, 100));
+  EXPECT_THAT(one.figures.at("perf_energy").numbers, ElementsAre(777, 777));
+  EXPECT_THAT(one.figures.at("perf_seconds").numbers, ElementsAre(900, 900));
+  EXPECT_THAT(one.figures.at("perf_time").numbers, ElementsAre(88, 88));
+  EXPECT_THAT(one.figures.at("perf_cost").numbers, ElementsAre(66, 66));
+  EXPECT_EQ(one.figures.at("cost").numbers.size(), 2);
+  EXPECT_EQ(*mean_of(one, aim_of(grouped, "time").figure), 2);
+  const std::string csv = means_csv(grouped);
+  for (const char* column : {",perf_energy_mean,", ",energy_joules_mean,", ",perf_seconds_mean,",
+                             ",seconds_mean,", ",perf_perf_cost_mean,", ",perf_perf_x_mean,"}) {
+    EXPECT_THAT(csv, HasSubstr(column));
+  }
+}
+
+TEST(Configurations, AMetricCalledEnergyIsNoEnergy) {
+  Outcome without = outcome({});
+  without.result.last.energy.reset();
+  without.result.last.metrics["energy"] = {.number = 777};
+  const Configurations grouped = group({without}, catalog(), {});
+  const auto table = text_of(results_table(grouped, {.aim = aim_of(grouped, "")}));
+  EXPECT_THAT(table, HasSubstr("perf_energy"));
+  EXPECT_THAT(table, Not(HasSubstr("energy (J")));
+  EXPECT_EQ(means_json(grouped)[0]["energy_quality"], "unavailable");
+  EXPECT_EQ(means_json(grouped)[0]["figures"]["perf_energy"]["mean"], 777);
+}
+
+TEST(Configurations, ThatWereStoppedEarlyShowTheStepAndTheValueThere) {
+  std::vector<Outcome> all = {outcome({.rate = 0.1})};
+  for (const double seed : {1, 2}) {
+    all.push_back(failed({.rate = 0.2, .seed = seed}, Cause::stopped_early));
+    all.back().result.last.stop = experiment::StopRecord{
+        .policy = "asha", .step = 9, .value = 0.40 + 0.02 * seed, .reason = ""};
+  }
+  Configurations grouped = group(all, catalog(), {});
+  grouped.objective = experiment::Objective{.metric = "loss", .maximize = false};
+  const Aim aim = aim_of(grouped, "");
+  const auto table = results_table(grouped, {.aim = aim});
+  EXPECT_THAT(text_of(table), HasSubstr("2 at step 9: 0.430 ± 0.014"));
+  EXPECT_THAT(
+      notes_of(grouped, {.aim = aim}, table),
+      testing::Contains("stopped early: how many, at which step, and the loss they had there"));
+  EXPECT_THAT(means_csv(grouped), HasSubstr(",succeeded,stopped_early,failures,"));
+  EXPECT_EQ(means_json(grouped)[1]["last_step_of_stopped"], 9);
+}
+
+TEST(Configurations, ACoverageThatRoundsToAllIsNotShown) {
+  for (const auto& [coverage, shown] :
+       {std::pair{1.0, false}, {0.9999, false}, {0.9994, false}, {0.99, true}, {0.5, true}}) {
+    Outcome made = outcome({});
+    energy::EnergyReport report = *made.result.last.energy;
+    report.cpu.total.coverage = coverage;
+    made.result.last.energy = std::make_shared<energy::EnergyReport>(report);
+    const Configurations grouped = group({made}, catalog(), {});
+    const std::string text = text_of(results_table(grouped, {.aim = aim_of(grouped, "")}));
+    EXPECT_EQ(text.find("covers") != std::string::npos, shown) << coverage;
+    EXPECT_THAT(text, Not(HasSubstr("covers 100 %")));
+  }
+}
+
+TEST(Price, HasANumberWithAPointAndPerhapsACurrency) {
+  for (const auto& [text, price, currency] : {std::tuple{"0.30", 0.30, ""},
+                                              {"0.30 EUR", 0.30, "EUR"},
+                                              {"1EUR", 1.0, "EUR"},
+                                              {"0", 0.0, ""},
+                                              {".5 €", 0.5, "€"},
+                                              {"2 US-Dollar", 2.0, "US-Dollar"}}) {
+    EnergyPrices prices;
+    set_price(prices, text);
+    EXPECT_EQ(*prices.price_per_kwh, price) << text;
+    EXPECT_EQ(prices.currency, currency) << text;
+  }
+  for (const char* text : {"0,30", "0,30 EUR", "0.30.5", "1 000", "inf", "nan", "-1", "1e3", "0x1F",
+                           "EUR 0.30", "0.30 ,5", "1'000", ".", " "}) {
+    EnergyPrices prices;
+    EXPECT_THAT(refusal([&] { set_price(prices, text); }), HasSubstr("with a point")) << text;
   }
 }
 

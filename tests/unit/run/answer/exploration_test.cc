@@ -61,6 +61,32 @@ TEST(ImportanceAnswer, NamesTheParameterThatExplainsTheSpread) {
   EXPECT_THROW(importance_of(group({outcome({})}, catalog(), {}), {"loss"}), Error);
 }
 
+TEST(ImportanceAnswer, AConditionalParameterIsJudgedByTheRunsThatHaveIt) {
+  experiment::Catalog known = catalog();
+  known.repositories[0].hyperparameters.push_back({.name = "momentum"});
+  std::vector<Outcome> all;
+  for (int i = 0; i < 30; ++i) {
+    // The rate decides. The momentum has no effect, and only one of the two rates has it.
+    const bool has_momentum = i % 2 == 0;
+    const double noise = 0.01 * ((i * 7) % 5);
+    all.push_back(outcome({.rate = has_momentum ? 0.1 : 0.2,
+                           .seed = 1.0 * i,
+                           .loss = (has_momentum ? 1 : 9) + noise}));
+    if (has_momentum) all.back().result.last.values.set("momentum", {.number = 0.5 + 0.01 * i});
+  }
+  const auto answer = importance_of(group(all, known, {}), {"loss"});
+  ASSERT_EQ(answer[0].shares.size(), 2U);
+  EXPECT_EQ(answer[0].shares[0].parameter, "rate");
+  EXPECT_GT(answer[0].shares[0].share->omega_squared, 0.99);
+  const ParameterShare& momentum = answer[0].shares[1];
+  EXPECT_EQ(momentum.runs, 15U);
+  EXPECT_EQ(momentum.values, 15U);
+  EXPECT_LE(momentum.share->groups, 4U) << "its values are put into ranges";
+  EXPECT_GT(*momentum.adjusted_p, 0.05);
+  EXPECT_THAT(describe(answer, 0), HasSubstr("momentum: only over 15 runs that have it\n"));
+  EXPECT_EQ(to_json(answer)[0]["parameters"][1]["runs"], 15);
+}
+
 TEST(ImportanceAnswer, SaysWhichRunsItLeavesOut) {
   const Configurations all =
       group({outcome({.rate = 0.1}), outcome({.rate = 0.2, .loss = 2}), outcome({.rate = 0.3}),

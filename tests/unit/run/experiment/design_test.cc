@@ -40,14 +40,17 @@ struct Planned {
   size_t errors = 0;
 };
 
-Planned plan(const std::string& entry, uint64_t seed = 1, const std::string& top = "") {
+Planned plan(const std::string& entry, uint64_t seed = 1, const std::string& top = "",
+             const std::string& history = "") {
   Problems problems;
   const Catalog catalog = read_catalog(kTypedModels, "models.json", problems);
   const Settings settings =
       read_settings(fmt::format("{{{}\n\"experiments\": [{{\"repo\": \"net\", {}}}]}}", top, entry),
                     "s.json", catalog, problems);
   Planned made;
-  if (problems.errors() == 0) made.queue = make_queue(settings, catalog, {}, seed, problems);
+  std::vector<PastRun> past;
+  if (!history.empty()) past = read_history(history, "h.csv", problems);
+  if (problems.errors() == 0) made.queue = make_queue(settings, catalog, past, seed, problems);
   made.problems = all_of(problems);
   made.errors = problems.errors();
   return made;
@@ -136,6 +139,55 @@ TEST(Design, RepeatsHaveTheSameValuesAndOtherSeedsTheSameForEverySetting) {
   for (const auto& [configuration, numbers] : repeats) EXPECT_THAT(numbers, ElementsAre(1, 2, 3));
 }
 
+// What a batch with this queue leaves in its summary.csv.
+std::string summary_of(const std::vector<Experiment>& queue) {
+  constexpr std::array kNames = {"optimizer",  "momentum", "amp", "shuffle",
+                                 "batch_size", "lr",       "seed"};
+  std::string text = "repository,model";
+  for (const char* name : kNames) text += fmt::format(",hyperparam_{}", name);
+  for (const Experiment& made : queue) {
+    text += "\nnet,default";
+    for (const char* name : kNames) {
+      const std::string value = text_in(made, name);
+      text += "," + (value == "none" ? "" : value);
+    }
+  }
+  return text + "\n";
+}
+
+std::set<std::string> settings_of(const Planned& planned) {
+  std::set<std::string> settings;
+  for (const Experiment& made : planned.queue) settings.insert(made.configuration);
+  return settings;
+}
+
+TEST(Design, ASettingOfTheHistoryDoesNotRunAgainWithOtherSeeds) {
+  for (const char* varied :
+       {R"("mutate": ["batch_size"])", R"("choices": {"optimizer": ["adam", "sgd", "lamb"]})",
+        R"("mutate": ["lr", "amp"], "choices": {"amp": [true, false]})",
+        R"("grid": {"batch_size": [16, 32, 64, 128]})",
+        R"("list": [{"lr": 0.1}, {"lr": 0.2}, {"lr": 0.3}, {"lr": 0.4}])"}) {
+    const std::string entry = std::string(varied) + R"(, "repeats": 2, "settings": )";
+    const bool listed = std::string(varied).starts_with(R"("list)");
+    const Planned first = plan(entry + "2");
+    ASSERT_EQ(settings_of(first).size(), 2) << varied << first.problems;
+    const Planned second = plan(entry + (listed ? "2" : "1"), 1, R"("use_deduplication": true,)",
+                                summary_of(first.queue));
+    ASSERT_FALSE(second.queue.empty()) << varied;
+    for (const std::string& setting : settings_of(second)) {
+      EXPECT_FALSE(settings_of(first).contains(setting)) << varied << ": " << setting;
+    }
+  }
+}
+
+TEST(Design, ASettingOfAnEarlierEntryDoesNotRunAgainWithOtherSeeds) {
+  const Planned made =
+      plan(R"("choices": {"shuffle": [true, false]}, "mutate": ["seed"], "runs_per_config": 1},
+      {"repo": "net", "choices": {"shuffle": [true, false]}, "settings": 2, "repeats": 2)");
+  EXPECT_EQ(settings_of(made).size(), 2);
+  EXPECT_EQ(made.queue.size(), 3) << made.problems;
+}
+
 TEST(Design, AFixedSeedStaysFixedInEveryRepeat) {
   const Planned made = plan(R"("mode": "default", "repeats": 3, "hyperparameters": {"seed": 5})");
   EXPECT_THAT(column(made, "seed"), ElementsAre("5", "5", "5"));
@@ -166,6 +218,71 @@ TEST(Design, ALatinHypercubeTakesEachPartOfARangeOnce) {
   }
   EXPECT_EQ(parts.size(), 30);
   for (const auto& [name, times] : optimizers) EXPECT_EQ(times, 10) << name;
+}
+
+TEST(Design, AValueThatItsConditionRemovesIsNamed) {
+  const auto problems = [](const std::string& entry) { return plan(entry).problems; };
+  const std::string needs = "momentum has no effect: it is only passed with optimizer sgd";
+  EXPECT_THAT(problems(R"("mode": "default", "hyperparameters": {"momentum": 0.8})"),
+              HasSubstr(needs));
+  EXPECT_THAT(problems(R"("list": [{"momentum": 0.8}, {"optimizer": "sgd", "momentum": 0.8}])"),
+              HasSubstr("list: in 1 of its 2 settings, " + needs));
+  EXPECT_THAT(problems(R"("grid": {"momentum": [0.8, 0.9]})"), HasSubstr(needs));
+  EXPECT_THAT(problems(R"("mutate": ["momentum", "lr"], "settings": 3)"), HasSubstr(needs));
+  EXPECT_EQ(
+      problems(R"("mode": "default", "hyperparameters": {"momentum": 0.8, "optimizer": "sgd"})"),
+      "");
+  EXPECT_EQ(problems(R"("grid": {"momentum": [0.8], "optimizer": ["adam", "sgd"]})"), "");
+  EXPECT_EQ(
+      problems(
+          R"("hyperparameters": {"momentum": 0.8}, "choices": {"optimizer": ["adam", "sgd"]})"),
+      "");
+}
+
+TEST(Design, AnExclusionThatLeavesOutNothingIsNamed) {
+  for (const char* entry :
+       {R"("grid": {"batch_size": [32, 64]}, "exclude": {"batch_size": 128})",
+        R"("grid": {"batch_size": [32, 64]}, "exclude": {"batch_size": 32, "lr": 0.1})",
+        R"("choices": {"batch_size": [32, 64]}, "exclude": {"batch_size": [128, 256]})",
+        R"("list": [{"batch_size": 32}], "exclude": {"batch_size": {"min": 100}})",
+        R"("mutate": ["lr"], "exclude": {"lr": {"min": 1}})"}) {
+    EXPECT_THAT(plan(entry).problems, HasSubstr("leaves out nothing: no setting has")) << entry;
+  }
+  for (const char* entry :
+       {R"("grid": {"batch_size": [32, 64]}, "exclude": {"batch_size": 64})",
+        R"("mutate": ["batch_size"], "exclude": {"batch_size": 128})",
+        R"("mutate": ["lr"], "exclude": {"lr": {"max": 0.001}})",
+        R"("mutate": ["lr"], "exclude": {"lr": {"max": 0.001}, "batch_size": 64})"}) {
+    EXPECT_EQ(plan(entry).problems, "") << entry;
+  }
+}
+
+TEST(Design, AShortageSaysWhatWasExcluded) {
+  EXPECT_THAT(
+      plan(R"("grid": {"batch_size": [16, 32, 64]}, "exclude": {"batch_size": 32}, "settings": 3)")
+          .problems,
+      HasSubstr("it asks for 3 settings, 2 are left and run: its grid has 3, 1 is excluded"));
+  EXPECT_THAT(
+      plan(
+          R"("choices": {"batch_size": [16, 32, 64]}, "exclude": {"batch_size": 32}, "settings": 3)")
+          .problems,
+      HasSubstr("2 are left and run: its ranges have 3, 1 is excluded"));
+  const Planned none = plan(
+      R"("choices": {"lr": [0.1, 0.2]}, "mutate": ["batch_size"], "exclude": {"lr": {"min": 0}})");
+  EXPECT_THAT(none.problems, testing::Not(HasSubstr("these run")));
+}
+
+TEST(Design, CopiesAreNotNamedBesideErrors) {
+  const std::string copies = R"("mode": "default", "runs_per_config": 2})";
+  EXPECT_THAT(plan(copies + R"(, {"repo": "net", "mode": "default")").problems,
+              HasSubstr("with the same seed"));
+  Problems problems;
+  const Catalog catalog = read_catalog(kTypedModels, "models.json", problems);
+  const Settings settings = read_settings(
+      R"({"experiments": [{"repo": "net", "mode": "default", "runs_per_config": 2}, {"repo": "nt"}]})",
+      "s.json", catalog, problems);
+  make_queue(settings, catalog, {}, 1, problems);
+  EXPECT_EQ(problems.all().size(), 1) << all_of(problems);
 }
 
 TEST(Design, SaysWhatCannotWork) {

@@ -109,6 +109,30 @@ TEST(TimeLeft, HasASpreadIfSimilarOnesTookDifferentlyLong) {
   EXPECT_EQ(expected.rest_of(waiting, 90), std::nullopt);
 }
 
+// asha: most of them are stopped soon, and so will most of those that wait.
+TEST(TimeLeft, CountsExperimentsThatAreStoppedEarly) {
+  ExpectedTimes expected;
+  expected.add(mnist(1), 10);
+  EXPECT_EQ(expected.of(mnist(3)), 10);
+  for (const double seconds : {1.0, 1.0, 2.0, 1.0}) expected.add_stopped(mnist(2), seconds);
+  EXPECT_EQ(expected.of(mnist(3)), 3) << "the mean of all five";
+  EXPECT_EQ(expected.rest_of(mnist(3), 1.5), 4.5) << "the median of 2 and 10, less 1.5";
+}
+
+TEST(TimeLeft, IsSharedByThoseThatRunAtOnceAndLastsAsLongAsTheLongest) {
+  const auto left = [](std::vector<double> times, size_t jobs) {
+    TimeLeft all;
+    for (const double seconds : times) all.add(seconds);
+    all.share_among(jobs);
+    return all.seconds;
+  };
+  EXPECT_EQ(left({10, 10, 10, 10}, 4), 10);
+  EXPECT_EQ(left({10, 10, 10, 10, 10, 10, 10, 10}, 4), 20);
+  EXPECT_EQ(left({10}, 4), 10) << "one alone is not divided by four";
+  EXPECT_EQ(left({90, 1, 1, 1}, 4), 90);
+  EXPECT_EQ(left({}, 4), 0);
+}
+
 TEST(LastLine, IsTheLastStateOfAProgressBarWithoutItsColours) {
   EXPECT_EQ(last_line_of("epoch 1\nepoch 2\n\n"), "epoch 2");
   EXPECT_EQ(last_line_of("10 %\r20 %\r\033[2K\033[32m30 %\033[0m"), "30 %");

@@ -294,5 +294,166 @@ TEST(Settings, TheOldCommandLineMakesOneEntry) {
   EXPECT_EQ(settings.entries.at(0).runs, 5);
 }
 
+// An entry of the repository examples, with these keys.
+Read entry(const std::string& keys, const std::string& top = "") {
+  return read("{" + top + R"("experiments": [{"repo": "examples", "model": "mnist", )" + keys +
+              "}]}");
+}
+
+TEST(Settings, KeysThatChangeNothingAreNamedOnceEach) {
+  for (const auto& [keys, text] :
+       {std::pair{R"("mode": "default", "mutate": ["epochs"])",
+                  "mutate has no effect in mode default"},
+        {R"("mode": "default", "exclude": {"epochs": 5})", "exclude has no effect in mode default"},
+        {R"("mode": "default", "mutate_params": ["epochs"])",
+         "mutate_params has no effect in mode"}}) {
+    const Read made = entry(keys);
+    EXPECT_EQ(made.errors, 0) << made.problems;
+    EXPECT_THAT(made.problems, HasSubstr(text)) << keys;
+  }
+  EXPECT_EQ(entry(R"("mode": "default", "mutate": [], "exclude": [])").problems, "");
+  const Read top = entry(R"("mutate": ["epochs"])", R"("mode": "default", )");
+  EXPECT_THAT(top.problems, HasSubstr("mutate has no effect in mode default"));
+  EXPECT_EQ(read(R"({"experiments": [{"repo": "examples", "model": "mnist", "mode": "default",
+                      "mutate": ["epochs"]}]})",
+                 KeyPolicy::strict)
+                .errors,
+            1);
+}
+
+Read parallel(const std::string& keys, const std::string& front, const std::string& back) {
+  return read(R"({"experiments": [{"mode": "parallel", )" + keys +
+              R"("foreground": {"repo": "examples", "model": "ff")" + front +
+              R"(}, "background": {"repo": "plain", "model": "default")" + back + "}}]}");
+}
+
+TEST(Settings, ABackgroundHasOneSetting) {
+  for (const char* key : {"mutate", "mutate_params", "grid", "choices", "list", "exclude"}) {
+    const bool names = std::string(key).starts_with("mutate");
+    const Read made = parallel(
+        "", R"(, "mutate": ["epochs"])",
+        fmt::format(R"(, "{}": {})", key, names ? R"(["width"])" : R"({"width": [1, 2]})"));
+    EXPECT_THAT(made.problems, HasSubstr(std::string(key) + " has no effect for a background"))
+        << key;
+  }
+}
+
+TEST(Settings, ATypeThatContradictsTheModeOfTheForegroundIsNamed) {
+  const char* front = R"(, "mode": "mutation", "mutate": ["epochs"])";
+  EXPECT_THAT(
+      parallel(R"("mutation_type": "default", )", front, "").problems,
+      HasSubstr("mutation_type default has no effect: the mode of the foreground is mutation"));
+  EXPECT_EQ(parallel(R"("mutation_type": "mutation", )", front, "").problems, "");
+  EXPECT_EQ(parallel(R"("mutation_type": "parallel", )", front, "").problems, "");
+}
+
+TEST(Settings, ManyDisagreeingEntriesAreOneMessage) {
+  std::string entries;
+  for (int i = 0; i < 40; ++i) {
+    entries += fmt::format(R"({}{{"mode": "parallel", "model": "mnist",
+      "foreground": {{"repo": "examples", "model": "ff", "mutate": ["epochs"]}},
+      "background": {{"repo": "plain", "model": "default"}}}})",
+                           i == 0 ? "" : ",\n");
+  }
+  Problems problems;
+  read_settings(R"({"experiments": [)" + entries + "]}", "s.json", example_catalog(), problems);
+  EXPECT_EQ(problems.errors(), 40);
+  EXPECT_EQ(problems.grouped().size(), 1);
+}
+
+TEST(Settings, NamesBesideAForegroundMayHaveAnotherOrder) {
+  EXPECT_EQ(parallel(R"("mutate": ["seed", "epochs"], )", R"(, "mutate": ["epochs", "seed"])", "")
+                .problems,
+            "");
+  EXPECT_EQ(parallel(R"("mutate": "epochs", )", R"(, "mutate": ["epochs"])", "").problems, "");
+  EXPECT_THAT(parallel(R"("mutate": ["seed"], )", R"(, "mutate": ["epochs", "seed"])", "").problems,
+              HasSubstr("mutate differs from that of the foreground"));
+}
+
+TEST(Settings, OneNameToMutateNeedsNoList) {
+  for (const char* key : {"mutate", "mutate_params"}) {
+    const auto names = [&](const std::string& value) {
+      const Read made = entry(fmt::format(R"("{}": {})", key, value));
+      EXPECT_EQ(made.errors, 0) << made.problems;
+      return made.settings.entries.at(0).foreground.mutate;
+    };
+    EXPECT_THAT(names(R"("epochs")"), ElementsAre("epochs"));
+    EXPECT_THAT(names(R"("all")"), ElementsAre("epochs", "learning_rate", "seed"));
+    EXPECT_THAT(entry(fmt::format(R"("{}": {{"epochs": 1}})", key)).problems,
+                HasSubstr(std::string(key) + " is an object; it must be a string or a list"));
+    EXPECT_THAT(entry(fmt::format(R"("{}": [1])", key)).problems,
+                HasSubstr("must contain strings"));
+  }
+}
+
+TEST(Settings, OldKeysOfAnotherTypeAreErrors) {
+  for (const auto& [keys, text] :
+       {std::pair{R"("fixed_hyperparams": [1])",
+                  "fixed_hyperparams is a list; it must be an object"},
+        {R"("fixed_hyperparams": "seed")", "fixed_hyperparams is a string; it must be an object"},
+        {R"("mutation_type": 3)", "mutation_type is a number; it must be a string"}}) {
+    const Read made = entry(keys);
+    EXPECT_THAT(made.problems, HasSubstr(text));
+    EXPECT_EQ(made.errors, 1) << made.problems;
+  }
+  for (const auto& [keys, text] :
+       {std::pair{R"("global_settings": [])", "global_settings is a list; it must be an object"},
+        {R"("session_name": 5)", "session_name is a number; it must be a string"},
+        {R"("base_results_dir": 5)", "base_results_dir is a number; it must be a string"},
+        {R"("deduplication": "yes")",
+         "deduplication is a string; it must be true, false, or an object"},
+        {R"("deduplication": {"enable": true})",
+         "unknown key enable in deduplication; did you mean enabled?"},
+        {R"("deduplication": {"enabled": "yes"})", "enabled is a string"}}) {
+    const Read made = entry(R"("mode": "default")", std::string(keys) + ", ");
+    EXPECT_THAT(made.problems, HasSubstr(text));
+    EXPECT_EQ(made.errors, 1) << made.problems;
+  }
+  const Read repository = read(R"({"experiments": [{"repository": 5, "model": "mnist"}]})");
+  EXPECT_THAT(repository.problems, HasSubstr("repository is a number; it must be a string"));
+  EXPECT_EQ(repository.errors, 1) << repository.problems;
+}
+
+TEST(Settings, TheOldDeduplicationMayNameTheTables) {
+  const Read made = entry(R"("mode": "default")",
+                          R"("deduplication": {"enabled": true, "historical_csvs": ["a.csv"]}, )");
+  EXPECT_EQ(made.errors, 0) << made.problems;
+  EXPECT_TRUE(made.settings.deduplicate);
+  EXPECT_THAT(made.settings.history, ElementsAre("a.csv"));
+}
+
+TEST(Settings, NullIsTheSameAsAMissingKey) {
+  const Read made = read(R"({"governor": null, "timeout": null, "max_retries": null,
+    "historical_csvs": null, "use_deduplication": null, "runs_per_config": null, "order": null,
+    "session_name": null, "deduplication": null, "experiments": [
+     {"repo": "examples", "repository": null, "model": "mnist", "mode": null, "hyperparameters": null,
+      "mutate": null, "mutate_params": null, "runs_per_config": null, "list": null, "grid": null,
+      "exclude": null}]})");
+  EXPECT_EQ(made.problems, "");
+  EXPECT_EQ(made.settings.max_retries, 2);
+  EXPECT_EQ(made.settings.entries.at(0).runs, 1);
+  EXPECT_EQ(made.settings.entries.at(0).foreground.design.kind, Design::Kind::draws);
+  EXPECT_THAT(read(R"({"experiments": null})").problems, HasSubstr("has no list `experiments`"));
+}
+
+TEST(Settings, ANumberInQuotesIsCalledAString) {
+  EXPECT_THAT(entry(R"("mode": "default", "hyperparameters": {"learning_rate": "0.01"})").problems,
+              HasSubstr("learning_rate is the string \"0.01\"; it must be a number"));
+  EXPECT_THAT(entry(R"("grid": {"learning_rate": ["0.01"]})").problems,
+              HasSubstr("learning_rate is the string \"0.01\"; it must be a number"));
+}
+
+TEST(Settings, AMisspelledBoundOfAConditionIsAnError) {
+  const Read made = entry(R"("mutate": ["epochs"], "exclude": {"epochs": {"min": 3, "mx": 4}})");
+  EXPECT_EQ(made.errors, 1);
+  EXPECT_THAT(made.problems, HasSubstr("epochs: a condition has min and max, not mx"));
+}
+
+TEST(Settings, RunsOfADefaultEntryAreItsRepeatsInsteadOfThoseOfTheTop) {
+  const Read made = entry(R"("mode": "default", "runs_per_config": 4)", R"("repeats": 3, )");
+  EXPECT_EQ(made.settings.entries.at(0).runs, 1);
+  EXPECT_EQ(made.settings.entries.at(0).repeats, 4);
+}
+
 }  // namespace
 }  // namespace plimsoll::experiment

@@ -109,8 +109,12 @@ std::vector<size_t> reference_median(const Curves& curves, size_t min_steps, boo
 // while nothing is decided about it, and one that was overtaken by its end is judged all the same.
 class Race {
  public:
-  Race(const StopRule& rule, bool maximize, const Curves& curves, size_t jobs, uint64_t seed)
-      : curves_(curves), jobs_(jobs), random_(seed, 11), board_(rule, maximize, numbers(curves)) {
+  Race(const StopRule& rule, bool maximize, const Curves& curves, size_t jobs, uint64_t seed,
+       std::map<size_t, size_t> settings = {})
+      : curves_(curves),
+        jobs_(jobs),
+        random_(seed, 11),
+        board_(rule, maximize, numbers(curves), std::move(settings)) {
     for (size_t i = 0; i < curves.size(); ++i) {
       runners_.push_back({.curve = Curve(maximize)});
       stopped_.push_back(curves[i].size());
@@ -204,6 +208,44 @@ TEST(StopBoard, EqualsThePlainReferenceOnRecordedCurvesHoweverManyRunAtOnce) {
             << seed << " " << jobs;
       }
     }
+  }
+}
+
+// The first repeat of a setting competes, and the others share its fate.
+TEST(StopBoard, RepeatsOfASettingDoNotCompeteWithEachOther) {
+  constexpr size_t kSettings = 12;
+  constexpr size_t kRepeats = 3;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    const Curves curves = recorded_curves(kSettings * kRepeats, 30, seed);
+    for (const bool blocked : {false, true}) {
+      std::map<size_t, size_t> settings;
+      std::map<size_t, size_t> leaders;  // of each setting, from 0
+      Curves of_leaders;
+      for (size_t i = 0; i < curves.size(); ++i) {
+        const size_t setting = blocked ? i % kSettings : i / kRepeats;
+        settings[i + 1] = setting;
+        if (leaders.try_emplace(setting, i).second) of_leaders.push_back(curves[i]);
+      }
+      const StopRule asha{.min_steps = 3, .reduction = 2};
+      const auto expected = reference_asha(of_leaders, 3, 2, true);
+      for (const size_t jobs : {1, 2, 7, 36}) {
+        const auto stopped = Race(asha, true, curves, jobs, seed, settings).run();
+        for (size_t i = 0; i < curves.size(); ++i) {
+          EXPECT_EQ(stopped[i], expected[settings[i + 1]]) << seed << " " << jobs << " " << i;
+        }
+      }
+    }
+  }
+}
+
+// Then the next repeat competes in its place.
+TEST(StopBoard, ARepeatCompetesIfTheFirstOneFailedBeforeTheStep) {
+  const StopRule asha{.min_steps = 3, .reduction = 2};
+  Curves curves = {
+      Curves::value_type(9, 0.9), {0.1}, Curves::value_type(9, 0.1), Curves::value_type(9, 0.8)};
+  for (const size_t jobs : {1, 4}) {
+    EXPECT_THAT(Race(asha, true, curves, jobs, 1, {{2, 2}, {3, 2}, {4, 2}}).failing({2}).run(),
+                ElementsAre(9, 1, 3, 3));
   }
 }
 

@@ -159,5 +159,26 @@ TEST(TrainingView, TellsATrainingFromABatch) {
   EXPECT_FALSE(is_training_folder(folder.path()));
 }
 
+TEST(TrainingComparison, ShowsEpochsThatWereEvaluated) {
+  const TempFolder folder;
+  for (const char* side : {"a", "b"}) {
+    recipe::Recipe recipe;
+    nlohmann::ordered_json json = launch::made_results(recipe);
+    json["status"] = "finished";
+    for (int epoch = 1; epoch <= 30; ++epoch) {
+      json["series"].push_back({{"epoch", epoch}, {"loss", 0.5}, {"seconds", 3}});
+      if (epoch % 10 == 0) json["series"].back()["valid_acc"] = 0.01 * epoch;
+    }
+    fs::create_directories(folder / side);
+    write_file(folder / side / "results.json", json.dump());
+  }
+  const std::string text =
+      printed([&] { print_comparison({.a = folder / "a", .b = folder / "b"}); });
+  for (const char* accuracy : {"0.1000", "0.2000", "0.3000"})
+    EXPECT_THAT(text, HasSubstr(accuracy));
+  const std::string curves = text.substr(text.find("epoch"));
+  EXPECT_EQ(std::count(curves.begin(), curves.end(), '\n'), 6) << curves;
+}
+
 }  // namespace
 }  // namespace plimsoll::screen

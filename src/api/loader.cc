@@ -69,8 +69,8 @@ std::unique_ptr<batch::Assembler> BatchPool::lend() {
 }
 
 void BatchPool::give_back(std::unique_ptr<batch::Assembler> memory) {
-  std::unique_ptr<gpu::PinnedPages::Mark> copied;
-  if (watched_) copied = std::make_unique<gpu::PinnedPages::Mark>(*pages_);
+  std::unique_ptr<gpu::PinnedPages::CopyMark> copied;
+  if (watched_) copied = std::make_unique<gpu::PinnedPages::CopyMark>(*pages_);
   {
     const std::lock_guard lock(mutex_);
     --lent_;

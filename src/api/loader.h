@@ -104,7 +104,7 @@ class BatchPool {
   const bool watched_;
   struct Returned {
     std::unique_ptr<batch::Assembler> memory;
-    std::unique_ptr<gpu::PinnedPages::Mark> copied;
+    std::unique_ptr<gpu::PinnedPages::CopyMark> copied;
   };
   void collect();
   mutable std::mutex mutex_;       // guards what follows

@@ -103,6 +103,14 @@ expect 2 "computes on the CPU"
 [ ! -e no/last.pth ] || fail "a refused training left a checkpoint"
 run plimsoll plan f16.plim --device cuda --batch-norm
 expect 0 "the CPU makes the batches: --batch-norm"
+if [ "${PLIMSOLL_GPU:-}" = host ]; then
+  export PLIMSOLL_GPU=host-without-nvrtc
+  run plimsoll plan f16.plim --device cuda
+  expect 0 "the CPU makes the batches: NVIDIA's compiler NVRTC is missing"
+  run plimsoll plan f16.plim --device cuda --gpu-memory 1G
+  expect 2 "NVRTC is missing"
+  export PLIMSOLL_GPU=host
+fi
 
 # The same bits in every run, and after a stop in the middle of an epoch; the checkpoint continues on the CPU.
 options="--model sage --fanout 5,3 --hidden 16 --batch-size 4 --device cuda"

@@ -1,6 +1,7 @@
-// What a batch is computed on: memory, the threads of device_code.h, matrix products, and
-// recordings of both that start as a whole. CudaAccelerator is a GPU; HostAccelerator runs the same
-// code on the CPU, for tests. Everything happens in the order in which it was asked for.
+// What a batch is computed on: memory, the threads of the device code (device_store.h), matrix
+// products, and recordings of both that start as a whole. CudaAccelerator is a GPU; HostAccelerator
+// runs the same code on the CPU, for tests. Everything happens in the order in which it was asked
+// for.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +12,7 @@
 #include <string_view>
 #include <utility>
 
-#include "gpu/device_code.h"
+#include "gpu/device_batch.h"
 #include "memory/ledger.h"
 
 namespace plimsoll::gpu {
@@ -33,7 +34,7 @@ struct Product {
   bool add = false;
 };
 
-// A kind of work of device_code.h: its name there, its threads, and what it does on a CPU.
+// A task of the device code: the kernel's name, the threads, and what one does on a CPU.
 struct KernelCall {
   std::string name;
   const void* task = nullptr;
@@ -53,6 +54,8 @@ class Accelerator {
   virtual std::string name() const = 0;
   // What its memory is leased from.
   virtual memory::Ledger& ledger() = 0;
+  // What all programs together leave of its memory.
+  virtual uint64_t free_bytes() const = 0;
 
   // Without a lease: see Array. Aligned to 256 bytes. Throws Error{memory} if it is refused.
   virtual void* allocate(uint64_t bytes) = 0;
@@ -80,17 +83,16 @@ class Accelerator {
   virtual std::unique_ptr<Recording> record(const std::function<void()>& work) = 0;
 
   template <typename Task>
-  void run(std::string_view name, const Task& task) {
-    run({std::string(name), &task, sizeof task, task.threads,
-         [](const void* given, uint32_t thread) {
+  void run(const Task& task) {
+    run({Task::kName, &task, sizeof task, task.threads, [](const void* given, uint32_t thread) {
            run_thread(*static_cast<const Task*>(given), thread);
          }});
   }
-  // For work that draws: compiled for each fan-out by itself. `name` is without the fan-out.
+  // For work that draws: compiled for each fan-out by itself.
   template <typename Task>
-  void run_drawing(std::string_view name, const Task& task) {
-    run({std::string(name) + "_" + std::to_string(task.fanout), &task, sizeof task, task.threads,
-         [](const void* given, uint32_t thread) {
+  void run_drawing(const Task& task) {
+    run({std::string(Task::kName) + "_" + std::to_string(task.fanout), &task, sizeof task,
+         task.threads, [](const void* given, uint32_t thread) {
            run_thread<kMostFanout>(*static_cast<const Task*>(given), thread);
          }});
   }

@@ -6,13 +6,14 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "gpu/network.h"
 #include "graph/meta.h"
 
 namespace plimsoll::gpu {
 namespace {
 
 constexpr uint32_t kBits = 32;
-constexpr uint64_t kChunks = 16;  // a window is marked in about so many steps
+constexpr uint64_t kSteps = 16;  // a window is marked in about so many
 
 uint64_t words_of(uint64_t rows) { return rows / kBits + 1; }
 
@@ -47,15 +48,22 @@ ColdRows::ColdRows(const graph::Store& store, Accelerator& device, memory::Ledge
       place_(device, "windows", 1) {
   for (Window& window : windows_made_) {
     window.rows = memory::Pages(host, "windows", options.window_bytes);
-    window.revealed = device.reveal(window.rows.data(), window.rows.bytes());
+    window.revealed = {device, window.rows.data(), window.rows.bytes()};
   }
 }
 
 ColdRows::~ColdRows() {
   if (reading_.valid()) reading_.wait();
-  for (const Window& window : windows_made_) {
-    if (window.revealed != nullptr) device_.conceal(window.rows.data());
-  }
+}
+
+io::ReadQueue::Counts ColdRows::reads() const {
+  if (reading_.valid()) reading_.wait();
+  return reader_.counts();
+}
+
+std::string ColdRows::method() const {
+  if (reading_.valid()) reading_.wait();
+  return reader_.method();
 }
 
 void ColdRows::begin(Network& network, uint64_t first, uint64_t last) {
@@ -74,7 +82,8 @@ void ColdRows::prepare(uint64_t batch) {
   const Window& window = windows_made_[current_];
   // Both wait until the window before is computed.
   device_.upload(device_slots_.data(), slots_.data(), count_ * sizeof(uint32_t));
-  const ColdPlace place = {static_cast<const uint8_t*>(window.revealed), device_slots_.data()};
+  const ColdPlace place = {static_cast<const uint8_t*>(window.revealed.data()),
+                           device_slots_.data()};
   place_.upload(&place, 1);
   if (window.last < last_) read_next();
 }
@@ -106,7 +115,7 @@ void ColdRows::mark_next() {
   wanted_.clear();
   wanted_.count();
   while (next.last < last_) {
-    const uint64_t batches = std::min(chunk_, last_ - next.last);
+    const uint64_t batches = std::min(marked_together_, last_ - next.last);
     device_.clear(device_marks_.data(), marks_.size() * sizeof(uint32_t));
     network_->mark(next.last, batches, device_marks_.data());
     if (add_marks()) {
@@ -120,14 +129,15 @@ void ColdRows::mark_next() {
            "--batch-size or --fanout",
            next.last + 1, format_bytes(most_rows_ * row_bytes_));
     }
-    chunk_ = (batches + 1) / 2;
+    marked_together_ = (batches + 1) / 2;
   }
-  chunk_ = std::max<uint64_t>(1, (next.last - next.first) / kChunks);
+  marked_together_ = std::max<uint64_t>(1, (next.last - next.first) / kSteps);
 }
 
 void ColdRows::read_next() {
   mark_next();
   ++windows_;
+  window_batches_ += windows_made_[1 - current_].last - windows_made_[1 - current_].first;
   rows_read_ += wanted_.size();
   auto* const rows = static_cast<std::byte*>(windows_made_[1 - current_].rows.data());
   reading_ = std::async(std::launch::async, [this, rows] {

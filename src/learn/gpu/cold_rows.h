@@ -8,9 +8,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <future>
+#include <string>
 
 #include "gpu/accelerator.h"
-#include "gpu/network.h"
 #include "graph/store.h"
 #include "io/bulk_reader.h"
 #include "io/random_read.h"
@@ -19,6 +19,8 @@
 #include "memory/ledger.h"
 
 namespace plimsoll::gpu {
+
+class Network;
 
 struct ColdOptions {
   uint64_t first_row = 0;     // of the rows on disk
@@ -46,8 +48,11 @@ class ColdRows {
   void prepare(uint64_t batch);
 
   uint64_t windows() const { return windows_; }
+  uint64_t window_batches() const { return window_batches_; }  // of all windows together
   uint64_t rows_read() const { return rows_read_; }
-  io::ReadQueue::Counts reads() const { return reader_.counts(); }
+  // Both wait for the window that is being read.
+  io::ReadQueue::Counts reads() const;
+  std::string method() const;
 
   // What it takes for a store of so many nodes, the last `cold_rows` of which are on disk.
   static uint64_t host_bytes(uint64_t nodes, uint64_t cold_rows, const ColdOptions& options);
@@ -58,7 +63,7 @@ class ColdRows {
 
   struct Window {
     memory::Pages rows;
-    const void* revealed = nullptr;
+    Revealed revealed;   // all of `rows`
     uint64_t first = 0;  // of its batches
     uint64_t last = 0;
   };
@@ -82,9 +87,10 @@ class ColdRows {
   Array<uint32_t> device_slots_;
   Array<ColdPlace> place_;
   Network* network_ = nullptr;
-  uint64_t last_ = 0;   // of the pass
-  uint64_t chunk_ = 1;  // batches that are marked together
+  uint64_t last_ = 0;             // of the pass
+  uint64_t marked_together_ = 1;  // batches
   uint64_t windows_ = 0;
+  uint64_t window_batches_ = 0;
   uint64_t rows_read_ = 0;
   std::future<void> reading_;  // of the next window
 };

@@ -25,17 +25,11 @@ cuda::DeviceAddress address_of(const void* data) {
   return std::bit_cast<cuda::DeviceAddress>(data);
 }
 
-std::string text_of(const cuda::DriverFunctions& driver, int result) {
-  const char* text = nullptr;
-  driver.error_text(result, &text);
-  return text == nullptr ? fmt::format("error {}", result) : text;
-}
-
 int device_of(const cuda::DriverFunctions& driver, int ordinal) {
   int device = 0;
   const int result = driver.device_get(&device, ordinal);
   if (result != 0) {
-    fail(ErrorKind::usage, "there is no GPU {}: {}", ordinal, text_of(driver, result));
+    fail(ErrorKind::usage, "there is no GPU {}: {}", ordinal, cuda::error_message(driver, result));
   }
   return device;
 }
@@ -46,19 +40,59 @@ std::string name_of(const cuda::DriverFunctions& driver, int device) {
   return name.data();
 }
 
+// NVML counts GPUs in another order than CUDA, so the GPU is found by its place on the bus.
+std::optional<uint64_t> free_bytes_of(const cuda::DriverFunctions& driver, int device) {
+  const auto& nvml = cuda::management();
+  if (!nvml.missing.empty()) return {};
+  std::array<char, 64> bus_id = {};
+  cuda::Management handle = nullptr;
+  cuda::ManagementFunctions::Memory memory = {};
+  if (driver.device_bus_id(bus_id.data(), static_cast<int>(bus_id.size()) - 1, device) != 0 ||
+      nvml.functions.device_at(bus_id.data(), &handle) != 0 ||
+      nvml.functions.memory(handle, &memory) != 0) {
+    return {};
+  }
+  return memory.free_bytes;
+}
+
 }  // namespace
 
 GpuSize size_of_gpu(int ordinal) {
   const auto& opened = cuda::driver();
   if (!opened.missing.empty()) return {.missing = opened.missing};
   const cuda::DriverFunctions& driver = opened.functions;
-  if (const int result = driver.init(0); result != 0) return {.missing = text_of(driver, result)};
+  if (const int result = driver.init(0); result != 0) {
+    return {.missing = cuda::error_message(driver, result)};
+  }
   int device = 0;
   size_t bytes = 0;
   if (driver.device_get(&device, ordinal) != 0 || driver.device_total_memory(&bytes, device) != 0) {
     return {.missing = fmt::format("there is no GPU {}", ordinal)};
   }
-  return {.name = name_of(driver, device), .total_bytes = bytes};
+  return {.name = name_of(driver, device),
+          .total_bytes = bytes,
+          .free_bytes = free_bytes_of(driver, device)};
+}
+
+std::string device_code_problem(int ordinal, const std::set<uint32_t>& fanouts) {
+  for (const std::string& missing :
+       {cuda::driver().missing, cuda::compiler().missing, cuda::blas().missing}) {
+    if (!missing.empty()) return missing;
+  }
+  const cuda::DriverFunctions& driver = cuda::driver().functions;
+  int device = 0;
+  KernelRequest request = {.fanouts = fanouts};
+  int result = driver.init(0);
+  if (result == 0) result = driver.device_get(&device, ordinal);
+  if (result == 0) result = driver.device_attribute(&request.major, cuda::kMajorAttribute, device);
+  if (result == 0) result = driver.device_attribute(&request.minor, cuda::kMinorAttribute, device);
+  if (result != 0) return cuda::error_message(driver, result);
+  try {
+    compiled_kernels(request);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
 }
 
 // A graph of kernels and products that starts with one call.
@@ -92,8 +126,9 @@ CudaAccelerator::CudaAccelerator(const Options& options)
   check(driver_.device_attribute(&request.minor, cuda::kMinorAttribute, device), "use the GPU");
   check(driver_.retain_context(&context_, device), "use the GPU");
   check(driver_.set_context(context_), "use the GPU");
-  const std::string binary = compiled_kernels(request);
-  check(driver_.load_module(&module_, binary.data()), "load the GPU's code");
+  if (driver_.load_module(&module_, compiled_kernels(request).data()) != 0) {
+    check(driver_.load_module(&module_, recompiled_kernels(request).data()), "load the GPU's code");
+  }
   // Not `non-blocking`: what torch does on its default stream comes before or after, in order.
   check(driver_.create_stream(&stream_, 0), "open a stream of the GPU");
   const auto check_blas = [](int result) {
@@ -118,7 +153,7 @@ CudaAccelerator::~CudaAccelerator() {
 void CudaAccelerator::check(int result, const char* doing) const {
   if (result == 0) return;
   const ErrorKind kind = result == cuda::kOutOfMemory ? ErrorKind::memory : ErrorKind::internal;
-  fail(kind, "cannot {}: {}{}", doing, text_of(driver_, result),
+  fail(kind, "cannot {}: {}{}", doing, cuda::error_message(driver_, result),
        kind == ErrorKind::memory ? "; stop other programs that use the GPU, or lower --gpu-memory"
                                  : "");
 }

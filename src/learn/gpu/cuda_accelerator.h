@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -17,9 +18,14 @@ struct GpuSize {
   std::string missing;
   std::string name;
   uint64_t total_bytes = 0;
+  std::optional<uint64_t> free_bytes;  // that other programs leave, if it can be known
 };
 // Needs no context, so it takes nothing of the GPU's memory. `ordinal` as CUDA counts.
 GpuSize size_of_gpu(int ordinal);
+
+// Why a GPU cannot run the device code: a missing library, or code that does not compile. Empty if
+// it can. Takes nothing of the GPU's memory. What was compiled is kept for the training.
+std::string device_code_problem(int ordinal, const std::set<uint32_t>& fanouts);
 
 // The work of one training on one GPU. It shares the context, and so the pointers, with torch.
 class CudaAccelerator final : public Accelerator {
@@ -37,7 +43,7 @@ class CudaAccelerator final : public Accelerator {
   using Accelerator::run;
   std::string name() const override { return name_; }
   memory::Ledger& ledger() override { return ledger_; }
-  uint64_t free_bytes() const;
+  uint64_t free_bytes() const override;
   void* allocate(uint64_t bytes) override;
   void release(void* data) noexcept override;
   const void* reveal(const void* host, uint64_t bytes) override;

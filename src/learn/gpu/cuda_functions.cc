@@ -70,6 +70,7 @@ Opened<DriverFunctions> open_driver() {
   library.find(f.device_get, "cuDeviceGet");
   library.find(f.device_name, "cuDeviceGetName");
   library.find(f.device_total_memory, "cuDeviceTotalMem_v2");
+  library.find(f.device_bus_id, "cuDeviceGetPCIBusId");
   library.find(f.device_attribute, "cuDeviceGetAttribute");
   library.find(f.retain_context, "cuDevicePrimaryCtxRetain");
   library.find(f.release_context, "cuDevicePrimaryCtxRelease_v2");
@@ -107,6 +108,18 @@ Opened<DriverFunctions> open_driver() {
   if (const std::string problem = library.problem(); !problem.empty()) {
     opened.missing = fmt::format("NVIDIA's driver is missing or too old ({})", problem);
   }
+  return opened;
+}
+
+Opened<ManagementFunctions> open_management() {
+  SharedLibrary library({"libnvidia-ml.so.1"}, {});
+  Opened<ManagementFunctions> opened;
+  ManagementFunctions& f = opened.functions;
+  library.find(f.init, "nvmlInit_v2");
+  library.find(f.device_at, "nvmlDeviceGetHandleByPciBusId_v2");
+  library.find(f.memory, "nvmlDeviceGetMemoryInfo");
+  opened.missing = library.problem();
+  if (opened.missing.empty() && f.init() != 0) opened.missing = "NVML does not start";
   return opened;
 }
 
@@ -153,6 +166,11 @@ const Opened<DriverFunctions>& driver() {
   return opened;
 }
 
+const Opened<ManagementFunctions>& management() {
+  static const Opened<ManagementFunctions> opened = open_management();
+  return opened;
+}
+
 const Opened<CompilerFunctions>& compiler() {
   static const Opened<CompilerFunctions> opened = open_compiler(first_folders());
   return opened;
@@ -161,6 +179,14 @@ const Opened<CompilerFunctions>& compiler() {
 const Opened<BlasFunctions>& blas() {
   static const Opened<BlasFunctions> opened = open_blas(first_folders());
   return opened;
+}
+
+std::string error_message(const DriverFunctions& driver, int result) {
+  const char* text = nullptr;
+  if (driver.error_text(result, &text) != 0 || text == nullptr) {
+    return fmt::format("error {}", result);
+  }
+  return text;
 }
 
 void look_first_in(std::vector<fs::path> folders) { first_folders() = std::move(folders); }

@@ -21,6 +21,7 @@ using Graph = struct GraphHandle*;
 using GraphExec = struct GraphExecHandle*;
 using Program = struct ProgramHandle*;
 using Blas = struct BlasHandle*;
+using Management = struct ManagementHandle*;
 using DeviceAddress = uint64_t;
 
 constexpr int kMajorAttribute = 75;
@@ -42,6 +43,7 @@ struct DriverFunctions {
   int (*device_get)(int* device, int ordinal);
   int (*device_name)(char* name, int length, int device);
   int (*device_total_memory)(size_t* bytes, int device);
+  int (*device_bus_id)(char* id, int length, int device);
   int (*device_attribute)(int* value, int attribute, int device);
   int (*retain_context)(Context* context, int device);
   int (*release_context)(int device);
@@ -80,6 +82,18 @@ struct DriverFunctions {
   int (*error_text)(int result, const char** text);
 };
 
+// Of NVML, which tells what is free without a context. It comes with the driver.
+struct ManagementFunctions {
+  struct Memory {
+    unsigned long long total_bytes;
+    unsigned long long free_bytes;
+    unsigned long long used_bytes;
+  };
+  int (*init)();
+  int (*device_at)(const char* bus_id, Management* device);
+  int (*memory)(Management device, Memory* memory);
+};
+
 struct CompilerFunctions {
   int (*version)(int* major, int* minor);
   int (*create)(Program* program, const char* source, const char* name, int headers,
@@ -111,8 +125,12 @@ struct Opened {
   std::string missing;
 };
 const Opened<DriverFunctions>& driver();
+const Opened<ManagementFunctions>& management();
 const Opened<CompilerFunctions>& compiler();
 const Opened<BlasFunctions>& blas();
+
+// What a result of the driver other than 0 means, in its words.
+std::string error_message(const DriverFunctions& driver, int result);
 
 // Folders where the compiler and cuBLAS are looked for first, in order. Call it before they are
 // opened, on the same thread.

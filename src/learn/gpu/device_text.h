@@ -1,4 +1,4 @@
-// The text of device_code.h, for NVRTC.
+// The text of device_store.h, device_batch.h and device_layers.h, for NVRTC.
 #pragma once
 
 namespace plimsoll::gpu {

@@ -1,11 +1,13 @@
-// The CPU in the place of a GPU: runs the code of device_code.h thread by thread, and plain loops
+// The CPU in the place of a GPU: runs the device code thread by thread, and plain loops
 // for matrix products. Slow; for tests, which so need no GPU.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
 #include "gpu/accelerator.h"
+#include "gpu/emulation.h"
 
 namespace plimsoll::gpu {
 
@@ -14,8 +16,9 @@ class HostAccelerator : public Accelerator {
   explicit HostAccelerator(uint64_t limit_bytes) : ledger_(limit_bytes) {}
 
   using Accelerator::run;
-  std::string name() const override { return "the CPU in place of a GPU"; }
+  std::string name() const override { return kEmulatedName; }
   memory::Ledger& ledger() override { return ledger_; }
+  uint64_t free_bytes() const override { return UINT64_MAX; }  // its ledger is the only limit
   void* allocate(uint64_t bytes) override;
   void release(void* data) noexcept override;
   const void* reveal(const void* host, uint64_t bytes) override;

@@ -1,5 +1,5 @@
 // A model and the batches that it is trained on, wholly on a device: seeds, draws, sums, layers,
-// loss, gradients and the optimizer's step. A batch is a tree of positions (gpu/device_code.h), so
+// loss, gradients and the optimizer's step. A batch is a tree of positions (gpu/device_batch.h), so
 // every batch has the same sizes: all memory is taken at the beginning, and the work of a batch is
 // recorded once and then started as a whole.
 //
@@ -10,31 +10,14 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "gpu/accelerator.h"
+#include "gpu/device_layers.h"
+#include "gpu/network_shape.h"
 #include "recipe/recipe.h"
 
 namespace plimsoll::gpu {
-
-struct NetworkShape {
-  recipe::Recipe recipe;
-  uint64_t columns = 0;  // of the features
-  uint64_t classes = 0;
-  uint32_t part_seeds = 0;    // the most seeds that are computed at a time
-  uint64_t longest_pass = 0;  // the most nodes that begin() is given
-  uint64_t parameters = 0;
-};
-
-// Why batches of this recipe cannot be made on a GPU; empty if they can.
-std::string cannot_draw(const recipe::Recipe& recipe, bool precomputed_sums);
-
-// The memory that a network takes, without parameters and their optimizer.
-uint64_t network_bytes(const NetworkShape& shape);
-
-// The positions of a part's tree: hops[h] are those that hop h draws for. mlp: one entry.
-std::vector<uint64_t> tree_positions(const recipe::Recipe& recipe, uint64_t seeds);
 
 // The parameters of one layer on the device, [out, in], with the places of their gradients.
 struct LayerParameters {
@@ -55,6 +38,10 @@ struct ModelParameters {
   float* mean = nullptr;
   float* square = nullptr;
   uint64_t count = 0;
+  // Adam's constants.
+  double beta1 = 0;
+  double beta2 = 0;
+  double epsilon = 0;
 };
 
 // The parts of a store that batches need, where the device reaches them.
@@ -108,10 +95,6 @@ class Network {
   Part evaluate();
 
  private:
-  struct Counts;
-  static Counts counts_of(const NetworkShape& shape);
-  friend uint64_t network_bytes(const NetworkShape& shape);
-
   size_t layers() const { return shape_.recipe.fanout.size(); }
   bool draws() const { return shape_.recipe.model != recipe::ModelKind::mlp; }
   bool sage() const { return shape_.recipe.model == recipe::ModelKind::sage; }
@@ -120,19 +103,18 @@ class Network {
   uint64_t outputs(size_t layer) const {
     return is_last(layer) ? shape_.classes : shape_.recipe.hidden;
   }
-  // The hop whose positions are the layer's results.
-  size_t hop_of(size_t layer) const { return draws() ? layers() - 1 - layer : 0; }
-  uint64_t results(size_t layer) const { return positions_.at(hop_of(layer)); }
+  uint64_t results(size_t layer) const { return positions_.at(hop_of(shape_.recipe, layer)); }
   const float* multiplied(size_t layer) const;
   const float* own_values(size_t layer) const;
   float keep_scale() const;
 
   uint32_t seeds_of(uint64_t index) const;
+  // The work of a batch (network_layers.cc).
   void draw(BatchState* state);
   void sum_rows();
   void forward(bool training);
   void multiply_layer(size_t layer);
-  void lose();
+  void compute_loss();
   void backward();
   void add_up_rows(const AddRows& rows, float* out);
   void finish_step();
@@ -166,7 +148,7 @@ class Network {
   Array<float> sums_gradient_;
   Array<float> own_gradient_;
   Array<float> seed_losses_;
-  Array<float> parts_;
+  Array<float> partial_sums_;
 
   PassOrder order_facts_;  // without the spans
   uint64_t pass_size_ = 0;

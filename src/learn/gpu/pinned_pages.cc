@@ -53,12 +53,10 @@ PinnedPages::~PinnedPages() {
 }
 
 void PinnedPages::refuse(std::string_view doing, int result) {
-  const char* text = nullptr;
-  if (driver_.error_text(result, &text) != 0) text = nullptr;
   const std::lock_guard lock(mutex_);
   if (!problem_.empty()) return;
-  problem_ = fmt::format("NVIDIA's driver cannot {}: {}", doing,
-                         text == nullptr ? fmt::format("error {}", result) : text);
+  problem_ =
+      fmt::format("NVIDIA's driver cannot {}: {}", doing, cuda::error_message(driver_, result));
 }
 
 void* PinnedPages::allocate(uint64_t bytes) {
@@ -115,7 +113,8 @@ uint64_t PinnedPages::pinned_bytes() const {
 }
 
 // Where nothing is pinned, a copy has read everything when it is asked for.
-PinnedPages::Mark::Mark(PinnedPages& pages) : pages_(pages), passed_(pages.pinned_bytes() == 0) {
+PinnedPages::CopyMark::CopyMark(PinnedPages& pages)
+    : pages_(pages), passed_(pages.pinned_bytes() == 0) {
   const cuda::DriverFunctions& driver = pages_.driver_;
   if (passed_ || driver.record_context == nullptr) return;
   const InContext current(pages_);
@@ -128,7 +127,7 @@ PinnedPages::Mark::Mark(PinnedPages& pages) : pages_(pages), passed_(pages.pinne
   event_ = nullptr;
 }
 
-PinnedPages::Mark::~Mark() {
+PinnedPages::CopyMark::~CopyMark() {
   if (event_ == nullptr) return;
   const InContext current(pages_);
   if (current.result() == 0) pages_.driver_.destroy_event(event_);
@@ -136,7 +135,7 @@ PinnedPages::Mark::~Mark() {
 
 // After any other answer than `not ready` there is nothing to wait for: the GPU has failed, as the
 // next use of it will say, or the process ends.
-bool PinnedPages::Mark::passed() noexcept {
+bool PinnedPages::CopyMark::passed() noexcept {
   if (passed_) return true;
   const InContext current(pages_);
   if (current.result() != 0 || event_ == nullptr) {
@@ -148,7 +147,7 @@ bool PinnedPages::Mark::passed() noexcept {
   return passed_;
 }
 
-void PinnedPages::Mark::wait() noexcept {
+void PinnedPages::CopyMark::wait() noexcept {
   while (!passed()) std::this_thread::sleep_for(kLook);
 }
 

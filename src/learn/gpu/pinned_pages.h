@@ -32,12 +32,12 @@ class PinnedPages final : public memory::PageSource {
 
   // A moment: what the GPU had been asked to do until then, by any thread and on any stream. Memory
   // that is given back may still be copied from; it is free when its mark has passed.
-  class Mark {
+  class CopyMark {
    public:
-    explicit Mark(PinnedPages& pages);
-    Mark(const Mark&) = delete;
-    Mark& operator=(const Mark&) = delete;
-    ~Mark();
+    explicit CopyMark(PinnedPages& pages);
+    CopyMark(const CopyMark&) = delete;
+    CopyMark& operator=(const CopyMark&) = delete;
+    ~CopyMark();
     // With a driver that cannot mark a moment (before CUDA 12.5) it waits for the GPU instead.
     bool passed() noexcept;
     void wait() noexcept;

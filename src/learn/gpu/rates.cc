@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "gpu/device_layers.h"
 #include "memory/buffer.h"
 
 namespace plimsoll::gpu {
@@ -33,117 +34,140 @@ double seconds_of(Accelerator& device, const std::function<void()>& work) {
   }
 }
 
-double flops(Accelerator& device, float* memory, uint64_t columns) {
-  constexpr uint64_t kRows = 16384;
-  constexpr uint64_t kInner = 128;
-  const double seconds = seconds_of(device, [&] {
-    device.multiply({.rows = kRows,
-                     .columns = columns,
-                     .inner = kInner,
-                     .a = memory,
-                     .a_step = kInner,
-                     .b = memory + kRows * kInner,
-                     .b_step = kInner,
-                     .b_transposed = true,
-                     .c = memory + kRows * kInner * 2,
-                     .c_step = columns});
-  });
-  return 2.0 * kRows * kInner * static_cast<double>(columns) / seconds;
-}
+// What is measured on: values that all are 0.
+struct Values {
+  explicit Values(Accelerator& on)
+      : device(on),
+        values(on, "calibration", uint64_t{1} << 25),
+        bias(on, "calibration", kColumns),
+        state(on, "calibration", 1) {
+    device.clear(values.data(), values.size() * sizeof(float));
+    device.clear(bias.data(), kColumns * sizeof(float));
+    const BatchState first;
+    state.upload(&first, 1);
+  }
+  // For rows of a pass.
+  const uint32_t* nodes() const {
+    return reinterpret_cast<const uint32_t*>(values.data()) + (1 << 24);
+  }
 
-// The bytes of rows that a sum reads: kMeasuredFanout drawn ones and the own one.
+  Accelerator& device;
+  Array<float> values;
+  Array<float> bias;
+  Array<BatchState> state;
+};
+
+// A store with lists of kDegree nodes at random places.
+class RandomStore {
+ public:
+  explicit RandomStore(Accelerator& device)
+      : neighbors_(kPositions * kDegree),
+        rows_(device, "calibration", kNodes * kRowBytes),
+        device_offsets_(device, "calibration", kNodes + 1),
+        device_neighbors_(device, "calibration", neighbors_.size()),
+        device_nodes_(device, "calibration", kPositions) {
+    device.clear(rows_.data(), kNodes * kRowBytes);
+    // A few nodes have lists of their own, which the others share.
+    std::vector<uint64_t> offsets(kNodes + 1);
+    for (uint64_t i = 0; i <= kNodes; ++i) offsets[i] = i % kPositions * kDegree;
+    for (uint64_t i = kPositions; i <= kNodes; i += kPositions) offsets[i] = 0;
+    const RandomStream random(1, 2);
+    for (uint64_t i = 0; i < neighbors_.size(); ++i) {
+      neighbors_[i] = static_cast<uint32_t>(below(random.at(i), kNodes));
+    }
+    std::vector<uint32_t> nodes(kPositions);
+    for (uint32_t i = 0; i < kPositions; ++i) nodes[i] = i + 1 == kPositions ? 0 : i;
+    device_offsets_.upload(offsets.data(), offsets.size());
+    device_neighbors_.upload(neighbors_.data(), neighbors_.size());
+    device_nodes_.upload(nodes.data(), nodes.size());
+  }
+
+  // From now on, lists name only the first rows.
+  void keep_to(uint64_t rows) {
+    for (uint32_t& neighbor : neighbors_) neighbor %= static_cast<uint32_t>(rows);
+    device_neighbors_.upload(neighbors_.data(), neighbors_.size());
+  }
+
+  // Of the rows that the lists of kPositions nodes name.
+  SumRows sum(const Values& on) const {
+    return {
+        .lists = {{reinterpret_cast<const uint8_t*>(device_offsets_.data()), nullptr, UINT64_MAX},
+                  {reinterpret_cast<const uint8_t*>(device_neighbors_.data()), nullptr,
+                   UINT64_MAX}},
+        .rows = {.file = {rows_.data(), nullptr, UINT64_MAX},
+                 .row_bytes = kRowBytes,
+                 .columns = kColumns,
+                 .half = 1,
+                 .packed = 1},
+        .state = on.state.data(),
+        .nodes = device_nodes_.data(),
+        .sums = on.values.data(),
+        .weights = SumWeights::mean,
+        .fanout = kMeasuredFanout,
+        .lanes = kLanes,
+        .threads = kPositions * kLanes};
+  }
+
+ private:
+  static constexpr uint64_t kNodes = kMeasuringBytes / 2 / kRowBytes;
+  static constexpr uint64_t kDegree = 16;
+
+  std::vector<uint32_t> neighbors_;
+  Array<uint8_t> rows_;
+  Array<uint64_t> device_offsets_;
+  Array<uint32_t> device_neighbors_;
+  Array<uint32_t> device_nodes_;
+};
+
+// The bytes of rows that a sum reads in a second: kMeasuredFanout drawn ones and the own one.
 double rows_rate(Accelerator& device, const SumRows& sum) {
-  const double seconds = seconds_of(device, [&] { device.run_drawing("sum_rows", sum); });
+  const double seconds = seconds_of(device, [&] { device.run_drawing(sum); });
   return static_cast<double>(kPositions) * (kMeasuredFanout + 1) * kRowBytes / seconds;
 }
 
-}  // namespace
+double far_rows_rate(const Values& on, RandomStore& store, memory::Ledger& host) {
+  const memory::Buffer<std::byte> far(host, "calibration", kFarMeasuringBytes);
+  std::fill_n(far.data(), far.size(), std::byte{0});
+  const Revealed revealed(on.device, far.data(), far.size());
+  store.keep_to(kFarMeasuringBytes / kRowBytes);
+  SumRows sum = store.sum(on);
+  sum.rows.file = {nullptr, static_cast<const uint8_t*>(revealed.data()), 0};
+  return rows_rate(on.device, sum);
+}
 
-GpuRates measure_rates(Accelerator& device, memory::Ledger& host) {
-  GpuRates rates;
-  constexpr uint64_t kNodes = kMeasuringBytes / 2 / kRowBytes;
-  constexpr uint64_t kDegree = 16;
-  const Array<uint8_t> rows(device, "calibration", kNodes * kRowBytes);
-  const Array<float> values(device, "calibration", uint64_t{1} << 25);
-  device.clear(rows.data(), kNodes * kRowBytes);
-  device.clear(values.data(), values.size() * sizeof(float));
-
-  // A list of kDegree nodes at random places, for each of a few nodes whose lists the others share.
-  std::vector<uint64_t> offsets(kNodes + 1);
-  for (uint64_t i = 0; i <= kNodes; ++i) offsets[i] = i % kPositions * kDegree;
-  for (uint64_t i = kPositions; i <= kNodes; i += kPositions) offsets[i] = 0;
-  std::vector<uint32_t> neighbors(kPositions * kDegree);
-  const RandomStream random(1, 2);
-  for (uint64_t i = 0; i < neighbors.size(); ++i) {
-    neighbors[i] = static_cast<uint32_t>(below(random.at(i), kNodes));
-  }
-  std::vector<uint32_t> nodes(kPositions);
-  for (uint32_t i = 0; i < kPositions; ++i) nodes[i] = i + 1 == kPositions ? 0 : i;
-  Array<uint64_t> device_offsets(device, "calibration", offsets.size());
-  Array<uint32_t> device_neighbors(device, "calibration", neighbors.size());
-  Array<uint32_t> device_nodes(device, "calibration", nodes.size());
-  Array<BatchState> state(device, "calibration", 1);
-  device_offsets.upload(offsets.data(), offsets.size());
-  device_neighbors.upload(neighbors.data(), neighbors.size());
-  device_nodes.upload(nodes.data(), nodes.size());
-  const BatchState first;
-  state.upload(&first, 1);
-  SumRows sum = {
-      .lists = {{reinterpret_cast<const uint8_t*>(device_offsets.data()), nullptr, UINT64_MAX},
-                {reinterpret_cast<const uint8_t*>(device_neighbors.data()), nullptr, UINT64_MAX}},
-      .rows = {.file = {rows.data(), nullptr, UINT64_MAX},
-               .row_bytes = kRowBytes,
-               .columns = kColumns,
-               .half = 1,
-               .packed = 1},
-      .state = state.data(),
-      .nodes = device_nodes.data(),
-      .sums = values.data(),
-      .weights = SumWeights::mean,
-      .fanout = kMeasuredFanout,
-      .lanes = kLanes,
-      .threads = kPositions * kLanes};
-  rates.row_bytes = rows_rate(device, sum);
-  {
-    const memory::Buffer<std::byte> far(host, "calibration", kFarMeasuringBytes);
-    std::fill_n(far.data(), far.size(), std::byte{0});
-    const auto* const revealed = static_cast<const uint8_t*>(device.reveal(far.data(), far.size()));
-    for (uint32_t& neighbor : neighbors) neighbor %= kFarMeasuringBytes / kRowBytes;
-    device_neighbors.upload(neighbors.data(), neighbors.size());
-    sum.rows.file = {nullptr, revealed, 0};
-    rates.far_bytes = rows_rate(device, sum);
-    device.wait();
-    device.conceal(far.data());
-  }
-  const Array<float> bias(device, "calibration", kColumns);
-  device.clear(bias.data(), kColumns * sizeof(float));
+// Bytes that a pass reads and writes in a second.
+double passes_rate(const Values& on) {
   constexpr uint32_t kPassRows = 1 << 18;  // more than the caches hold
-  const Activate pass = {.x = values.data(),
-                         .bias = bias.data(),
-                         .nodes = reinterpret_cast<const uint32_t*>(values.data()) + (1 << 24),
-                         .state = state.data(),
+  const Activate pass = {.x = on.values.data(),
+                         .bias = on.bias.data(),
+                         .nodes = on.nodes(),
+                         .state = on.state.data(),
                          .columns = kColumns,
                          .share_threshold = 1U << 31,
                          .scale = 2,
                          .lanes = kLanes,
                          .threads = kPassRows * kLanes};
-  rates.pass_bytes = 2.0 * kPassRows * kColumns * sizeof(float) /
-                     seconds_of(device, [&] { device.run("activate", pass); });
-  // Small kinds of work, each of which waits for the one before and for memory.
+  const double seconds = seconds_of(on.device, [&] { on.device.run(pass); });
+  return 2.0 * kPassRows * kColumns * sizeof(float) / seconds;
+}
+
+// Seconds of a small kind of work, of several that each wait for the one before and for memory.
+double start_seconds(const Values& on) {
   constexpr uint64_t kFewRows = 512;
   constexpr uint64_t kFewColumns = 16;
   constexpr int kStarts = 4;
-  float* const one = values.data();
-  float* const other = values.data() + (1 << 20);
-  float* const third = values.data() + (1 << 21);
+  Accelerator& device = on.device;
+  float* const one = on.values.data();
+  float* const other = one + (1 << 20);
+  float* const third = one + (1 << 21);
   const auto few_kinds = [&] {
-    device.run("activate", Activate{.x = one,
-                                    .bias = bias.data(),
-                                    .nodes = pass.nodes,
-                                    .state = state.data(),
-                                    .columns = kFewColumns,
-                                    .lanes = kFewColumns / kLane,
-                                    .threads = kFewRows * kFewColumns / kLane});
+    device.run(Activate{.x = one,
+                        .bias = on.bias.data(),
+                        .nodes = on.nodes(),
+                        .state = on.state.data(),
+                        .columns = kFewColumns,
+                        .lanes = kFewColumns / kLane,
+                        .threads = kFewRows * kFewColumns / kLane});
     device.multiply({.rows = kFewRows,
                      .columns = kFewColumns,
                      .inner = kFewColumns,
@@ -153,21 +177,54 @@ GpuRates measure_rates(Accelerator& device, memory::Ledger& host) {
                      .b_step = kFewColumns,
                      .c = third,
                      .c_step = kFewColumns});
-    device.run("add_rows", AddRows{.values = third,
-                                   .parts = one,
-                                   .row_step = kFewColumns,
-                                   .column_step = 1,
-                                   .rows = kFewRows,
-                                   .columns = kFewColumns,
-                                   .threads = kFewRows / kPartRows * kFewColumns});
-    device.run(
-        "add_parts",
-        AddParts{
-            .values = one, .out = other, .parts = kFewRows / kPartRows, .threads = kFewColumns});
+    device.run(AddRows{.values = third,
+                       .partial_sums = one,
+                       .row_step = kFewColumns,
+                       .column_step = 1,
+                       .rows = kFewRows,
+                       .columns = kFewColumns,
+                       .threads = kFewRows / kPartialSumRows * kFewColumns});
+    device.run(AddPartialSums{.partial_sums = one,
+                              .out = other,
+                              .count = kFewRows / kPartialSumRows,
+                              .threads = kFewColumns});
   };
-  rates.start_seconds = seconds_of(device, few_kinds) / kStarts;
-  rates.narrow_flops = flops(device, values.data(), 16);
-  rates.wide_flops = flops(device, values.data(), 256);
+  return seconds_of(device, few_kinds) / kStarts;
+}
+
+double flops(const Values& on, uint64_t columns) {
+  constexpr uint64_t kRows = 16384;
+  constexpr uint64_t kInner = 128;
+  float* const memory = on.values.data();
+  const double seconds = seconds_of(on.device, [&] {
+    on.device.multiply({.rows = kRows,
+                        .columns = columns,
+                        .inner = kInner,
+                        .a = memory,
+                        .a_step = kInner,
+                        .b = memory + kRows * kInner,
+                        .b_step = kInner,
+                        .b_transposed = true,
+                        .c = memory + kRows * kInner * 2,
+                        .c_step = columns});
+  });
+  return 2.0 * kRows * kInner * static_cast<double>(columns) / seconds;
+}
+
+}  // namespace
+
+GpuRates measure_rates(Accelerator& device, memory::Ledger& host) {
+  const Values values(device);
+  GpuRates rates;
+  {
+    RandomStore store(device);
+    rates.row_bytes = rows_rate(device, store.sum(values));
+    rates.far_bytes = far_rows_rate(values, store, host);
+  }
+  rates.pass_bytes = passes_rate(values);
+  rates.start_seconds = start_seconds(values);
+  rates.narrow_flops = flops(values, static_cast<uint64_t>(GpuRates::kNarrowColumns));
+  rates.wide_flops = flops(values, static_cast<uint64_t>(GpuRates::kWideColumns));
   return rates;
 }
 

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <span>
 
+#include "gpu/network.h"
 #include "graph/meta.h"
 #include "io/file.h"
 #include "sample/topology.h"
@@ -34,7 +35,7 @@ ResidentStore::ResidentStore(const graph::Store& store, Accelerator& device, mem
     const uint64_t offsets_bytes = (meta.nodes + 1) * sizeof(uint64_t);
     const std::string offsets = store.file("offsets.u64").string();
     sample::OffsetsCheck check(offsets, meta.edges);
-    parts_[kOffsets] = load({.path = offsets,
+    files_[kOffsets] = load({.path = offsets,
                              .bytes = offsets_bytes,
                              .line = line_at(offsets_bytes, lines.offsets_bytes, sizeof(uint64_t)),
                              .threads = threads,
@@ -48,7 +49,7 @@ ResidentStore::ResidentStore(const graph::Store& store, Accelerator& device, mem
     check.finish();
     const uint64_t neighbors_bytes = meta.edges * sizeof(uint32_t);
     const std::string neighbors = store.file("neighbors.u32").string();
-    parts_[kNeighbors] =
+    files_[kNeighbors] =
         load({.path = neighbors,
               .bytes = neighbors_bytes,
               .line = line_at(neighbors_bytes, lines.neighbors_bytes, sizeof(uint32_t)),
@@ -66,7 +67,8 @@ ResidentStore::ResidentStore(const graph::Store& store, Accelerator& device, mem
   }
   const uint64_t features_bytes = meta.nodes * meta.row_bytes;
   const uint64_t end = line_at(features_bytes, lines.features_end_bytes, meta.row_bytes);
-  parts_[kFeatures] =
+  first_cold_row_ = end == features_bytes ? meta.nodes : end / meta.row_bytes;
+  files_[kFeatures] =
       load({.path = store.features_file(),
             .bytes = end,
             .line = std::min(end, line_at(features_bytes, lines.features_bytes, meta.row_bytes)),
@@ -83,36 +85,35 @@ ResidentStore::ResidentStore(const graph::Store& store, Accelerator& device, mem
            .packed = meta.row_bytes % lane_bytes == 0 ? 1U : 0U};
 }
 
-ResidentStore::Part ResidentStore::load(const Loading& loading, memory::Ledger& host) {
-  Part part{.line = loading.line};
-  part.near = {device_, "store", loading.line};
+ResidentStore::SplitFile ResidentStore::load(const FileToLoad& wanted, memory::Ledger& host) {
+  SplitFile file{.line = wanted.line};
+  file.near = {device_, "store", wanted.line};
   {
-    const memory::Buffer<std::byte> staging(host, "loading",
-                                            std::min(kLoadingBytes, loading.bytes));
+    const memory::Buffer<std::byte> staging(host, "loading", std::min(kLoadingBytes, wanted.bytes));
     const Revealed revealed =
-        loading.line > 0 ? Revealed(device_, staging.data(), staging.size()) : Revealed();
-    for (uint64_t begin = 0; begin < loading.line; begin += staging.size()) {
-      const auto piece = staging.first(std::min(staging.size(), loading.line - begin));
-      io::load({.path = loading.path, .begin = begin, .out = piece}, loading.threads,
-               loading.on_piece);
-      loading.in_order(piece);
-      device_.upload(part.near.data() + begin, piece.data(), piece.size());
+        wanted.line > 0 ? Revealed(device_, staging.data(), staging.size()) : Revealed();
+    for (uint64_t begin = 0; begin < wanted.line; begin += staging.size()) {
+      const auto piece = staging.first(std::min(staging.size(), wanted.line - begin));
+      io::load({.path = wanted.path, .begin = begin, .out = piece}, wanted.threads,
+               wanted.on_piece);
+      wanted.in_order(piece);
+      device_.upload(file.near.data() + begin, piece.data(), piece.size());
     }
   }
-  if (loading.line == loading.bytes) return part;
-  part.far = memory::Pages(host, "rows for the GPU", loading.bytes - loading.line);
-  const std::span<std::byte> out(static_cast<std::byte*>(part.far.data()),
-                                 loading.bytes - loading.line);
-  io::load({.path = loading.path, .begin = loading.line, .out = out}, loading.threads,
-           loading.on_piece);
-  loading.in_order(out);
-  part.revealed = {device_, part.far.data(), out.size()};
-  return part;
+  if (wanted.line == wanted.bytes) return file;
+  file.far = memory::Pages(host, "rows for the GPU", wanted.bytes - wanted.line);
+  const std::span<std::byte> out(static_cast<std::byte*>(file.far.data()),
+                                 wanted.bytes - wanted.line);
+  io::load({.path = wanted.path, .begin = wanted.line, .out = out}, wanted.threads,
+           wanted.on_piece);
+  wanted.in_order(out);
+  file.revealed = {device_, file.far.data(), out.size()};
+  return file;
 }
 
 StoreView ResidentStore::view() const {
-  StoreView view{.lists = {parts_[kOffsets].bytes(), parts_[kNeighbors].bytes()}, .rows = rows_};
-  view.rows.file = parts_[kFeatures].bytes();
+  StoreView view{.lists = {files_[kOffsets].bytes(), files_[kNeighbors].bytes()}, .rows = rows_};
+  view.rows.file = files_[kFeatures].bytes();
   return view;
 }
 

@@ -8,12 +8,13 @@
 #include <functional>
 
 #include "gpu/accelerator.h"
-#include "gpu/network.h"
 #include "graph/store.h"
 #include "memory/buffer.h"
 #include "memory/ledger.h"
 
 namespace plimsoll::gpu {
+
+struct StoreView;
 
 // How much of each file is in the GPU's memory, in bytes; the rest is in memory of the host.
 // See line_at(). mlp needs no lists.
@@ -21,7 +22,8 @@ struct StoreLines {
   uint64_t offsets_bytes = 0;
   uint64_t neighbors_bytes = 0;
   uint64_t features_bytes = 0;
-  // The rows up to here are in one of the two memories, the others on disk (gpu/cold_rows.h).
+  // The rows up to here are in one of the two memories, the others on disk (gpu/cold_rows.h). See
+  // line_at(), too.
   uint64_t features_end_bytes = UINT64_MAX;
   bool lists = true;
 };
@@ -38,6 +40,8 @@ class ResidentStore {
   ~ResidentStore() = default;
 
   StoreView view() const;
+  // The rows from this one on are on disk; the number of nodes if there are none.
+  uint64_t first_cold_row() const { return first_cold_row_; }
 
   // What loading takes of the host in addition, until the constructor returns.
   static constexpr uint64_t kLoadingBytes = uint64_t{64} << 20;
@@ -49,7 +53,7 @@ class ResidentStore {
   static uint64_t host_bytes(uint64_t file_bytes, uint64_t line_bytes);
 
  private:
-  struct Part {
+  struct SplitFile {
     Array<uint8_t> near;
     memory::Pages far;
     Revealed revealed;  // all of `far`
@@ -61,7 +65,7 @@ class ResidentStore {
   enum File : size_t { kOffsets, kNeighbors, kFeatures, kFiles };
 
   using Check = std::function<void(std::span<const std::byte> piece)>;
-  struct Loading {
+  struct FileToLoad {
     std::filesystem::path path;
     uint64_t bytes = 0;
     uint64_t line = 0;
@@ -69,11 +73,12 @@ class ResidentStore {
     Check on_piece;  // called on any thread
     Check in_order;  // called for one piece after the other
   };
-  Part load(const Loading& loading, memory::Ledger& host);
+  SplitFile load(const FileToLoad& wanted, memory::Ledger& host);
 
   Accelerator& device_;
+  uint64_t first_cold_row_ = 0;
   FeatureRows rows_;
-  std::array<Part, kFiles> parts_;
+  std::array<SplitFile, kFiles> files_;
 };
 
 }  // namespace plimsoll::gpu

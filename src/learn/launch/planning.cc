@@ -11,6 +11,8 @@
 #include "base/print.h"
 #include "base/units.h"
 #include "batch/assemble.h"
+#include "gpu/emulation.h"
+#include "gpu/network_shape.h"
 #include "launch/train_module.h"
 #include "memory/limit.h"
 #include "memory/usage.h"
@@ -45,14 +47,6 @@ uint64_t runtime_bytes(bool gpu, uint64_t library_bytes) {
   // Rounded up to coarse steps, because the next process will not take exactly the same.
   return (loaded + train::kHeapBytes + kRuntimeStepBytes - 1) / kRuntimeStepBytes *
          kRuntimeStepBytes;
-}
-
-// What a training may take of the GPU: a part of it stays free for the screen and other programs.
-uint64_t gpu_memory(const PlannerOptions& options) {
-  if (!options.device.gpu) return 0;
-  if (options.run.gpu_memory_bytes) return *options.run.gpu_memory_bytes;
-  return static_cast<uint64_t>(plan::kMostGpuShare *
-                               static_cast<double>(options.device.memory_bytes));
 }
 
 // From the cache of an earlier run, or measured now. Steps can only be measured if the training
@@ -94,6 +88,25 @@ plan::Machine measured_machine(const Planned& planned, const PlannerOptions& opt
 
 }  // namespace
 
+// A part of it stays free for the screen and other programs.
+GpuShare gpu_share(const TrainingDevice& device, const std::optional<uint64_t>& asked_bytes) {
+  if (!device.gpu) return {};
+  if (asked_bytes) {
+    if (device.emulated || device.memory_bytes == 0 || *asked_bytes <= device.memory_bytes) {
+      return {*asked_bytes, ""};
+    }
+    return {device.memory_bytes,
+            fmt::format("--gpu-memory {} is more than the GPU has; the limit is {}",
+                        format_bytes(*asked_bytes), format_bytes(device.memory_bytes))};
+  }
+  const auto usual =
+      static_cast<uint64_t>(plan::kMostGpuShare * static_cast<double>(device.memory_bytes));
+  if (!device.free_bytes || *device.free_bytes >= usual) return {usual, ""};
+  return {*device.free_bytes,
+          fmt::format("other programs leave {} of the GPU's {} free; the limit is that much",
+                      format_bytes(*device.free_bytes), format_bytes(device.memory_bytes))};
+}
+
 memory::Limit training_limit(const std::optional<uint64_t>& memory_bytes) {
   if (!memory_bytes) return memory::automatic_limit();
   return memory::choose_limit(memory_bytes, memory::detect_limit());
@@ -134,9 +147,14 @@ void check_trainable(const graph::Store& store, const recipe::Recipe& recipe) {
 Planner::Planner(Planned planned, const PlannerOptions& options)
     : planned_(std::move(planned)),
       options_(options),
+      gpu_share_(gpu_share(options.device, options.run.gpu_memory_bytes)),
       ledger_(plan::kPlanningBytes),
       machine_(measured_machine(planned_, options)),
-      shape_(planned_.shape ? *planned_.shape : plan::read_shape(planned_.store, ledger_)) {}
+      shape_(planned_.shape ? *planned_.shape : plan::read_shape(planned_.store, ledger_)) {
+  if (!gpu_share_.note.empty() && !options_.run.quiet) {
+    print_to(stderr, "{}\n", gpu_share_.note);
+  }
+}
 
 plan::DrawBudget Planner::draw_budget() const {
   const auto affordable = static_cast<uint64_t>(kDrawSeconds * machine_.reads_per_second);
@@ -161,6 +179,27 @@ const plan::Draws& Planner::draws(const recipe::Recipe& recipe) {
   return found->second;
 }
 
+// Asked before the run, so that the plan is one that the GPU can keep to.
+const std::string& Planner::gpu_problem(const recipe::Recipe& recipe) {
+  const bool drawable =
+      options_.device.gpu && options_.ranks == 1 &&
+      gpu::cannot_draw(recipe, planned_.store.meta().first_layer != graph::FirstLayer::none)
+          .empty();
+  static const std::string kNone;
+  if (!drawable) return kNone;
+  if (!gpu_problem_) {
+    const uint64_t room = std::min(options_.limit_bytes, memory::automatic_limit().bytes);
+    gpu_problem_.emplace();
+    if (gpu::emulated()) {
+      gpu_problem_ = gpu::emulated_problem();
+    } else if (has_train_library() && room >= usual_runtime_bytes(/*gpu=*/true)) {
+      const train::Module& module = load_train_module();
+      if (module.has_gpu()) gpu_problem_ = module.gpu_problem(recipe);
+    }
+  }
+  return *gpu_problem_;
+}
+
 plan::Question Planner::question(const recipe::Recipe& recipe, uint64_t limit_bytes) {
   const bool gpu = options_.device.gpu;
   plan::Question question = {
@@ -172,7 +211,8 @@ plan::Question Planner::question(const recipe::Recipe& recipe, uint64_t limit_by
       .workers = options_.run.workers,
       .window = options_.run.window,
       .gpu = gpu,
-      .gpu_memory_bytes = gpu_memory(options_),
+      .gpu_memory_bytes = gpu_share_.bytes,
+      .gpu_problem = gpu_problem(recipe),
       .ranks = options_.ranks,
       .host_ranks = options_.host_ranks,
       .machine = machine_,
@@ -221,6 +261,10 @@ void check_gpu_memory(const train::Execution& run, const plan::Plan& plan) {
   const std::string option = fmt::format("--gpu-memory {}", format_bytes(*run.gpu_memory_bytes));
   if (!plan.gpu) {
     fail(ErrorKind::usage, "{} needs a GPU; this training computes on the CPU", option);
+  }
+  if (plan.on_gpu.host_too_small) {
+    fail(ErrorKind::memory, "{} cannot be kept in {} of RAM: {}; raise --memory, or leave it out",
+         option, format_bytes(plan.limit_bytes), plan.on_gpu.instead);
   }
   if (plan.on_gpu.too_small) {
     fail(ErrorKind::memory, "{} is too little: {}; raise it or --memory, or leave it out", option,

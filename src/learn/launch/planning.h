@@ -41,6 +41,13 @@ struct PlannerOptions {
   unsigned host_ranks = 1;            // those of this host, which share the limit
 };
 
+// What a training may take of a GPU. `note` says so if that is less than the user may expect.
+struct GpuShare {
+  uint64_t bytes = 0;  // 0 = not known
+  std::string note;
+};
+GpuShare gpu_share(const TrainingDevice& device, const std::optional<uint64_t>& asked_bytes);
+
 // Collects what planning needs to know about a store and this machine. Samples a few neighbourhoods
 // from the store for every fan-out, and measures the machine if no earlier run has done so.
 class Planner {
@@ -57,12 +64,15 @@ class Planner {
  private:
   plan::Draws draw(const recipe::Recipe& recipe, const plan::DrawBudget& budget);
   plan::DrawBudget draw_budget() const;
+  const std::string& gpu_problem(const recipe::Recipe& recipe);
 
   const Planned planned_;
   const PlannerOptions options_;
+  const GpuShare gpu_share_;
   memory::Ledger ledger_;
   plan::Machine machine_;
   plan::StoreShape shape_;
+  std::optional<std::string> gpu_problem_;  // for the first recipe: others compile no other code
   // By fan-out, and whether the training nodes are fewer than a batch.
   std::map<std::pair<std::vector<uint32_t>, bool>, plan::Draws> draws_;
 };

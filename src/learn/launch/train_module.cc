@@ -182,8 +182,15 @@ std::string visible_gpu(unsigned number) {
 
 // The first GPU that CUDA may use.
 TrainingDevice gpu_named(const std::string& name) {
-  if (gpu::emulated()) return {true, gpu::kEmulatedName, gpu::kEmulatedBytes};
-  return {true, name, gpu::size_of_gpu(0).total_bytes};
+  if (gpu::emulated()) {
+    return {.gpu = true,
+            .name = gpu::kEmulatedName,
+            .memory_bytes = gpu::kEmulatedBytes,
+            .emulated = true};
+  }
+  const gpu::GpuSize size = gpu::size_of_gpu(0);
+  return {
+      .gpu = true, .name = name, .memory_bytes = size.total_bytes, .free_bytes = size.free_bytes};
 }
 
 }  // namespace

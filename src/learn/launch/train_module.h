@@ -59,8 +59,10 @@ GpuFacts gpu_facts(const std::function<std::string()>& first_usable);
 
 struct TrainingDevice {
   bool gpu = false;
-  std::string name = "cpu";   // or the name of the GPU
-  uint64_t memory_bytes = 0;  // that the GPU has; 0 = not known
+  std::string name = "cpu";                 // or the name of the GPU
+  uint64_t memory_bytes = 0;                // that the GPU has; 0 = not known
+  std::optional<uint64_t> free_bytes = {};  // that other programs leave of it
+  bool emulated = false;                    // its memory is as large as the user says
 
   bool operator==(const TrainingDevice&) const = default;
 };

@@ -23,8 +23,8 @@ void add_bias_gradient(Parameter& bias, const at::Tensor& g) { add_column_sums(b
 class Linear final : public Layer {
  public:
   explicit Linear(const LayerShape& shape) {
-    parameters_ = {{"weight", {shape.out, shape.in}, linear_bound(shape.in)},
-                   {"bias", {shape.out}, linear_bound(shape.in)}};
+    parameters_ = {{"weight", {shape.out, shape.in}, linear_bound(shape.in), ParameterRole::weight},
+                   {"bias", {shape.out}, linear_bound(shape.in), ParameterRole::bias}};
   }
 
   at::Tensor forward(const LayerInput& input, bool training) override {
@@ -48,8 +48,9 @@ class Linear final : public Layer {
 class Gcn final : public Layer {
  public:
   explicit Gcn(const LayerShape& shape) : shape_(shape) {
-    parameters_ = {{"bias", {shape.out}, 0},
-                   {"lin.weight", {shape.out, shape.in}, glorot_bound(shape.out, shape.in)}};
+    const double lin_bound = glorot_bound(shape.out, shape.in);
+    parameters_ = {{"bias", {shape.out}, 0, ParameterRole::bias},
+                   {"lin.weight", {shape.out, shape.in}, lin_bound, ParameterRole::weight}};
   }
 
   at::Tensor forward(const LayerInput& input, bool training) override {
@@ -91,9 +92,9 @@ class Sage final : public Layer {
  public:
   explicit Sage(const LayerShape& shape) : shape_(shape) {
     const double bound = linear_bound(shape.in);
-    parameters_ = {{"lin_l.weight", {shape.out, shape.in}, bound},
-                   {"lin_l.bias", {shape.out}, bound},
-                   {"lin_r.weight", {shape.out, shape.in}, bound}};
+    parameters_ = {{"lin_l.weight", {shape.out, shape.in}, bound, ParameterRole::weight},
+                   {"lin_l.bias", {shape.out}, bound, ParameterRole::bias},
+                   {"lin_r.weight", {shape.out, shape.in}, bound, ParameterRole::own_weight}};
   }
 
   at::Tensor forward(const LayerInput& input, bool training) override {
@@ -151,10 +152,11 @@ class Gat final : public Layer {
   explicit Gat(const LayerShape& shape) {
     const int64_t channels = shape.out / shape.heads;
     const double bound = glorot_bound(shape.heads, channels);
+    const double lin_bound = glorot_bound(shape.out, shape.in);
     parameters_ = {{"att_src", {1, shape.heads, channels}, bound},
                    {"att_dst", {1, shape.heads, channels}, bound},
-                   {"bias", {shape.out}, 0},
-                   {"lin.weight", {shape.out, shape.in}, glorot_bound(shape.out, shape.in)}};
+                   {"bias", {shape.out}, 0, ParameterRole::bias},
+                   {"lin.weight", {shape.out, shape.in}, lin_bound, ParameterRole::weight}};
   }
 
   at::Tensor forward(const LayerInput& input, bool training) override {

@@ -16,12 +16,17 @@
 
 namespace plimsoll::nn {
 
+// What a parameter does in its layer. `weight` multiplies the sums, or the values of a layer
+// without neighbours; `own_weight` multiplies a node's own values beside its sums.
+enum class ParameterRole { weight, own_weight, bias, other };
+
 // `value` and `gradient` are views into the model's flat tensors.
 struct Parameter {
   std::string name;
   std::vector<int64_t> shape;
   // The initial value is uniform in [-bound, bound].
   double bound = 0;
+  ParameterRole role = ParameterRole::other;
   at::Tensor value;
   at::Tensor gradient;
 };

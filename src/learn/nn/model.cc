@@ -55,16 +55,17 @@ Model::Model(const ModelShape& shape, uint64_t seed, c10::Device device) : shape
 void Model::bind_parameters(uint64_t seed, c10::Device device) {
   struct Place {
     std::string name;
+    size_t layer;
     Parameter* parameter;
   };
   std::vector<Place> places;
   for (size_t i = 0; i < layers_.size(); ++i) {
     for (Parameter& parameter : layers_[i]->parameters()) {
-      places.push_back({layer_name(shape_.kind, i) + "." + parameter.name, &parameter});
+      places.push_back({layer_name(shape_.kind, i) + "." + parameter.name, i, &parameter});
     }
     if (i >= norms_.size()) continue;
-    places.push_back({fmt::format("bn{}.weight", i + 1), &norms_[i].weight});
-    places.push_back({fmt::format("bn{}.bias", i + 1), &norms_[i].bias});
+    places.push_back({fmt::format("bn{}.weight", i + 1), i, &norms_[i].weight});
+    places.push_back({fmt::format("bn{}.bias", i + 1), i, &norms_[i].bias});
   }
   const auto numel = [](const Parameter& parameter) {
     int64_t count = 1;
@@ -88,7 +89,7 @@ void Model::bind_parameters(uint64_t seed, c10::Device device) {
     const int64_t count = numel(parameter);
     parameter.value = values_.narrow(0, begin, count).view(parameter.shape);
     parameter.gradient = gradients_.narrow(0, begin, count).view(parameter.shape);
-    parameters_.push_back({place.name, parameter.value});
+    parameters_.push_back({place.name, parameter.value, place.layer, parameter.role});
     begin += count;
   }
   for (BatchNorm& norm : norms_) norm.weight.value.fill_(1);

@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/Device.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -42,6 +43,9 @@ struct BatchTensors {
 struct NamedTensor {
   std::string name;
   at::Tensor tensor;
+  // Of a parameter: its layer, counted from 0, and what it does there.
+  size_t layer = 0;
+  ParameterRole role = ParameterRole::other;
 };
 
 // The model's results for the seeds.

@@ -39,6 +39,12 @@ GpuLayout too_small(const Question& question, std::string why) {
   return layout;
 }
 
+GpuLayout host_too_small(const Question& question, std::string why) {
+  GpuLayout layout = too_small(question, std::move(why));
+  layout.host_too_small = true;
+  return layout;
+}
+
 // Puts as much as fits into the GPU's memory, the rest into the host's.
 void draw_lines(const Work& work, uint64_t room_bytes, GpuLayout& layout) {
   const StoreShape& store = work.store;
@@ -71,14 +77,21 @@ uint64_t window_rows(const Work& work, const GpuLayout& layout) {
   return layout.window_bytes / std::max<uint64_t>(1, work.store.row_bytes);
 }
 
+// The rows behind a line of the rows that was asked for at `line_bytes`.
+uint64_t cold_rows_from(const StoreShape& store, uint64_t line_bytes) {
+  const uint64_t line = ResidentStore::line_at(store.features_bytes(), line_bytes, store.row_bytes);
+  return store.nodes - line / store.row_bytes;
+}
+
 // Leaves the coldest rows on disk. What windows need grows with the number of these rows, on the
 // GPU, too, so the line is found step by step. False if not even a batch would fit.
 bool lower_rows(const Work& work, uint64_t room_bytes, uint64_t host_room_bytes,
                 uint64_t window_bytes, GpuLayout& layout) {
   const StoreShape& store = work.store;
-  const uint64_t row_bytes = std::max<uint64_t>(1, store.row_bytes);
   layout.window_bytes = std::clamp(window_bytes, kLeastWindowBytes, kMostWindowBytes);
-  for (uint64_t cold = 1;;) {
+  if (store.row_bytes == 0) return false;
+  for (uint64_t cold = cold_rows_from(store, store.features_bytes() - 1);;) {
+    if (cold >= store.nodes) return false;
     layout.windows_bytes = gpu::ColdRows::device_bytes(cold);
     layout.windows_host_bytes = gpu::ColdRows::host_bytes(store.nodes, cold, cold_options(layout));
     if (layout.windows_bytes > room_bytes) return false;
@@ -89,14 +102,17 @@ bool lower_rows(const Work& work, uint64_t room_bytes, uint64_t host_room_bytes,
     if (others > host_room_bytes) return false;
     const uint64_t rows_end =
         std::min(store.features_bytes(), layout.lines.features_bytes + host_room_bytes - others);
-    const uint64_t left = store.nodes - rows_end / row_bytes;
-    if (left > cold) {
-      cold = left + left / kMargin + 1;
-      if (cold >= store.nodes) return false;
+    if (const uint64_t left = cold_rows_from(store, rows_end); left > cold) {
+      const uint64_t margin = std::min(left / kMargin, store.nodes - left);
+      cold = cold_rows_from(store, (store.nodes - left - margin) * store.row_bytes);
       continue;
     }
     // Fewer rows are on disk than there is room to note.
-    layout.lines.features_end_bytes = (store.nodes - cold) * row_bytes;
+    layout.lines.features_end_bytes = (store.nodes - cold) * store.row_bytes;
+    layout.lines.features_bytes =
+        std::min(layout.lines.features_bytes, layout.lines.features_end_bytes);
+    layout.features_bytes =
+        ResidentStore::device_bytes(store.features_bytes(), layout.lines.features_bytes);
     layout.far_bytes +=
         ResidentStore::host_bytes(layout.lines.features_end_bytes, layout.lines.features_bytes);
     layout.far_bytes -= far_rows;
@@ -108,14 +124,25 @@ bool lower_rows(const Work& work, uint64_t room_bytes, uint64_t host_room_bytes,
   return kBatchesAWindow * layout.cold_rows <= static_cast<double>(window_rows(work, layout));
 }
 
+// Of an evaluation. At the end, the best epoch is evaluated on the training nodes, too.
+uint64_t evaluated_at_once(const StoreShape& store, uint64_t batch_size) {
+  const uint64_t most = store.asked_nodes > 0 ? store.asked_nodes
+                                              : std::max(store.evaluated_nodes, store.train_nodes);
+  return std::min(most, std::max(kNodesAtOnce, batch_size));
+}
+
 // A training needs all its nodes at once, because it shuffles them.
 uint64_t longest_pass(const StoreShape& store, uint64_t batch_size) {
-  const uint64_t evaluated = std::max(store.evaluated_nodes, store.asked_nodes);
   return std::max(store.asked_nodes > 0 ? 0 : store.train_nodes,
-                  std::min(evaluated, std::max(kNodesAtOnce, batch_size)));
+                  evaluated_at_once(store, batch_size));
 }
 
 }  // namespace
+
+uint64_t evaluation_pass_bytes(uint64_t nodes) {
+  return memory::Buffer<uint32_t>::bytes_needed(nodes) +
+         memory::Buffer<int32_t>::bytes_needed(nodes);
+}
 
 gpu::NetworkShape network_shape(const recipe::Recipe& recipe, const StoreShape& store,
                                 const GpuLayout& layout) {
@@ -132,21 +159,36 @@ GpuLayout choose_gpu_layout(const Question& question, uint64_t host_room_bytes) 
   const std::string why =
       gpu::cannot_draw(question.recipe, store.first_layer != graph::FirstLayer::none);
   if (!why.empty()) return not_drawing(question, why);
+  if (store.asked_nodes > 0 && evaluates_in_full(work)) {
+    return not_drawing(question, "a prediction with all neighbours goes layer by layer");
+  }
   if (question.ranks > 1) return not_drawing(question, "ranks cut their batches on the CPU");
+  if (!question.gpu_problem.empty()) return not_drawing(question, question.gpu_problem);
   if (question.gpu_memory_bytes == 0) return not_drawing(question, "the GPU's memory is unknown");
   GpuLayout layout{.draws = true,
                    .limit_bytes = question.gpu_memory_bytes,
                    .longest_pass = longest_pass(store, question.recipe.batch_size),
+                   .evaluated_nodes = evaluated_at_once(store, question.recipe.batch_size),
                    .model_bytes = model_bytes(work) + kGpuTensorsBytes,
                    .runtime_bytes = kGpuContextBytes + gpu::CudaAccelerator::kWorkspaceBytes};
+  if (!evaluates_in_full(work)) {
+    layout.evaluation_bytes = evaluation_pass_bytes(layout.evaluated_nodes);
+  }
   const uint64_t taken = layout.model_bytes + layout.runtime_bytes;
   const uint64_t room = layout.limit_bytes - std::min(layout.limit_bytes, taken);
   uint64_t seeds =
       std::min<uint64_t>(question.recipe.batch_size, std::max<uint64_t>(1, layout.longest_pass));
+  uint64_t batches_room = 0;
   for (;; seeds = (seeds + 1) / 2) {
-    layout.part_seeds = static_cast<uint32_t>(seeds);
-    layout.batches_bytes = gpu::network_bytes(network_shape(question.recipe, store, layout));
-    if (layout.batches_bytes <= room / kBatchesPart || seeds == 1) break;
+    layout.part_seeds = static_cast<uint32_t>(std::min<uint64_t>(seeds, UINT32_MAX));
+    const gpu::NetworkShape shape = network_shape(question.recipe, store, layout);
+    layout.batches_bytes = gpu::network_bytes(shape);
+    const bool counted =
+        seeds == layout.part_seeds && gpu::most_threads(shape) <= gpu::kThreadLimit;
+    // What grows with the pass does not shrink with the seeds.
+    const uint64_t pass = gpu::pass_bytes(shape);
+    batches_room = pass + (room - std::min(room, pass)) / kBatchesPart;
+    if ((counted && layout.batches_bytes <= batches_room) || seeds == 1) break;
   }
   if (layout.batches_bytes + kRoundingBytes > room) {
     return too_small(question,
@@ -157,10 +199,17 @@ GpuLayout choose_gpu_layout(const Question& question, uint64_t host_room_bytes) 
   layout.parts = (std::min(question.recipe.batch_size, layout.longest_pass) + seeds - 1) / seeds;
   // A batch in parts may grow into its whole share, so that more memory lowers no line.
   const uint64_t kept =
-      std::max(layout.batches_bytes, layout.parts > 1 ? room / kBatchesPart : uint64_t{0});
+      std::max(layout.batches_bytes, layout.parts > 1 ? batches_room : uint64_t{0});
   const uint64_t for_lines = room - kept - std::min(room - kept, kRoundingBytes);
   draw_lines(work, for_lines, layout);
   if (layout.host_bytes() <= host_room_bytes) return layout;
+  const uint64_t beside = layout.host_bytes() - layout.far_bytes;
+  if (host_room_bytes < beside) {
+    return host_too_small(
+        question, fmt::format("loading a store for the GPU takes {} of RAM, and beside libtorch {} "
+                              "are left",
+                              format_bytes(beside), format_bytes(host_room_bytes)));
+  }
   const uint64_t missing_bytes = layout.far_bytes;
   // Larger windows pass over the file less often, and leave less memory for rows.
   std::optional<GpuLayout> best;

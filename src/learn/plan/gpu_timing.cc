@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gpu/network.h"
+#include "gpu/network_shape.h"
 #include "plan/footprint.h"
 #include "plan/timing.h"
 
@@ -61,7 +61,7 @@ double predict_gpu_time(const Question& question, const GpuLayout& layout) {
   double kinds = 6;  // of work, besides those of layers
   for (size_t layer = 0; layer < layers; ++layer) {
     const bool last = layer + 1 == layers;
-    const auto rows = static_cast<double>(positions.at(draws ? layers - 1 - layer : 0));
+    const auto rows = static_cast<double>(positions.at(gpu::hop_of(recipe, layer)));
     const auto in = static_cast<double>(layer == 0 ? question.store.columns : recipe.hidden);
     const auto out = static_cast<double>(last ? question.store.classes : recipe.hidden);
     const double times = layer == 0 ? 2 : 3;

@@ -117,7 +117,9 @@ void plan_drawing_gpu(const Question& question, uint64_t usable_bytes, Plan& pla
   plan.parts = {{"store", on_gpu.far_bytes, "rows and lists that the GPU reads in this memory"},
                 {"windows", on_gpu.windows_host_bytes, gpu_windows_note(on_gpu)},
                 {"loading", gpu::ResidentStore::kLoadingBytes, "until the store is loaded"}};
-  if (full) {
+  if (!full) {
+    plan.parts.push_back({"evaluation", on_gpu.evaluation_bytes, "nodes and labels of a pass"});
+  } else {
     const Lines& lines = plan.arrangement.lines;
     plan.parts.push_back({"evaluation",
                           line_bytes(lines) + layout.taken.batches_bytes +
@@ -131,12 +133,17 @@ void plan_drawing_gpu(const Question& question, uint64_t usable_bytes, Plan& pla
   plan.needed_bytes = plan.peak_bytes;
   plan.seconds_an_epoch = predict_gpu_time(question, on_gpu);
   if (on_gpu.cold_rows <= 0) return;
-  plan.reads.rows = on_gpu.cold_rows;
   Arrangement read = plan.arrangement;
   read.lines = {question.store.offsets_bytes(), question.store.neighbors_bytes(),
                 on_gpu.lines.features_end_bytes};
+  plan.features_resident = share(read.lines.features_bytes, question.store.features_bytes());
+  plan.reads = predict_reads(question.work(), read.lines);
   plan.disk = window_work(question, read, std::max(1.0, on_gpu.window_batches));
   const double disk = plan.disk.seconds(plan.arrangement.price);
+  if (plan.seconds_an_epoch == 0 || question.machine.reads_per_second <= 0) {
+    plan.seconds_an_epoch = 0;  // one of the two was not measured
+    return;
+  }
   plan.seconds_an_epoch = std::max(plan.seconds_an_epoch, static_cast<double>(plan.batches) * disk);
 }
 

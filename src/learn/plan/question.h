@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "plan/footprint.h"
 #include "plan/machine.h"
@@ -30,6 +31,7 @@ struct Question {
   unsigned window = 0;            // 0 = the plan chooses
   bool gpu = false;               // a GPU computes; `machine.step` then has its rates
   uint64_t gpu_memory_bytes = 0;  // the most that may be taken of it; 0 = not known
+  std::string gpu_problem = {};   // why it cannot make batches, whatever the recipe; empty = it can
   // Ranks are processes that cut every batch among them. Those of one host share the lines, and the
   // limit is for all of them together; threads and workers are each rank's.
   unsigned ranks = 1;

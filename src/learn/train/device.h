@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "gpu/rates.h"
 #include "memory/ledger.h"
 #include "plan/machine.h"
 #include "train/job.h"
@@ -23,6 +24,10 @@ c10::Device choose_device(DeviceKind kind, unsigned local_rank = 0);
 // second and up to 160 MiB of tensors. On a CPU it leaves the number of computing threads set to
 // `threads`. (measure.cc)
 plan::StepRates measure_steps(c10::Device device, unsigned threads);
+
+// Measures what a GPU does that makes its batches itself; nothing if the CPU is in its place.
+// (measure.cc)
+gpu::GpuRates measure_gpu(c10::Device device, memory::Ledger& ledger);
 
 // Leases the memory of the program and its libraries: as planned, or more if the process already
 // takes more.

@@ -14,7 +14,7 @@
 #include "batch/layerwise.h"
 #include "nn/operations.h"
 #include "train/device.h"
-#include "train/on_gpu.h"
+#include "train/gpu_training.h"
 
 namespace plimsoll::train {
 namespace {
@@ -112,7 +112,7 @@ void Inference::answer_on_gpu(std::span<const NodeQuery> queries, TrainReport& r
                     .labels = queries[i].labels,
                     .draws_key = RandomStream(options_.seed, kEvaluationKey).at(0),
                     .embeddings = options_.embeddings},
-                   [&](const OnGpu::Part& part) {
+                   [&](const GpuTraining::EvaluatedPart& part) {
                      options_.check();
                      throw_if_interrupted();
                      take({i, part.first, part.outputs, part.labels});

@@ -26,7 +26,7 @@
 
 namespace plimsoll::train {
 
-class OnGpu;
+class GpuTraining;
 
 // The nodes to compute. If there are labels, they are passed to the callback.
 struct NodeQuery {
@@ -71,7 +71,7 @@ class Inference {
   RankGroup* group() const { return options_.group; }
   uint64_t batch_size() const { return options_.batch_size; }
   // Sampled evaluations are then made and computed on the GPU. It must outlive this.
-  void use(OnGpu& gpu) { gpu_ = &gpu; }
+  void use(GpuTraining& gpu) { gpu_ = &gpu; }
   // The part of every batch that this rank computes.
   batch::BatchCut cut() const;
   // Whether all neighbours are used, layer by layer. Ranks then cut the lists of nodes, not their
@@ -98,7 +98,7 @@ class Inference {
   const feature::RowSource& features_;
   BatchFeed& sampled_;
   const InferenceOptions options_;
-  OnGpu* gpu_ = nullptr;
+  GpuTraining* gpu_ = nullptr;
 };
 
 // The accuracy on each split; empty for a split without nodes. With several ranks, each computes

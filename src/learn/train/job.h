@@ -113,6 +113,9 @@ struct Module {
   recipe::Recipe (*read_recipe)(const std::filesystem::path& checkpoint, uint64_t limit_bytes);
   // Whether torch can compute on a GPU here.
   bool (*has_gpu)();
+  // Why the first GPU cannot make the batches of this recipe, though torch can compute on it; empty
+  // if it can. Compiles its code for the recipe.
+  std::string (*gpu_problem)(const recipe::Recipe& recipe);
   // Measures the cost of training steps, on the GPU or on `threads` threads of the CPU. Also
   // measures the memory of the library; `resident_before` is what was resident before it was
   // loaded.

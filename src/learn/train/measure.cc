@@ -15,12 +15,16 @@
 #include "base/random.h"
 #include "base/units.h"
 #include "batch/assemble.h"
+#include "gpu/cuda_accelerator.h"
+#include "gpu/emulation.h"
+#include "gpu/rates.h"
 #include "nn/model.h"
 #include "nn/operations.h"
 #include "nn/threads.h"
 #include "plan/measuring.h"
 #include "plan/timing.h"
 #include "train/device.h"
+#include "train/gpu_device.h"
 #include "train/inference.h"
 
 namespace plimsoll::train {
@@ -347,6 +351,15 @@ StepRates measure_steps(c10::Device device, unsigned threads) {
     }
   }
   return rates;
+}
+
+gpu::GpuRates measure_gpu(c10::Device device, memory::Ledger& ledger) {
+  if (gpu::emulated()) return {};
+  const auto opened =
+      open_gpu({.device = device,
+                .fanouts = {gpu::kMeasuredFanout},
+                .limit_bytes = gpu::kMeasuringBytes + gpu::CudaAccelerator::kWorkspaceBytes});
+  return gpu::measure_rates(*opened, ledger);
 }
 
 }  // namespace plimsoll::train

@@ -12,15 +12,18 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "gpu/emulation.h"
+#include "gpu/network_shape.h"
+#include "gpu/rates.h"
 #include "memory/timeline.h"
 #include "memory/usage.h"
 #include "train/checkpoint.h"
 #include "train/data.h"
 #include "train/device.h"
 #include "train/diary.h"
+#include "train/gpu_device.h"
+#include "train/gpu_training.h"
 #include "train/inference.h"
 #include "train/job.h"
-#include "train/on_gpu.h"
 #include "train/pickled_values.h"
 #include "train/rank_group.h"
 #include "train/trainer.h"
@@ -60,8 +63,10 @@ void check_same(ranks::Group& group, const TrainJob& job) {
 }
 
 std::string name_of(c10::Device device, const plan::Plan& plan) {
-  if (plan.gpu && gpu::emulated()) return gpu::kEmulatedName;
-  return device.str() + (plan.on_gpu.draws ? ", which makes its batches itself" : "");
+  const std::string name = plan.gpu && gpu::emulated() ? gpu::kEmulatedName : device.str();
+  if (!plan.gpu) return name;
+  if (plan.on_gpu.draws) return name + ", which makes its batches itself";
+  return fmt::format("{}; the CPU makes the batches: {}", name, plan.on_gpu.instead);
 }
 
 int run_training(const TrainJob& job) {
@@ -78,9 +83,9 @@ int run_training(const TrainJob& job) {
   std::optional<Diary> diary;
   if (job.group == nullptr || job.group->first()) diary.emplace(job, device.str());
   const Data data = load_data(job.store, job.plan.arrangement, job.run, job.ledger, job.group);
-  std::optional<OnGpu> gpu;
+  std::optional<GpuTraining> gpu;
   if (job.plan.on_gpu.draws) {
-    gpu.emplace(OnGpu::Work{job.store, job.recipe, job.plan, job.run, job.ledger, device});
+    gpu.emplace(GpuTraining::Job{job.store, job.recipe, job.plan, job.run, job.ledger, device});
   }
   const uint64_t unplanned = runtime.bytes() - std::min(runtime.bytes(), job.plan.runtime_bytes);
   Trainer trainer(job, {.data = data,
@@ -123,6 +128,12 @@ extern "C" const plimsoll::train::Module* plimsoll_train_module() {
         return train::guarded([&] { return train::read_recipe(checkpoint, limit_bytes); });
       },
       [] { return gpu::emulated() || at::hasCUDA(); },
+      [](const recipe::Recipe& recipe) {
+        return train::guarded([&] {
+          return train::gpu_problem(train::choose_device(train::DeviceKind::cuda),
+                                    gpu::drawn_fanouts(recipe));
+        });
+      },
       [](bool gpu, unsigned threads, uint64_t resident_before, memory::Ledger& ledger) {
         return train::guarded([&] {
           const train::TensorMemory tensors(ledger);
@@ -130,7 +141,9 @@ extern "C" const plimsoll::train::Module* plimsoll_train_module() {
               train::choose_device(gpu ? train::DeviceKind::cuda : train::DeviceKind::cpu);
           const uint64_t resident = memory::process_usage().resident_bytes;
           plan::StepRates rates = train::measure_steps(device, threads);
-          if (gpu) rates.on_gpu = train::measure_gpu(device, ledger);
+          if (gpu && train::gpu_problem(device, {gpu::kMeasuredFanout}).empty()) {
+            rates.on_gpu = train::measure_gpu(device, ledger);
+          }
           rates.library_bytes = resident - std::min(resident, resident_before);
           return rates;
         });

@@ -22,9 +22,9 @@
 #include "train/data.h"
 #include "train/device.h"
 #include "train/footprint.h"
+#include "train/gpu_training.h"
 #include "train/inference.h"
 #include "train/kept_rows.h"
-#include "train/on_gpu.h"
 #include "train/rank_group.h"
 
 namespace plimsoll::train {
@@ -310,9 +310,9 @@ void predict(const PredictJob& job) {
                        .full_batch_bytes = job.plan.full_batch_bytes,
                        .check = [&] { room_keeper.rethrow_failure(); },
                        .group = static_cast<RankGroup*>(job.group)});
-  std::optional<OnGpu> gpu;
+  std::optional<GpuTraining> gpu;
   if (job.plan.on_gpu.draws) {
-    gpu.emplace(OnGpu::Work{job.store, recipe, job.plan, job.run, job.ledger, device});
+    gpu.emplace(GpuTraining::Job{job.store, recipe, job.plan, job.run, job.ledger, device});
     gpu->prepare(trained.model, /*adam=*/nullptr);
     inference.use(*gpu);
   }

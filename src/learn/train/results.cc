@@ -127,7 +127,9 @@ ordered_json head_json(const Results& results) {
         {"reads", results.reads.reads},
         {"bytes", results.reads.bytes},
         {"seconds", number(results.reads.seconds)},
-        {"rows", results.reads.rows},
+        {"rows", results.reads.rows == 0 && results.reads.rows_on_disk > 0
+                     ? ordered_json(nullptr)
+                     : ordered_json(results.reads.rows)},
         {"rows_on_disk", results.reads.rows_on_disk},
         {"windows", results.reads.windows},
         {"window_batches", results.reads.window_batches}}},

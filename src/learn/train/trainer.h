@@ -22,9 +22,9 @@
 #include "train/data.h"
 #include "train/device.h"
 #include "train/diary.h"
+#include "train/gpu_training.h"
 #include "train/inference.h"
 #include "train/job.h"
-#include "train/on_gpu.h"
 #include "train/rank_group.h"
 #include "train/report.h"
 
@@ -47,7 +47,7 @@ class Trainer {
     const memory::Timeline& timeline;  // started before the data was loaded
     uint64_t needed_bytes = 0;         // memory without the lines
     Diary* diary = nullptr;            // null: another rank keeps it
-    OnGpu* gpu = nullptr;              // null: the CPU makes the batches
+    GpuTraining* gpu = nullptr;        // null: the CPU makes the batches
   };
   Trainer(const TrainJob& job, const Prepared& prepared);
 
@@ -102,6 +102,7 @@ class Trainer {
   int end(Status status);
   std::optional<double> train_accuracy_of_best();
   void share_model();
+  batch::ReadCounts all_reads() const;
   void gather_ranks(Results& results);
   double usual_epoch_seconds() const;
   // Prints for people, unless they want it quiet.
@@ -130,7 +131,7 @@ class Trainer {
   nn::Model model_;
   nn::Adam adam_;
   BatchFeed feed_;
-  OnGpu* const gpu_;
+  GpuTraining* const gpu_;
   uint64_t gpu_batches_ = 0;  // of this epoch whose losses are on the GPU, before position_.batch
   Inference inference_;
   const memory::Lease series_lease_;  // of all epochs, in the position

@@ -64,6 +64,21 @@ void Trainer::gather_ranks(Results& results) {
   }
 }
 
+// On a GPU that makes its batches, the pipeline only serves evaluations with all neighbours.
+batch::ReadCounts Trainer::all_reads() const {
+  batch::ReadCounts all = feed_.pipeline.reads();
+  if (gpu_ == nullptr) return all;
+  const batch::ReadCounts own = gpu_->reads();
+  if (all.method.empty()) all.method = own.method;
+  all.reads += own.reads;
+  all.bytes += own.bytes;
+  all.seconds += own.seconds;
+  all.rows_on_disk += own.rows_on_disk;
+  all.windows += own.windows;
+  all.window_batches += own.window_batches;
+  return all;
+}
+
 int Trainer::end(Status status) {
   Results results{.dataset = store_.name,
                   .recipe = recipe_,
@@ -74,7 +89,7 @@ int Trainer::end(Status status) {
                   .training_seconds = position_.total_seconds,
                   .timestamp = timestamp(std::chrono::system_clock::now()),
                   .status = status,
-                  .reads = feed_.pipeline.reads(),
+                  .reads = all_reads(),
                   .planned_epoch_seconds = job_.plan.seconds_an_epoch,
                   .arrangement = place_.arrangement,
                   .store_checksum = store_.checksum,
@@ -229,9 +244,12 @@ void Trainer::print_reads(const batch::ReadCounts& reads) {
     return 100.0 * static_cast<double>(std::min(rows, reads.rows)) /
            static_cast<double>(std::max<uint64_t>(1, reads.rows));
   };
-  print("disk      {} reads of {} on average by {}; {:.1f} % of the rows were not in memory\n",
-        format_count(reads.reads), format_bytes(reads.bytes / reads.reads), reads.method,
-        percent(reads.rows_on_disk));
+  const std::string rows =
+      reads.rows == 0
+          ? fmt::format("{} rows", format_count(reads.rows_on_disk))
+          : fmt::format("{:.1f} % of the rows were not in memory", percent(reads.rows_on_disk));
+  print("disk      {} reads of {} on average by {}; {}\n", format_count(reads.reads),
+        format_bytes(reads.bytes / reads.reads), reads.method, rows);
   if (reads.windows > 0) {
     print("          {} windows of {:.0f} batches on average\n", format_count(reads.windows),
           static_cast<double>(reads.window_batches) / static_cast<double>(reads.windows));

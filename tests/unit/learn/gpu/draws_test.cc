@@ -11,7 +11,7 @@
 
 #include "base/random.h"
 #include "base/units.h"
-#include "gpu/device_code.h"
+#include "gpu/device_batch.h"
 #include "gpu/host_accelerator.h"
 #include "gpu/network.h"
 #include "sample/drawn.h"
@@ -111,12 +111,12 @@ std::vector<uint32_t> drawn_tree(HostAccelerator& device, const SmallStore& stor
   std::copy(seeds.begin(), seeds.end(), nodes.begin());
   uint64_t met = seeds.size();
   for (uint32_t hop = 0; hop < fanout.size(); ++hop) {
-    device.run_drawing("draw_hop", DrawHop{.lists = store.view().lists,
-                                           .state = &state,
-                                           .nodes = nodes.data(),
-                                           .hop = hop,
-                                           .fanout = fanout[hop],
-                                           .threads = static_cast<uint32_t>(met)});
+    device.run_drawing(DrawHop{.lists = store.view().lists,
+                               .state = &state,
+                               .nodes = nodes.data(),
+                               .hop = hop,
+                               .fanout = fanout[hop],
+                               .threads = static_cast<uint32_t>(met)});
     met *= 1 + fanout[hop];
   }
   return nodes;
@@ -176,18 +176,18 @@ Summed summed(HostAccelerator& device, const SmallStore& store, const std::vecto
   const uint32_t lanes = (kColumns + kLane - 1) / kLane;
   Summed result{std::vector<float>(nodes.size() * kColumns),
                 std::vector<float>(nodes.size() * kColumns), std::vector<uint32_t>(nodes.size())};
-  device.run_drawing("sum_rows", SumRows{.lists = store.view().lists,
-                                         .rows = store.view().rows,
-                                         .state = &state,
-                                         .nodes = nodes.data(),
-                                         .roots = kRoots.data(),
-                                         .sums = result.sums.data(),
-                                         .own = result.own.data(),
-                                         .degrees = result.degrees.data(),
-                                         .weights = weights,
-                                         .fanout = fanout,
-                                         .lanes = lanes,
-                                         .threads = static_cast<uint32_t>(nodes.size()) * lanes});
+  device.run_drawing(SumRows{.lists = store.view().lists,
+                             .rows = store.view().rows,
+                             .state = &state,
+                             .nodes = nodes.data(),
+                             .roots = kRoots.data(),
+                             .sums = result.sums.data(),
+                             .own = result.own.data(),
+                             .degrees = result.degrees.data(),
+                             .weights = weights,
+                             .fanout = fanout,
+                             .lanes = lanes,
+                             .threads = static_cast<uint32_t>(nodes.size()) * lanes});
   return result;
 }
 

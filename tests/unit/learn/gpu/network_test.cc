@@ -15,6 +15,7 @@
 #include "base/random.h"
 #include "base/units.h"
 #include "batch/seeds.h"
+#include "gpu/device_layers.h"
 #include "gpu/host_accelerator.h"
 
 namespace plimsoll::gpu {
@@ -201,7 +202,10 @@ TEST(GpuNetwork, AddsUpTheLossesAndGradientsOfAnyNumberOfSeeds) {
         .gradients = gradients.data(),
         .mean = mean.data(),
         .square = square.data(),
-        .count = kCount};
+        .count = kCount,
+        .beta1 = 0.9,
+        .beta2 = 0.999,
+        .epsilon = 1e-8};
     HostAccelerator device(kGiB);
     Network network(device,
                     {.recipe = recipe,
@@ -244,19 +248,18 @@ TEST(GpuCode, AddsUpRowsInStepsToTheirPlainSums) {
       values[i] = static_cast<float>(unit_interval(RandomStream(rows, 2).at(i)) - 0.3);
     }
     for (const bool by_column : {false, true}) {
-      const uint32_t parts = (rows + kPartRows - 1) / kPartRows;
-      std::vector<float> sums(parts * kWidth);
-      device.run("add_rows", AddRows{.values = values.data(),
-                                     .parts = sums.data(),
-                                     .row_step = by_column ? 1 : kWidth,
-                                     .column_step = by_column ? rows : 1,
-                                     .rows = rows,
-                                     .columns = kWidth,
-                                     .threads = parts * kWidth});
+      const uint32_t count = (rows + kPartialSumRows - 1) / kPartialSumRows;
+      std::vector<float> sums(count * kWidth);
+      device.run(AddRows{.values = values.data(),
+                         .partial_sums = sums.data(),
+                         .row_step = by_column ? 1 : kWidth,
+                         .column_step = by_column ? rows : 1,
+                         .rows = rows,
+                         .columns = kWidth,
+                         .threads = count * kWidth});
       std::vector<float> out = {10, 20, 30};  // are added to
-      device.run(
-          "add_parts",
-          AddParts{.values = sums.data(), .out = out.data(), .parts = parts, .threads = kWidth});
+      device.run(AddPartialSums{
+          .partial_sums = sums.data(), .out = out.data(), .count = count, .threads = kWidth});
       for (uint32_t c = 0; c < kWidth; ++c) {
         double sum = 10 * (c + 1);
         double size = sum;

@@ -43,7 +43,7 @@ TEST(PinnedPages, AreOrdinaryOnesWithoutADriver) {
   void* const data = pages.allocate(1 << 20);
   std::memset(data, 1, 1 << 20);
   EXPECT_EQ(pages.pinned_bytes(), 0U);
-  PinnedPages::Mark mark(pages);
+  PinnedPages::CopyMark mark(pages);
   EXPECT_TRUE(mark.passed());
   pages.release(data, 1 << 20);
 }
@@ -73,7 +73,7 @@ TEST(PinnedPages, AMarkPassesWhenTheGpuHasDoneWhatItWasAskedForBefore) {
     PinnedPages pages(0, driver.opened);
     void* const data = pages.allocate(4096);
     driver.copy();
-    PinnedPages::Mark first(pages);
+    PinnedPages::CopyMark first(pages);
     EXPECT_FALSE(first.passed());
     std::jthread gpu([&] {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -84,7 +84,7 @@ TEST(PinnedPages, AMarkPassesWhenTheGpuHasDoneWhatItWasAskedForBefore) {
     gpu.join();
     driver.copy();
     EXPECT_TRUE(first.passed());
-    EXPECT_FALSE(PinnedPages::Mark(pages).passed());
+    EXPECT_FALSE(PinnedPages::CopyMark(pages).passed());
     pages.release(data, 4096);
   }
   EXPECT_EQ(driver.events, 0);
@@ -97,7 +97,7 @@ TEST(PinnedPages, AMarkOfAnOlderDriverWaitsForTheGpu) {
   PinnedPages pages(0, driver.opened);
   void* const data = pages.allocate(4096);
   driver.copy();
-  PinnedPages::Mark mark(pages);
+  PinnedPages::CopyMark mark(pages);
   EXPECT_EQ(driver.waits, 0);
   EXPECT_TRUE(mark.passed());
   EXPECT_TRUE(mark.passed());

@@ -7,14 +7,14 @@
 #include <atomic>
 #include <cstring>
 #include <filesystem>
-#include <map>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "base/units.h"
-#include "gpu/host_accelerator.h"
+#include "far_sighted.h"
+#include "gpu/network.h"
 #include "io/file.h"
 #include "sample/small_graph.h"
 #include "temp_folder.h"
@@ -23,23 +23,6 @@ namespace plimsoll::gpu {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Sees memory of the host at other addresses, as a GPU may, and counts what it still sees.
-class FarSighted final : public HostAccelerator {
- public:
-  using HostAccelerator::HostAccelerator;
-  const void* reveal(const void* host, uint64_t bytes) override {
-    const auto* const from = static_cast<const uint8_t*>(host);
-    return seen_.emplace(host, std::vector<uint8_t>(from, from + bytes)).first->second.data();
-  }
-  void conceal(const void* host) noexcept override { concealed_ += seen_.erase(host); }
-  size_t seen() const { return seen_.size(); }
-  size_t concealed() const { return concealed_; }
-
- private:
-  std::map<const void*, std::vector<uint8_t>> seen_;
-  size_t concealed_ = 0;
-};
 
 std::string bytes_through_at(const LinedBytes& file, uint64_t bytes, uint64_t value_bytes) {
   std::string all;

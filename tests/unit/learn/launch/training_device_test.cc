@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "base/units.h"
+#include "launch/planning.h"
 #include "launch/train_module.h"
 #include "temp_folder.h"
 
@@ -90,6 +92,34 @@ TEST(TrainingDevice, IsWhatTorchSaysOnceItCanBeAsked) {
   EXPECT_EQ(settled_device(DeviceKind::automatic, false, kGpu), kCpu);
   EXPECT_TRUE(settled_device(DeviceKind::automatic, true, kCpu).gpu);
   EXPECT_EQ(settled_device(DeviceKind::cpu, true, kCpu), kCpu);
+}
+
+TEST(GpuShare, IsNeverMoreThanTheGpuHas) {
+  const TrainingDevice gpu = {.gpu = true, .name = "GPU", .memory_bytes = 8 * kGiB};
+  EXPECT_EQ(gpu_share(gpu, 6 * kGiB).bytes, 6 * kGiB);
+  EXPECT_EQ(gpu_share(gpu, 6 * kGiB).note, "");
+  EXPECT_EQ(gpu_share(gpu, 100 * kGiB).bytes, 8 * kGiB);
+  EXPECT_EQ(gpu_share(gpu, 100 * kGiB).note,
+            "--gpu-memory 100.0 GiB is more than the GPU has; the limit is 8.0 GiB");
+  EXPECT_EQ(gpu_share({.gpu = true, .name = "GPU"}, 100 * kGiB).bytes, 100 * kGiB);
+  TrainingDevice emulated = gpu;
+  emulated.emulated = true;
+  EXPECT_EQ(gpu_share(emulated, 100 * kGiB).bytes, 100 * kGiB);
+  EXPECT_EQ(gpu_share({}, 100 * kGiB).bytes, 0U);
+}
+
+TEST(GpuShare, IsWhatOtherProgramsLeaveIfThatIsLess) {
+  TrainingDevice gpu = {.gpu = true, .name = "GPU", .memory_bytes = 100 * kGiB};
+  EXPECT_EQ(gpu_share(gpu, {}).bytes, 92 * kGiB);
+  gpu.free_bytes = 99 * kGiB;
+  EXPECT_EQ(gpu_share(gpu, {}).bytes, 92 * kGiB);
+  EXPECT_EQ(gpu_share(gpu, {}).note, "");
+  gpu.free_bytes = 40 * kGiB;
+  EXPECT_EQ(gpu_share(gpu, {}).bytes, 40 * kGiB);
+  EXPECT_EQ(gpu_share(gpu, {}).note,
+            "other programs leave 40.0 GiB of the GPU's 100.0 GiB free; the limit is that much");
+  // The user knows better: what is free is asked again when the memory is taken.
+  EXPECT_EQ(gpu_share(gpu, 60 * kGiB).bytes, 60 * kGiB);
 }
 
 }  // namespace

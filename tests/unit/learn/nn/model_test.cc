@@ -7,10 +7,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <random>
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/random.h"
@@ -201,6 +203,31 @@ TEST(Model, NamesItsParametersAsPygDoes) {
             (Names{"conv1.att_src", "conv1.att_dst", "conv1.bias", "conv1.lin.weight",
                    "conv2.att_src", "conv2.att_dst", "conv2.bias", "conv2.lin.weight"}));
   EXPECT_EQ(names(ModelKind::mlp), (Names{"lin1.weight", "lin1.bias", "lin2.weight", "lin2.bias"}));
+}
+
+TEST(Model, SaysWhatEachParameterDoesInWhichLayer) {
+  using Role = ParameterRole;
+  using Roles = std::vector<std::pair<size_t, Role>>;
+  const auto roles = [](ModelKind kind, bool batch_norm) {
+    const Model model(shape_of(kind, 2, batch_norm), 0, kCpu);
+    Roles found;
+    for (const NamedTensor& entry : model.parameters()) found.emplace_back(entry.layer, entry.role);
+    return found;
+  };
+  EXPECT_EQ(roles(ModelKind::gcn, true), (Roles{{0, Role::bias},
+                                                {0, Role::weight},
+                                                {0, Role::other},
+                                                {0, Role::other},
+                                                {1, Role::bias},
+                                                {1, Role::weight}}));
+  EXPECT_EQ(roles(ModelKind::sage, false), (Roles{{0, Role::weight},
+                                                  {0, Role::bias},
+                                                  {0, Role::own_weight},
+                                                  {1, Role::weight},
+                                                  {1, Role::bias},
+                                                  {1, Role::own_weight}}));
+  EXPECT_EQ(roles(ModelKind::mlp, false),
+            (Roles{{0, Role::weight}, {0, Role::bias}, {1, Role::weight}, {1, Role::bias}}));
 }
 
 TEST(Model, AddsTheRunningFiguresOfBatchNormToItsState) {

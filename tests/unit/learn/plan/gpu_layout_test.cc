@@ -113,7 +113,10 @@ TEST(DrawingGpu, AddsUpWithinEveryLimitAndCoversTheStore) {
                   std::min(recipe.batch_size, layout.longest_pass));
         EXPECT_LE(layout.part_seeds, recipe.batch_size);
         EXPECT_EQ(layout.lines.lists, recipe.model != ModelKind::mlp);
-        EXPECT_EQ(layout.host_bytes(), layout.far_bytes + ResidentStore::kLoadingBytes);
+        EXPECT_EQ(layout.host_bytes(),
+                  layout.far_bytes + ResidentStore::kLoadingBytes +
+                      evaluation_pass_bytes(
+                          std::max(question.store.train_nodes, question.store.evaluated_nodes)));
         expect_covers(question, layout);
         expect_lines_that_loading_keeps(question, layout);
       }
@@ -171,6 +174,56 @@ TEST(DrawingGpu, LowersNoLineAndNoPartWithMoreMemory) {
   EXPECT_TRUE(in_parts);
 }
 
+TEST(DrawingGpu, NamesTheHostWhereItHasNoRoomForLoading) {
+  for (const uint64_t gpu_bytes : {2 * kGiB, 64 * kGiB}) {
+    const Question question = drawing_question({}, gpu_bytes);
+    const GpuLayout roomy = choose_gpu_layout(question, 1000 * kGiB);
+    const uint64_t loading = roomy.host_bytes() - roomy.far_bytes;
+    const GpuLayout layout = choose_gpu_layout(question, loading - 1);
+    EXPECT_FALSE(layout.draws);
+    EXPECT_TRUE(layout.too_small);
+    EXPECT_TRUE(layout.host_too_small);
+    EXPECT_NE(layout.instead.find("loading a store for the GPU takes"), std::string::npos);
+    EXPECT_FALSE(choose_gpu_layout(question, loading).host_too_small);
+  }
+}
+
+// However much memory there is, threads and rows of a part can be counted in 31 bits.
+TEST(DrawingGpu, CutsABatchWhoseThreadsCannotBeCounted) {
+  for (recipe::Recipe recipe : drawable()) {
+    recipe.batch_size = 40'000'000;
+    Question question = drawing_question(recipe, 1 << 20);
+    question.gpu_memory_bytes = uint64_t{1'000'000} * kGiB;
+    question.store.train_nodes = 60'000'000;
+    for (const uint64_t columns : {uint64_t{1}, uint64_t{128}, uint64_t{4096}}) {
+      question.store.columns = columns;
+      const GpuLayout layout = choose_gpu_layout(question, 1000 * kGiB);
+      ASSERT_TRUE(layout.draws);
+      const gpu::NetworkShape shape = network_shape(recipe, question.store, layout);
+      EXPECT_LE(gpu::most_threads(shape), gpu::kThreadLimit) << describe(recipe);
+      EXPECT_GE(layout.part_seeds, 16U) << describe(recipe);
+      EXPECT_GE(layout.parts * layout.part_seeds, recipe.batch_size);
+      if (layout.parts > 1) {
+        gpu::NetworkShape larger = shape;
+        larger.part_seeds *= 2;
+        EXPECT_GT(gpu::most_threads(larger), gpu::kThreadLimit) << "not more parts than needed";
+      }
+    }
+  }
+}
+
+// The training nodes take much of the GPU's memory, which parts of one seed would not change.
+TEST(DrawingGpu, CutsNoBatchForTheSakeOfALongPass) {
+  Question question = drawing_question({.fanout = {3, 2}, .hidden = 16}, 2 * kGiB);
+  question.store.train_nodes = 50'000'000;
+  question.store.evaluated_nodes = 0;
+  const GpuLayout layout = choose_gpu_layout(question, 1000 * kGiB);
+  ASSERT_TRUE(layout.draws) << layout.instead;
+  EXPECT_GT(gpu::pass_bytes(network_shape(question.recipe, question.store, layout)),
+            (layout.limit_bytes - layout.runtime_bytes) / 2);
+  EXPECT_EQ(layout.parts, 1U);
+}
+
 TEST(DrawingGpu, IsTooSmallForABatchOfOneSeed) {
   const GpuLayout layout = choose_gpu_layout(drawing_question({}, 600 * kMiB), 1000 * kGiB);
   EXPECT_FALSE(layout.draws);
@@ -194,12 +247,46 @@ TEST(DrawingGpu, IsTooSmallWhereTheHostHasNoRoomForTheRest) {
   EXPECT_GT(some.cold_rows, 0);
   EXPECT_LE(some.host_bytes(), layout.host_bytes() - 1);
   EXPECT_LE(some.peak_bytes(), 2 * kGiB);
-  const GpuLayout less = choose_gpu_layout(question, ResidentStore::kLoadingBytes);
+  const GpuLayout less = choose_gpu_layout(question, layout.host_bytes() - layout.far_bytes);
   EXPECT_FALSE(less.draws);
   EXPECT_TRUE(less.too_small);
   EXPECT_NE(less.instead.find("of the store fit neither into 2.0 GiB of GPU memory nor into the"),
             std::string::npos)
       << less.instead;
+}
+
+// The rows of the disk begin where loading ends, and the windows have room for all of them.
+TEST(DrawingGpu, BeginsTheRowsOfTheDiskWhereLoadingEnds) {
+  int seen = 0;
+  for (const recipe::Recipe& recipe : drawable()) {
+    Question question = drawing_question(recipe, 2 * kGiB);
+    for (const uint64_t row_bytes : {uint64_t{256}, uint64_t{514}, uint64_t{1536}}) {
+      question.store.row_bytes = row_bytes;
+      const StoreShape& store = question.store;
+      const uint64_t all = choose_gpu_layout(question, 1000 * kGiB).host_bytes();
+      for (uint64_t room = all - 1; room > all / 20; room -= all / 23 + 777) {
+        const GpuLayout layout = choose_gpu_layout(question, room);
+        if (!layout.draws) continue;
+        ++seen;
+        const uint64_t end = layout.lines.features_end_bytes;
+        ASSERT_LT(end, store.features_bytes());
+        EXPECT_EQ(ResidentStore::line_at(store.features_bytes(), end, row_bytes), end);
+        EXPECT_LE(layout.lines.features_bytes, end);
+        expect_lines_that_loading_keeps(question, layout);
+        const uint64_t cold = store.nodes - end / row_bytes;
+        EXPECT_EQ(layout.windows_bytes, gpu::ColdRows::device_bytes(cold));
+        EXPECT_EQ(layout.data_bytes(), layout.adjacency_bytes + layout.features_bytes +
+                                           layout.batches_bytes + layout.windows_bytes +
+                                           layout.model_bytes);
+        EXPECT_EQ(
+            layout.windows_host_bytes,
+            gpu::ColdRows::host_bytes(store.nodes, cold, {.window_bytes = layout.window_bytes}));
+        EXPECT_LE(layout.host_bytes(), room);
+        EXPECT_LE(layout.peak_bytes(), question.gpu_memory_bytes);
+      }
+    }
+  }
+  EXPECT_GT(seen, 100);
 }
 
 TEST(DrawingGpu, LeavesOtherRecipesToTheCpuAndSaysWhy) {
@@ -221,7 +308,17 @@ TEST(DrawingGpu, LeavesOtherRecipesToTheCpuAndSaysWhy) {
   question = drawing_question({});
   question.ranks = 2;
   expect_reason(question, "ranks");
+  question = drawing_question({.evaluation = recipe::Evaluation::full});
+  EXPECT_TRUE(choose_gpu_layout(question, 1000 * kGiB).draws) << "it trains";
+  question.store.asked_nodes = 1000;
+  expect_reason(question, "a prediction with all neighbours");
   expect_reason(drawing_question({}, 0), "unknown");
+  question = drawing_question({});
+  question.gpu_problem = "NVIDIA's compiler NVRTC is missing (libnvrtc.so.13)";
+  expect_reason(question, "NVRTC is missing");
+  EXPECT_TRUE(make_plan(question).fits);
+  question.recipe.model = ModelKind::gat;
+  expect_reason(question, "gat needs");
 }
 
 TEST(DrawingGpu, HasAPassForTheTrainingNodesAndPiecesOfAnEvaluation) {
@@ -238,6 +335,23 @@ TEST(DrawingGpu, HasAPassForTheTrainingNodesAndPiecesOfAnEvaluation) {
   EXPECT_EQ(longest(3'000'000, 9'000'000, 64), 3'000'000U);
   // A batch is given as a whole.
   EXPECT_EQ(longest(1000, 9'000'000, 2'000'000), 2'000'000U);
+}
+
+// The host holds the nodes of one pass, however many are evaluated: the training nodes, too, at the
+// end.
+TEST(DrawingGpu, HasRoomOnTheHostForAPassOfAnEvaluation) {
+  Question question = drawing_question({.batch_size = 1000}, 64 * kGiB);
+  question.store.train_nodes = 8'000'000;
+  const GpuLayout layout = choose_gpu_layout(question, 1000 * kGiB);
+  EXPECT_EQ(layout.longest_pass, 8'000'000U);
+  EXPECT_EQ(layout.evaluated_nodes, kNodesAtOnce);
+  EXPECT_EQ(layout.evaluation_bytes, evaluation_pass_bytes(kNodesAtOnce));
+  EXPECT_GE(layout.evaluation_bytes, 8 * kNodesAtOnce);
+  question.recipe.evaluation = recipe::Evaluation::full;
+  EXPECT_EQ(choose_gpu_layout(question, 1000 * kGiB).evaluation_bytes, 0U);
+  question.recipe.evaluation = recipe::Evaluation::sampled;
+  question.store.asked_nodes = 50;
+  EXPECT_EQ(choose_gpu_layout(question, 1000 * kGiB).evaluation_bytes, evaluation_pass_bytes(50));
 }
 
 // ---- the whole plan ----
@@ -270,8 +384,9 @@ TEST(DrawingPlan, HasWhatTheHostHoldsAsItsPartsWithinTheLimit) {
           EXPECT_EQ(plan.parts.at(1).bytes, plan.on_gpu.windows_host_bytes);
           EXPECT_EQ(plan.parts.at(2).bytes, ResidentStore::kLoadingBytes);
           EXPECT_EQ(plan.parts.back().name, "runtime");
+          EXPECT_EQ(plan.parts.at(3).name, "evaluation");
           const bool full = evaluates_in_full(question.work());
-          EXPECT_EQ(plan.parts.size(), full ? 5U : 4U);
+          EXPECT_EQ(plan.parts.size(), 5U);
           EXPECT_EQ(plan.reads_disk(), plan.on_gpu.cold_rows > 0);
           EXPECT_GT(plan.seconds_an_epoch, 0);
           if (!full) {
@@ -402,6 +517,35 @@ TEST(PredictGpuTime, IsUnknownForAGpuThatWasNotMeasured) {
   const GpuLayout layout = choose_gpu_layout(question, 1000 * kGiB);
   question.machine.step.on_gpu = {};
   EXPECT_EQ(seconds_of(question, layout), 0);
+}
+
+// With rows on disk, a plan needs both rates for its time.
+TEST(DrawingPlan, SaysThatTheTimeIsUnknownWhereTheGpuOrTheDiskWasNotMeasured) {
+  Question question = drawing_question({}, 2 * kGiB);
+  const Plan roomy = make_plan(question);
+  ASSERT_GT(roomy.on_gpu.far_bytes, kGiB);
+  question.limit_bytes = roomy.peak_bytes - kGiB / 2;
+  const Plan plan = make_plan(question);
+  ASSERT_TRUE(plan.on_gpu.draws);
+  ASSERT_GT(plan.on_gpu.cold_rows, 0);
+  EXPECT_GT(plan.seconds_an_epoch, 0);
+  EXPECT_EQ(plan.reads.rows, plan.on_gpu.cold_rows);
+  EXPECT_EQ(plan.reads.lists, 0);
+  const auto json = to_json(plan);
+  EXPECT_LT(json["resident"]["features"], 1);
+  EXPECT_EQ(json["resident"]["adjacency"], 1);
+  EXPECT_LT(json["hits"]["rows"], 1);
+  Question no_gpu = question;
+  no_gpu.machine.step.on_gpu = {};
+  Question no_disk = question;
+  no_disk.machine.reads_per_second = 0;
+  for (const Question& unknown : {no_gpu, no_disk}) {
+    const Plan without = make_plan(unknown);
+    ASSERT_GT(without.on_gpu.cold_rows, 0);
+    EXPECT_EQ(without.seconds_an_epoch, 0);
+    expect_has(describe(without), {"time unknown: not measured here"});
+    EXPECT_TRUE(to_json(without)["epoch_seconds"].is_null());
+  }
 }
 
 TEST(PredictGpuTime, CountsEveryRate) {

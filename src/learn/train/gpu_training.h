@@ -11,11 +11,11 @@
 #include <optional>
 #include <span>
 
+#include "batch/pipeline.h"
 #include "batch/seeds.h"
 #include "gpu/accelerator.h"
 #include "gpu/cold_rows.h"
 #include "gpu/network.h"
-#include "gpu/rates.h"
 #include "gpu/resident_store.h"
 #include "memory/ledger.h"
 #include "nn/model.h"
@@ -24,13 +24,11 @@
 
 namespace plimsoll::train {
 
-gpu::GpuRates measure_gpu(c10::Device device, memory::Ledger& ledger);
-
 // For one thread.
-class OnGpu {
+class GpuTraining {
  public:
   // All references must outlive it.
-  struct Work {
+  struct Job {
     const graph::Store& store;
     const recipe::Recipe& recipe;
     const plan::Plan& plan;
@@ -40,7 +38,7 @@ class OnGpu {
   };
   // Loads the store. Throws Error{memory} if other programs have taken the GPU's memory since it
   // was planned.
-  explicit OnGpu(const Work& work);
+  explicit GpuTraining(const Job& job);
 
   // Takes the memory of the batches. The parameters must stay where they are. Without an optimizer,
   // the model is only evaluated.
@@ -61,28 +59,31 @@ class OnGpu {
 
   // Computes some nodes with the model, without training: calls `take` for each part of them. The
   // tensors are valid until it returns.
-  struct Part {
+  struct EvaluatedPart {
     uint64_t first = 0;  // of its nodes
     nn::Outputs outputs;
     at::Tensor labels;
   };
-  struct Evaluation {
+  struct EvaluationOrder {
     const batch::Seeds& seeds;
     std::span<const int32_t> labels;  // by place; may be empty
     uint64_t draws_key = 0;
     bool embeddings = false;
   };
-  void evaluate(const Evaluation& evaluation, const std::function<void(const Part&)>& take);
+  void evaluate(const EvaluationOrder& order,
+                const std::function<void(const EvaluatedPart&)>& take);
+
+  // What was read from disk, in windows, so far. How many rows the batches needed is not known.
+  batch::ReadCounts reads() const;
 
   // What the ledger of the GPU's memory had at most; 0 if it cannot be known.
   uint64_t peak_bytes() const;
 
  private:
-  const Work work_;
+  const Job job_;
   std::unique_ptr<gpu::Accelerator> device_;
   gpu::ResidentStore store_;
   std::optional<gpu::ColdRows> cold_;  // if a part of the store stays on disk
-  memory::Lease model_lease_;
   nn::Model* model_ = nullptr;
   nn::Adam* adam_ = nullptr;
   uint64_t batch_ = 0;  // the next of the epoch

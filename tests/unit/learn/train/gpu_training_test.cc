@@ -1,6 +1,6 @@
 // Batches that a GPU makes and computes, on the CPU in its place, against those of the pipeline and
 // the layers: the same draws, sums, logits, losses and steps, in parts and as a whole.
-#include "train/on_gpu.h"
+#include "train/gpu_training.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -98,7 +98,10 @@ class StoreOnDisk {
 struct Layout {
   uint32_t part_seeds = 100;
   uint64_t longest_pass = 250;
-  uint64_t line_bytes = 12'288;  // some of each file is in the memory of the host
+  uint64_t evaluated_nodes = 250;
+  uint64_t line_bytes = 12'288;              // some of each file is in the memory of the host
+  uint64_t features_end_bytes = UINT64_MAX;  // no row is on disk
+  uint64_t window_bytes = 0;
 };
 
 // A model and its optimizer on a GPU with no more memory than was planned.
@@ -112,7 +115,7 @@ struct Gpu {
         model(of.model(recipe)),
         adam(model.values()) {
     ::setenv("PLIMSOLL_GPU", "host", 1);
-    gpu.emplace(OnGpu::Work{job.store, job.recipe, job.plan, job.run, job.ledger, kCpu});
+    gpu.emplace(GpuTraining::Job{job.store, job.recipe, job.plan, job.run, job.ledger, kCpu});
     gpu->prepare(model, &adam);
   }
   ~Gpu() { ::unsetenv("PLIMSOLL_GPU"); }
@@ -123,9 +126,11 @@ struct Gpu {
     plan::GpuLayout& gpu = plan.on_gpu;
     gpu.part_seeds = layout.part_seeds;
     gpu.longest_pass = layout.longest_pass;
+    gpu.evaluated_nodes = std::min<uint64_t>(layout.longest_pass, layout.evaluated_nodes);
     gpu.lines = {.offsets_bytes = layout.line_bytes,
                  .neighbors_bytes = layout.line_bytes,
                  .features_bytes = layout.line_bytes,
+                 .features_end_bytes = layout.features_end_bytes,
                  .lists = recipe.model != ModelKind::mlp};
     const auto taken = [&](uint64_t bytes, uint64_t value_bytes) {
       const uint64_t line = gpu::ResidentStore::line_at(bytes, layout.line_bytes, value_bytes);
@@ -140,6 +145,8 @@ struct Gpu {
                                             .part_seeds = layout.part_seeds,
                                             .longest_pass = layout.longest_pass});
     gpu.runtime_bytes = plan::kGpuContextBytes;
+    gpu.window_bytes = layout.window_bytes;
+    if (layout.window_bytes > 0) gpu.windows_bytes = gpu::ColdRows::device_bytes(meta.nodes);
     gpu.limit_bytes = gpu.peak_bytes();
     return plan;
   }
@@ -159,7 +166,7 @@ struct Gpu {
     const batch::Seeds seeds = batch::Seeds::in_order(split.nodes.span());
     gpu->evaluate(
         {.seeds = seeds, .labels = split.labels.span(), .draws_key = kDraws, .embeddings = true},
-        [&](const OnGpu::Part& part) {
+        [&](const GpuTraining::EvaluatedPart& part) {
           const auto first = static_cast<int64_t>(part.first);
           const int64_t count = part.outputs.logits.size(0);
           said.logits.narrow(0, first, count).copy_(part.outputs.logits);
@@ -176,7 +183,7 @@ struct Gpu {
   TrainJob job;
   nn::Model model;
   nn::Adam adam;
-  std::optional<OnGpu> gpu;
+  std::optional<GpuTraining> gpu;
 };
 
 recipe::Recipe recipe_for(ModelKind model, size_t layers, bool all = false) {
@@ -194,7 +201,7 @@ recipe::Recipe recipe_for(ModelKind model, size_t layers, bool all = false) {
 }
 
 // The model, the number of layers, and whether there are dropout, smoothing and weight decay.
-class OnGpuTest : public testing::TestWithParam<std::tuple<ModelKind, int, bool>> {
+class GpuTrainingTest : public testing::TestWithParam<std::tuple<ModelKind, int, bool>> {
  protected:
   recipe::Recipe recipe() const {
     const auto [model, layers, all] = GetParam();
@@ -203,7 +210,7 @@ class OnGpuTest : public testing::TestWithParam<std::tuple<ModelKind, int, bool>
   StoreOnDisk store_{graph::FeatureType::f32, 7, 5};
 };
 
-INSTANTIATE_TEST_SUITE_P(Models, OnGpuTest,
+INSTANTIATE_TEST_SUITE_P(Models, GpuTrainingTest,
                          testing::Combine(testing::Values(ModelKind::gcn, ModelKind::sage,
                                                           ModelKind::mlp),
                                           testing::Values(1, 2, 3), testing::Bool()),
@@ -213,7 +220,7 @@ INSTANTIATE_TEST_SUITE_P(Models, OnGpuTest,
                                   (std::get<2>(of.param) ? "regularized" : "");
                          });
 
-TEST_P(OnGpuTest, TrainsAsTheLayersDo) {
+TEST_P(GpuTrainingTest, TrainsAsTheLayersDo) {
   const batch::Split& split = store_.data().splits.train;
   Gpu gpu(store_, recipe());
   nn::Model model = store_.model(recipe());
@@ -250,7 +257,7 @@ TEST_P(OnGpuTest, TrainsAsTheLayersDo) {
   EXPECT_GT(nn::distance(model.values(), store_.model(recipe()).values()), 1e-3) << "nothing moved";
 }
 
-TEST_P(OnGpuTest, EvaluatesAsTheLayersDo) {
+TEST_P(GpuTrainingTest, EvaluatesAsTheLayersDo) {
   const batch::Split& split = store_.data().splits.valid;
   Gpu gpu(store_, recipe());
   nn::Model model = store_.model(recipe());
@@ -273,7 +280,7 @@ TEST_P(OnGpuTest, EvaluatesAsTheLayersDo) {
   }
 }
 
-TEST_P(OnGpuTest, EvaluatesTheSameInPartsAndInPieces) {
+TEST_P(GpuTrainingTest, EvaluatesTheSameInPartsAndInPieces) {
   const batch::Split& split = store_.data().splits.valid;
   const Said whole = Gpu(store_, recipe()).evaluate(split);
   for (const uint32_t part_seeds : {1U, 7U, 50U, 99U}) {
@@ -288,7 +295,7 @@ TEST_P(OnGpuTest, EvaluatesTheSameInPartsAndInPieces) {
   EXPECT_TRUE(Gpu(store_, recipe(), {.line_bytes = 0}).evaluate(split).logits.equal(whole.logits));
 }
 
-TEST_P(OnGpuTest, HasTheGradientsOfTheWholeInParts) {
+TEST_P(GpuTrainingTest, HasTheGradientsOfTheWholeInParts) {
   const batch::Split& split = store_.data().splits.train;
   const auto trained = [&](uint32_t part_seeds) {
     auto gpu = std::make_unique<Gpu>(store_, recipe(), Layout{.part_seeds = part_seeds});
@@ -312,7 +319,7 @@ TEST_P(OnGpuTest, HasTheGradientsOfTheWholeInParts) {
 }
 
 // The plan of its memory is all that it takes.
-TEST_P(OnGpuTest, TakesAllThatWasPlanned) {
+TEST_P(GpuTrainingTest, TakesAllThatWasPlanned) {
   Gpu gpu(store_, recipe());
   gpu.begin(store_.data().splits.train, 1);
   gpu.gpu->train();
@@ -320,8 +327,42 @@ TEST_P(OnGpuTest, TakesAllThatWasPlanned) {
   EXPECT_EQ(gpu.gpu->peak_bytes(), gpu.job.plan.on_gpu.limit_bytes);
 }
 
+// Rows are read from disk in windows: every node finds its own row, wherever the lines were asked
+// for.
+TEST(GpuTraining, FindsEveryRowWhereverTheDiskBegins) {
+  for (const uint64_t columns : {7U, 40U, 300U}) {
+    for (const auto type : {graph::FeatureType::f16, graph::FeatureType::f32}) {
+      StoreOnDisk store(type, columns, 5);
+      recipe::Recipe recipe = recipe_for(ModelKind::sage, 2);
+      recipe.fanout = {2, 2};
+      recipe.batch_size = 10;
+      const batch::Splits& splits = store.data().splits;
+      Gpu memory(store, recipe, {.line_bytes = UINT64_MAX});
+      const at::Tensor train = memory.evaluate(splits.train).logits;
+      const at::Tensor valid = memory.evaluate(splits.valid).logits;
+      const uint64_t row_bytes = store.store().meta().row_bytes;
+      for (const uint64_t rows : {1U, 30U, 131U, 257U, 399U}) {
+        for (const uint64_t line : {uint64_t{0}, rows * row_bytes / 2, rows * row_bytes + 5}) {
+          Gpu disk(store, recipe,
+                   {.line_bytes = line,
+                    .features_end_bytes = rows * row_bytes + 3,
+                    .window_bytes = 150 * row_bytes});
+          EXPECT_TRUE(disk.evaluate(splits.train).logits.equal(train)) << columns << " " << rows;
+          EXPECT_TRUE(disk.evaluate(splits.valid).logits.equal(valid)) << columns << " " << rows;
+          const batch::ReadCounts reads = disk.gpu->reads();
+          EXPECT_GT(reads.reads, 0U);
+          EXPECT_GE(reads.bytes, reads.rows_on_disk * row_bytes);
+          EXPECT_EQ(reads.window_batches, 25U + 15U);
+          EXPECT_GE(reads.windows, rows == 1 ? 10U : 2U) << columns << " " << rows;
+          EXPECT_NE(reads.method, "");
+        }
+      }
+    }
+  }
+}
+
 // A batch that holds every node, and the largest number that a recipe may have.
-TEST(OnGpu, TakesABatchSizeBeyondAllNodes) {
+TEST(GpuTraining, TakesABatchSizeBeyondAllNodes) {
   StoreOnDisk store(graph::FeatureType::f32, 7, 5);
   recipe::Recipe recipe = recipe_for(ModelKind::sage, 2);
   recipe.batch_size = 250;
@@ -342,7 +383,7 @@ TEST(OnGpu, TakesABatchSizeBeyondAllNodes) {
 }
 
 // Continuing a pass from its second batch is the same as going through all of it.
-TEST(OnGpu, BeginsWithAnyBatchOfAPass) {
+TEST(GpuTraining, BeginsWithAnyBatchOfAPass) {
   StoreOnDisk store(graph::FeatureType::f32, 7, 5);
   const recipe::Recipe recipe = recipe_for(ModelKind::sage, 2, /*all=*/true);
   Gpu all(store, recipe);

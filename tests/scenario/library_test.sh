@@ -33,7 +33,8 @@ cp "$library" apart/lib/plimsoll
 train apart/bin/plimsoll
 expect 0 "Epoch 001"
 
-# What libtorch asks for and does not use is not loaded. A placeholder of what it does use costs time, not the training.
+# What libtorch asks for and does not use is not loaded. A placeholder of what it does use costs time, not the
+# training.
 if [ -e "$build/placeholders/libavformat.so.59" ]; then
   LD_DEBUG=files "$PLIMSOLL" train a.plim --epochs 1 --hidden 8 --fanout 2,2 --save-dir models --force 2>loaded >output
   grep -q "calling init.*/libtorch_cpu" loaded || fail "libtorch is not loaded"

@@ -30,7 +30,7 @@ PYTHON
 cgroup_peak() { cat "$cgroup/memory.max_usage_in_bytes" "$cgroup/memory.peak" 2>/dev/null || true; }
 
 least=$(minimum a.plim $options --ranks 3)
-[ "$least" -gt $((400 * mib)) ] || fail "three runtimes do not fit $least bytes"
+[ "$least" -gt $((2 * $(minimum a.plim $options))) ] || fail "three runtimes do not fit $least bytes"
 for limit in $((least + 2 * store)) $((least + store / 2)) "$least"; do
   [ ! -e "$cgroup/memory.max_usage_in_bytes" ] || echo 0 >"$cgroup/memory.max_usage_in_bytes"
   run inside "$limit" "$PLIMSOLL" train a.plim $options --epochs 2 --memory "$limit" --ranks 3 --save-dir ranks --quiet --force

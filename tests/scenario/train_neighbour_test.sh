@@ -65,6 +65,7 @@ kill -TERM "$(cat neighbour.pid)"
 wait "$neighbour_waiter" || true
 rm neighbour.pid
 until_true "the lines rise again" resident_above $((tight + 48 * mib))
+sleep 2  # the memory log has ten samples a second; it must see this too
 echo "and $(($(resident) / mib)) MiB after the neighbour had gone"
 kill -TERM "$(cat training.pid)"
 code=0

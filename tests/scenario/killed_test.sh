@@ -1,12 +1,13 @@
 #!/bin/sh
 # kill -9 in the middle leaves no store and no temporary files; the next run clears the rest away and works.
-# SIGINT and SIGTERM clean up themselves and exit with 128 + signal.
+# SIGINT and SIGTERM clean up themselves and exit with 128 + signal. A run in the background writes to a file
+# of its own, because `run` writes to `output`.
 . "$(dirname "$0")/lib.sh"
 
 start() {
   mkdir -p temp
   "$PLIMSOLL" synth papers100M --scale 0.03 --seed 1 --out a.plim --temp-dir temp --memory 400M "$@" \
-    >output 2>&1 &
+    >under_way 2>&1 &
   pid=$!
   # Until it is in the middle of its work.
   tries=0
@@ -40,6 +41,7 @@ for signal in INT TERM HUP; do
   kill -$signal $pid || fail "it was over before the signal"
   code=0
   wait $pid || code=$?
+  mv under_way output
   case $signal in INT) expect 130 "signal 2" ;; TERM) expect 143 "signal 15" ;; HUP) expect 129 "signal 1" ;; esac
   [ ! -e a.plim.partial ] || fail "SIG$signal left the unfinished folder"
   [ "$(cat a.plim/meta.json)" = "$before" ] || fail "SIG$signal touched the store that was there"

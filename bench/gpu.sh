@@ -64,6 +64,7 @@ rows() {
     row "gcn 128, [3,2], 16" "2 s" "$graph" - - --model gcn --fanout 3,2 --hidden 16 --batch-size 128
     row "gcn 1024, [15,10], 256" "0.5 s" "$graph" - - --model gcn --fanout 15,10 --hidden 256 --batch-size 1024
     row "sage 8000, [25,10], 256" "0.4 s" "$graph" - - --model sage --fanout 25,10 --hidden 256 --batch-size 8000
+    row "gat 1024, [15,10], 256" "" "$graph" - - --model gat --fanout 15,10 --hidden 256 --batch-size 1024
     row "gcn 1024, [15,10], 256" "1.5 s" "$graph" 22 32 --model gcn --fanout 15,10 --hidden 256 --batch-size 1024
     row "gcn 1024, [15,10], 256" "3 s" "$graph" 22 16 --model gcn --fanout 15,10 --hidden 256 --batch-size 1024
     rm -rf "$graph"

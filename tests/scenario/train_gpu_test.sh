@@ -39,22 +39,28 @@ same f16.plim --model sage --fanout 4,3,2 --hidden 16 --batch-size 100 --dropout
 same f16.plim --model mlp --fanout 1,1,1 --hidden 16 --batch-size 64
 same f32.plim --model gcn --fanout 32 --hidden 16 --batch-size 1000
 same f32.plim --model sage --fanout 6,5 --hidden 7 --batch-size 33 --dropout 0
+same f16.plim --model gat --fanout 5,3 --hidden 16 --batch-size 64
+same f16.plim --model gat --fanout 4,3,2 --hidden 12 --heads 2 --batch-size 100 --dropout 0.3 --weight-decay 0.001 --label-smoothing 0.1
+same f32.plim --model gat --fanout 6,5 --hidden 7 --heads 1 --batch-size 33 --dropout 0
+same f32.plim --model gat --fanout 10 --hidden 16 --batch-size 1000
 
 # The plan shows what the GPU holds. With little memory, most of the store is in the host's, and a batch has
 # parts.
-options="--model sage --fanout 5,3 --hidden 64 --batch-size 256 --device cuda"
-# shellcheck disable=SC2086  # lists of words
-{
-  run plimsoll plan f16.plim $options
-  expect 0 "makes the batches itself" "100 % of visits"
-  run plimsoll plan f16.plim $options --gpu-memory 827M
-  expect 0 "makes the batches itself" "parts"
-  run plimsoll train f16.plim $options --epochs 2 --save-dir whole --force --quiet
-  expect 0
-  run plimsoll train f16.plim $options --epochs 2 --save-dir little --force --quiet --gpu-memory 827M
-  expect 0
-  close whole little
-}
+for model in sage gat; do
+  options="--model $model --fanout 5,3 --hidden 64 --batch-size 256 --device cuda"
+  # shellcheck disable=SC2086  # lists of words
+  {
+    run plimsoll plan f16.plim $options
+    expect 0 "makes the batches itself" "100 % of visits"
+    run plimsoll plan f16.plim $options --gpu-memory 827M
+    expect 0 "makes the batches itself" "parts"
+    run plimsoll train f16.plim $options --epochs 2 --save-dir whole_$model --force --quiet
+    expect 0
+    run plimsoll train f16.plim $options --epochs 2 --save-dir little --force --quiet --gpu-memory 827M
+    expect 0
+    close whole_$model little
+  }
+done
 
 # What neither memory holds is read from disk, in windows: the same losses, in the same digits.
 plimsoll synth papers100M --scale 0.01 --seed 1 --directed --out large.plim --quiet
@@ -77,14 +83,14 @@ options="--model sage --fanout 3,2 --hidden 16 --batch-size 256 --epochs 2 --log
 
 # A prediction of the GPU is that of the CPU: by nodes of a split, and all of them in several pieces of whole
 # batches.
-for split in test all; do
+for of in "sage test" "sage all" "gat all"; do
   for device in cpu cuda; do
-    run plimsoll predict f16.plim --checkpoint whole/best.pth --split $split --logits --device $device --out $device.npy --force
+    run plimsoll predict f16.plim --checkpoint "whole_${of% *}/best.pth" --split "${of#* }" --logits --device $device --out $device.npy --force
     expect 0 "wrote     $device.npy"
     sed -n 's/^accuracy  //p' output >accuracy_$device
   done
-  cmp accuracy_cpu accuracy_cuda || fail "$split: not the same accuracy"
-  /usr/bin/python3 - <<'PYTHON' || fail "$split: not the same logits"
+  cmp accuracy_cpu accuracy_cuda || fail "$of: not the same accuracy"
+  /usr/bin/python3 - <<'PYTHON' || fail "$of: not the same logits"
 import numpy
 cpu, gpu = numpy.load("cpu.npy"), numpy.load("cuda.npy")
 assert cpu.shape == gpu.shape and abs(cpu - gpu).max() < 1e-4 * abs(cpu).max(), abs(cpu - gpu).max()
@@ -94,10 +100,10 @@ done
 # What cannot be kept is refused, with its reason; other recipes leave the batches to the CPU, and say so.
 run plimsoll train f16.plim --gpu-memory 100M --device cuda --save-dir no
 expect 4 "--gpu-memory 100.0 MiB is too little" "82"
-run plimsoll predict f16.plim --checkpoint whole/best.pth --gpu-memory 100M --device cuda --out no.npy
+run plimsoll predict f16.plim --checkpoint whole_sage/best.pth --gpu-memory 100M --device cuda --out no.npy
 expect 4 "--gpu-memory 100.0 MiB is too little"
-run plimsoll train f16.plim --gpu-memory 1G --device cuda --model gat --save-dir no
-expect 2 "gat needs the rows"
+run plimsoll train f16.plim --gpu-memory 1G --device cuda --batch-norm --save-dir no
+expect 2 "--batch-norm counts every node once"
 run plimsoll train f16.plim --gpu-memory 1G --device cpu --save-dir no
 expect 2 "computes on the CPU"
 [ ! -e no/last.pth ] || fail "a refused training left a checkpoint"
@@ -113,9 +119,10 @@ if [ "${PLIMSOLL_GPU:-}" = host ]; then
 fi
 
 # The same bits in every run, and after a stop in the middle of an epoch; the checkpoint continues on the CPU.
-options="--model sage --fanout 5,3 --hidden 16 --batch-size 4 --device cuda"
 # shellcheck disable=SC2086
-{
+for model in sage gat; do
+  options="--model $model --fanout 5,3 --hidden 16 --batch-size 4 --device cuda"
+  rm -rf one two
   run plimsoll train f16.plim $options --epochs 2 --save-dir one --quiet
   expect 0
   "$PLIMSOLL" train f16.plim $options --epochs 2 --save-dir two --quiet --checkpoint-minutes 0.00001 >stopped 2>&1 &
@@ -133,4 +140,4 @@ options="--model sage --fanout 5,3 --hidden 16 --batch-size 4 --device cuda"
   same_tensors one/last.pth two/last.pth
   run plimsoll train f16.plim --resume two --device cpu --epochs 3 --quiet
   expect 0 "Epoch 003"
-}
+done

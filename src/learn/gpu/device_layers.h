@@ -291,7 +291,8 @@ PLIMSOLL_CODE void run_thread(const LossGradient& task, uint32_t thread) {
 // ---- sums over many rows, in steps with a fixed order ----
 
 // partial_sums[i, c]: the sum of kPartialSumRows rows of column c. The value of row r is at
-// r * row_step + c * column_step.
+// r * row_step + c * column_step. With `factors`, each row's columns of a head are multiplied by
+// one of them.
 struct AddRows {
   PLIMSOLL_KERNEL("add_rows");
   const float* values = nullptr;
@@ -300,6 +301,8 @@ struct AddRows {
   uint64_t column_step = 0;
   uint32_t rows = 0;
   uint32_t columns = 0;
+  const float* factors = nullptr;  // [rows, heads]
+  uint32_t heads = 0;
   uint32_t threads = 0;  // partial sums of a column, times columns
 };
 
@@ -310,7 +313,14 @@ PLIMSOLL_CODE void run_thread(const AddRows& task, uint32_t thread) {
   const uint32_t end = least(task.rows, begin + kPartialSumRows);
   const float* const values = task.values + column * task.column_step;
   float sum = 0;
-  for (uint32_t row = begin; row < end; ++row) sum = sum + values[row * task.row_step];
+  if (task.factors == nullptr) {
+    for (uint32_t row = begin; row < end; ++row) sum = sum + values[row * task.row_step];
+  } else {
+    const float* const factors = task.factors + column / (task.columns / task.heads);
+    for (uint32_t row = begin; row < end; ++row) {
+      sum = sum + factors[uint64_t{row} * task.heads] * values[row * task.row_step];
+    }
+  }
   task.partial_sums[thread] = sum;
 }
 

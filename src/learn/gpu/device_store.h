@@ -1,9 +1,9 @@
 // What a GPU computes for a batch, each kind of work as a function for one thread: device_store.h,
-// device_batch.h and device_layers.h. Two compilers see these files: NVRTC compiles their text, in
-// this order, for the GPU of the machine, and the host's compiler compiles them for tests, which
-// run the threads one after the other (gpu/host_accelerator.h). So they include nothing but what
-// both have, threads never wait for each other, and every sum has a fixed order: a GPU gives the
-// same bits in every run.
+// device_batch.h, device_layers.h and device_attention.h. Two compilers see these files: NVRTC
+// compiles their text, in this order, for the GPU of the machine, and the host's compiler compiles
+// them for tests, which run the threads one after the other (gpu/host_accelerator.h). So they
+// include nothing but what both have, threads never wait for each other, and every sum has a fixed
+// order: a GPU gives the same bits in every run.
 //
 // Here: numbers, and where the rows and lists of a store are.
 #pragma once

@@ -1,4 +1,4 @@
-// The text of device_store.h, device_batch.h and device_layers.h, for NVRTC.
+// The text of the device code (gpu/device_store.h), for NVRTC.
 #pragma once
 
 namespace plimsoll::gpu {

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/text_file.h"
 #include "gpu/cuda_functions.h"
-#include "gpu/device_layers.h"
+#include "gpu/device_attention.h"
 #include "gpu/device_text.h"
 #include "io/file.h"
 #include "io/partial_file.h"
@@ -55,7 +55,9 @@ constexpr std::array kPlain = {
     PLIMSOLL_TASK(EndBatch),       PLIMSOLL_TASK(TakeSeeds),      PLIMSOLL_TASK(Activate),
     PLIMSOLL_TASK(SumTree),        PLIMSOLL_TASK(SpreadGradient), PLIMSOLL_TASK(AddBias),
     PLIMSOLL_TASK(SeedLosses),     PLIMSOLL_TASK(LossGradient),   PLIMSOLL_TASK(AddRows),
-    PLIMSOLL_TASK(AddPartialSums), PLIMSOLL_TASK(AdamStep),
+    PLIMSOLL_TASK(AddPartialSums), PLIMSOLL_TASK(AdamStep),       PLIMSOLL_TASK(ScoreSources),
+    PLIMSOLL_TASK(WeighSources),   PLIMSOLL_TASK(SumSources),     PLIMSOLL_TASK(GradeWeights),
+    PLIMSOLL_TASK(GradeScores),    PLIMSOLL_TASK(GradeSources),
 };
 // Of run_thread<kFanout>().
 constexpr std::array kDrawing = {

@@ -50,17 +50,25 @@ Network::Network(Accelerator& device, const NetworkShape& shape, const StoreView
   losses_ = floats(counts.losses);
   roots_ = floats(kRootTable);
   nodes_ = {device, "batches", counts.nodes};
-  degrees_ = {device, "batches", counts.nodes};
+  degrees_ = {device, "batches", counts.degrees};
   labels_ = {device, "batches", counts.labels};
   input_ = floats(counts.input);
   own_ = floats(counts.own);
   for (const uint64_t count : counts.sums) sums_.push_back(floats(count));
   for (const uint64_t count : counts.values) values_.push_back(floats(count));
+  for (const AttentionCounts& layer : counts.attention) {
+    attention_.push_back({.z = floats(layer.z),
+                          .scores = floats(layer.weights),
+                          .own_scores = floats(layer.own_scores),
+                          .weights = floats(layer.weights)});
+  }
   logits_ = floats(counts.logits);
   chunks_ = {device, "batches", counts.chunks};
   figures_ = {device, "batches", counts.labels};
   sums_gradient_ = floats(counts.sums_gradient);
   own_gradient_ = floats(counts.own_gradient);
+  score_gradients_ = floats(counts.score_gradients);
+  own_score_gradients_ = floats(counts.own_score_gradients);
   seed_losses_ = floats(counts.labels);
   partial_sums_ = floats(counts.partial_sums);
   std::vector<float> roots(kRootTable);
@@ -123,7 +131,7 @@ void Network::mark(uint64_t first, uint64_t count, uint32_t* marks) {
                                    .first_cold = store_.rows.first_cold,
                                    .hop = static_cast<uint32_t>(layers() - 1),
                                    .fanout = draws() ? shape_.recipe.fanout.back() : 1,
-                                   .draws = draws() ? 1U : 0U,
+                                   .draws = sums_first() ? 1U : 0U,
                                    .threads = static_cast<uint32_t>(positions_.back())});
       device_.run(EndPart{.state = mark_state_.data()});
     });

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "gpu/accelerator.h"
-#include "gpu/device_layers.h"
+#include "gpu/device_attention.h"
 #include "gpu/network_shape.h"
 #include "recipe/recipe.h"
 
@@ -21,11 +21,15 @@ namespace plimsoll::gpu {
 
 // The parameters of one layer on the device, [out, in], with the places of their gradients.
 struct LayerParameters {
-  float* weight = nullptr;      // multiplies the sums; for mlp, the values
+  float* weight = nullptr;      // multiplies the sums; for gat and mlp, the values
   float* own_weight = nullptr;  // sage: multiplies the own values; else null
+  float* att_src = nullptr;     // gat: [heads, channels]; else null
+  float* att_dst = nullptr;
   float* bias = nullptr;
   float* weight_gradient = nullptr;
   float* own_weight_gradient = nullptr;
+  float* att_src_gradient = nullptr;
+  float* att_dst_gradient = nullptr;
   float* bias_gradient = nullptr;
 };
 
@@ -98,14 +102,22 @@ class Network {
   size_t layers() const { return shape_.recipe.fanout.size(); }
   bool draws() const { return shape_.recipe.model != recipe::ModelKind::mlp; }
   bool sage() const { return shape_.recipe.model == recipe::ModelKind::sage; }
+  bool gat() const { return shape_.recipe.model == recipe::ModelKind::gat; }
+  // gcn and sage: neighbours are added up before the product, the first layer's while they are
+  // drawn.
+  bool sums_first() const { return weights_ != SumWeights::none; }
   bool is_last(size_t layer) const { return layer + 1 == layers(); }
   uint64_t inputs(size_t layer) const { return layer == 0 ? shape_.columns : shape_.recipe.hidden; }
   uint64_t outputs(size_t layer) const {
     return is_last(layer) ? shape_.classes : shape_.recipe.hidden;
   }
   uint64_t results(size_t layer) const { return positions_.at(hop_of(shape_.recipe, layer)); }
+  uint32_t fanout_of(size_t layer) const {
+    return shape_.recipe.fanout.at(hop_of(shape_.recipe, layer));
+  }
   const float* multiplied(size_t layer) const;
   const float* own_values(size_t layer) const;
+  LayerResults results_of(size_t layer) const;
   float keep_scale() const;
 
   uint32_t seeds_of(uint64_t index) const;
@@ -113,11 +125,16 @@ class Network {
   void draw(BatchState* state);
   void sum_rows();
   void forward(bool training);
+  void sum_tree(size_t layer);
   void multiply_layer(size_t layer);
   void compute_loss();
   void backward();
   void add_up_rows(const AddRows& rows, float* out);
   void finish_step();
+  // The work of a gat layer (network_attention.cc).
+  LayerEdges edges_of(size_t layer) const;
+  void attend(size_t layer);
+  void take_back_attention(size_t layer);
 
   Accelerator& device_;
   const NetworkShape shape_;
@@ -142,11 +159,20 @@ class Network {
   Array<float> own_;                  // sage
   std::vector<Array<float>> sums_;    // of every layer but the first
   std::vector<Array<float>> values_;  // results of every layer but the last
+  struct Attention {
+    Array<float> z;  // the products, then their gradients
+    Array<float> scores;
+    Array<float> own_scores;
+    Array<float> weights;
+  };
+  std::vector<Attention> attention_;  // gat: of every layer
   Array<float> logits_;
   Array<ChunkFigures> chunks_;
   Array<SeedFigures> figures_;
   Array<float> sums_gradient_;
   Array<float> own_gradient_;
+  Array<float> score_gradients_;
+  Array<float> own_score_gradients_;
   Array<float> seed_losses_;
   Array<float> partial_sums_;
 

@@ -13,11 +13,19 @@ float Network::keep_scale() const {
 // The values that the layer's weight is multiplied with.
 const float* Network::multiplied(size_t layer) const {
   if (layer == 0) return input_.data();
-  return draws() ? sums_[layer - 1].data() : values_[layer - 1].data();
+  return sums_first() ? sums_[layer - 1].data() : values_[layer - 1].data();
 }
 
 const float* Network::own_values(size_t layer) const {
   return layer == 0 ? own_.data() : values_[layer - 1].data();
+}
+
+// The last layer's are kept by class.
+LayerResults Network::results_of(size_t layer) const {
+  if (is_last(layer)) {
+    return {.values = logits_.data(), .row_step = 1, .column_step = results(layer)};
+  }
+  return {.values = values_[layer].data(), .row_step = outputs(layer), .column_step = 1};
 }
 
 void Network::draw(BatchState* state) {
@@ -31,7 +39,7 @@ void Network::draw(BatchState* state) {
                         .nodes = nodes_.data(),
                         .labels = labels_.data(),
                         .threads = seeds});
-  for (size_t hop = 0; draws() && hop + 1 < layers(); ++hop) {
+  for (size_t hop = 0; hop + 1 < positions_.size(); ++hop) {
     device_.run_drawing(DrawHop{.lists = store_.lists,
                                 .state = state,
                                 .nodes = nodes_.data(),
@@ -41,20 +49,20 @@ void Network::draw(BatchState* state) {
   }
 }
 
+// Without sums: the rows themselves.
 void Network::sum_rows() {
   SumRows sum = {.lists = store_.lists,
                  .rows = store_.rows,
                  .state = state_.data(),
                  .nodes = nodes_.data(),
                  .roots = roots_.data(),
-                 .sums = draws() ? input_.data() : nullptr,
-                 .own = draws() ? own_.data() : input_.data(),
+                 .sums = sums_first() ? input_.data() : nullptr,
+                 .own = sums_first() ? own_.data() : input_.data(),
                  .degrees = degrees_.data(),
                  .weights = weights_,
                  .hop = static_cast<uint32_t>(layers() - 1),
                  .fanout = draws() ? shape_.recipe.fanout.back() : 1,
                  .lanes = lanes_of(shape_.columns)};
-  if (draws() && !sage()) sum.own = nullptr;
   sum.threads = static_cast<uint32_t>(positions_.back()) * sum.lanes;
   device_.run_drawing(sum);
 }
@@ -96,24 +104,30 @@ void Network::multiply_layer(size_t layer) {
   if (sage()) multiply(own_values(layer), weights.own_weight, true);
 }
 
+void Network::sum_tree(size_t layer) {
+  SumTree sum = {.x = values_[layer - 1].data(),
+                 .sums = sums_[layer - 1].data(),
+                 .degrees = degrees_.data(),
+                 .roots = roots_.data(),
+                 .weights = weights_,
+                 .positions = static_cast<uint32_t>(results(layer)),
+                 .fanout = fanout_of(layer),
+                 .columns = static_cast<uint32_t>(inputs(layer)),
+                 .lanes = lanes_of(inputs(layer))};
+  sum.threads = sum.positions * sum.lanes;
+  device_.run(sum);
+}
+
 void Network::forward(bool training) {
   draw(state_.data());
   sum_rows();
   for (size_t layer = 0; layer < layers(); ++layer) {
-    if (layer > 0 && draws()) {
-      SumTree sum = {.x = values_[layer - 1].data(),
-                     .sums = sums_[layer - 1].data(),
-                     .degrees = degrees_.data(),
-                     .roots = roots_.data(),
-                     .weights = weights_,
-                     .positions = static_cast<uint32_t>(results(layer)),
-                     .fanout = shape_.recipe.fanout.at(hop_of(shape_.recipe, layer)),
-                     .columns = static_cast<uint32_t>(inputs(layer)),
-                     .lanes = lanes_of(inputs(layer))};
-      sum.threads = sum.positions * sum.lanes;
-      device_.run(sum);
+    if (gat()) {
+      attend(layer);
+    } else {
+      if (layer > 0 && sums_first()) sum_tree(layer);
+      multiply_layer(layer);
     }
-    multiply_layer(layer);
     if (is_last(layer)) break;
     const double share = training ? shape_.recipe.dropout : 0;
     Activate activate = {
@@ -175,6 +189,7 @@ void Network::add_up_rows(const AddRows& rows, float* out) {
     task.threads = sums * task.columns;
     device_.run(task);
     task.values = to;
+    task.factors = nullptr;
     task.row_step = task.columns;
     task.column_step = 1;
     task.rows = sums;
@@ -189,25 +204,28 @@ void Network::add_up_rows(const AddRows& rows, float* out) {
 void Network::backward() {
   for (size_t layer = layers(); layer-- > 0;) {
     const LayerParameters& weights = parameters_.layers[layer];
-    const bool last = is_last(layer);
-    const uint64_t rows = results(layer);
     const uint64_t in = inputs(layer);
     const uint64_t out = outputs(layer);
-    const float* const gradient = last ? logits_.data() : values_[layer].data();
-    const uint64_t step = last ? rows : out;
-    add_up_rows({.values = gradient,
-                 .row_step = last ? 1 : out,
-                 .column_step = last ? rows : 1,
-                 .rows = static_cast<uint32_t>(rows),
+    const LayerResults given = results_of(layer);
+    add_up_rows({.values = given.values,
+                 .row_step = given.row_step,
+                 .column_step = given.column_step,
+                 .rows = static_cast<uint32_t>(results(layer)),
                  .columns = static_cast<uint32_t>(out)},
                 weights.bias_gradient);
+    if (gat()) take_back_attention(layer);
+    // Of the product.
+    const float* const gradient = gat() ? attention_[layer].z.data() : given.values;
+    const uint64_t rows = multiplied_rows(shape_.recipe, positions_, layer);
+    const bool by_class = is_last(layer) && !gat();
+    const uint64_t step = by_class ? rows : out;
     const auto add_weight_gradient = [&](const float* values, float* to) {
       device_.multiply({.rows = out,
                         .columns = in,
                         .inner = rows,
                         .a = gradient,
                         .a_step = step,
-                        .a_transposed = !last,
+                        .a_transposed = !by_class,
                         .b = values,
                         .b_step = in,
                         .c = to,
@@ -220,7 +238,7 @@ void Network::backward() {
                         .inner = out,
                         .a = gradient,
                         .a_step = step,
-                        .a_transposed = last,
+                        .a_transposed = by_class,
                         .b = weight,
                         .b_step = in,
                         .c = to,
@@ -231,19 +249,18 @@ void Network::backward() {
     if (layer == 0) break;
     take_back(weights.weight, sums_gradient_.data());
     if (sage()) take_back(weights.own_weight, own_gradient_.data());
-    SpreadGradient spread = {
-        .x = values_[layer - 1].data(),
-        .sums = draws() ? sums_gradient_.data() : nullptr,
-        .own = sage() ? own_gradient_.data() : nullptr,
-        .degrees = degrees_.data(),
-        .roots = roots_.data(),
-        .weights = weights_,
-        .positions = static_cast<uint32_t>(rows),
-        .fanout = draws() ? shape_.recipe.fanout.at(hop_of(shape_.recipe, layer)) : 0,
-        .columns = static_cast<uint32_t>(in),
-        .scale = keep_scale(),
-        .lanes = lanes_of(in)};
-    if (!draws()) spread.own = sums_gradient_.data();
+    SpreadGradient spread = {.x = values_[layer - 1].data(),
+                             .sums = sums_first() ? sums_gradient_.data() : nullptr,
+                             .own = sage() ? own_gradient_.data() : nullptr,
+                             .degrees = degrees_.data(),
+                             .roots = roots_.data(),
+                             .weights = weights_,
+                             .positions = static_cast<uint32_t>(rows),
+                             .fanout = fanout_of(layer),
+                             .columns = static_cast<uint32_t>(in),
+                             .scale = keep_scale(),
+                             .lanes = lanes_of(in)};
+    if (!sums_first()) spread.own = sums_gradient_.data();
     spread.threads = static_cast<uint32_t>(results(layer - 1)) * spread.lanes;
     device_.run(spread);
   }

@@ -25,22 +25,13 @@ uint64_t all_partial_sums_of(uint64_t rows) {
   return sums;
 }
 
-std::string cannot_draw_for(ModelKind model) {
-  switch (model) {
-    case ModelKind::gcn:
-    case ModelKind::sage:
-    case ModelKind::mlp:
-      break;
-    case ModelKind::gat:
-      return "gat needs the rows of all nodes, each once";
-  }
-  return "";
+uint64_t heads_of(const recipe::Recipe& recipe, size_t layer) {
+  return layer + 1 == recipe.fanout.size() ? 1 : recipe.heads;
 }
 
 }  // namespace
 
 std::string cannot_draw(const recipe::Recipe& recipe, bool precomputed_sums) {
-  if (std::string why = cannot_draw_for(recipe.model); !why.empty()) return why;
   if (recipe.batch_norm) return "--batch-norm counts every node once";
   if (precomputed_sums) return "the store holds precomputed sums";
   if (recipe.fanout.size() > kMostHops) return fmt::format("more than {} layers", kMostHops);
@@ -74,24 +65,33 @@ size_t hop_of(const recipe::Recipe& recipe, size_t layer) {
 std::vector<uint64_t> tree_positions(const recipe::Recipe& recipe, uint64_t seeds) {
   std::vector<uint64_t> positions = {seeds};
   if (recipe.model == ModelKind::mlp) return positions;
-  for (size_t hop = 0; hop + 1 < recipe.fanout.size(); ++hop) {
+  const size_t kept = recipe.fanout.size() - (recipe.model == ModelKind::gat ? 0 : 1);
+  for (size_t hop = 0; hop < kept; ++hop) {
     positions.push_back(
         std::min(kMostPositions, positions.back() * (1 + uint64_t{recipe.fanout[hop]})));
   }
   return positions;
 }
 
+uint64_t multiplied_rows(const recipe::Recipe& recipe, const std::vector<uint64_t>& positions,
+                         size_t layer) {
+  const size_t hop = hop_of(recipe, layer);
+  return positions.at(recipe.model == ModelKind::gat ? hop + 1 : hop);
+}
+
 NetworkCounts counts_of(const NetworkShape& shape) {
   const recipe::Recipe& recipe = shape.recipe;
   const size_t layers = recipe.fanout.size();
-  const bool draws = recipe.model != ModelKind::mlp;
   const bool sage = recipe.model == ModelKind::sage;
+  const bool gat = recipe.model == ModelKind::gat;
+  const bool sums = sage || recipe.model == ModelKind::gcn;
   const auto positions = tree_positions(recipe, shape.part_seeds);
   const auto results = [&](size_t layer) { return positions.at(hop_of(recipe, layer)); };
   NetworkCounts counts{
       .order = shape.longest_pass,
       .losses = shape.longest_pass / recipe.batch_size + 1,
       .nodes = positions.back(),
+      .degrees = sums ? positions.back() : 0,
       .labels = shape.part_seeds,
       .input = positions.back() * shape.columns,
       .own = sage ? positions.back() * shape.columns : 0,
@@ -100,12 +100,20 @@ NetworkCounts counts_of(const NetworkShape& shape) {
   };
   for (size_t layer = 0; layer < layers; ++layer) {
     const uint64_t columns = layer + 1 == layers ? shape.classes : recipe.hidden;
-    counts.partial_sums =
-        std::max(counts.partial_sums, all_partial_sums_of(results(layer)) * columns);
+    const uint64_t rows = multiplied_rows(recipe, positions, layer);
+    counts.partial_sums = std::max(counts.partial_sums, all_partial_sums_of(rows) * columns);
     if (layer + 1 < layers) counts.values.push_back(results(layer) * recipe.hidden);
+    if (gat) {
+      const uint64_t heads = heads_of(recipe, layer);
+      const AttentionCounts of_layer = {
+          .z = rows * columns, .weights = rows * heads, .own_scores = results(layer) * heads};
+      counts.attention.push_back(of_layer);
+      counts.score_gradients = std::max(counts.score_gradients, of_layer.weights);
+      counts.own_score_gradients = std::max(counts.own_score_gradients, of_layer.own_scores);
+    }
     if (layer == 0) continue;
-    const uint64_t inputs = results(layer) * recipe.hidden;
-    if (draws) counts.sums.push_back(inputs);
+    const uint64_t inputs = rows * recipe.hidden;
+    if (sums) counts.sums.push_back(inputs);
     counts.sums_gradient = std::max(counts.sums_gradient, inputs);
   }
   if (sage) counts.own_gradient = counts.sums_gradient;
@@ -124,10 +132,11 @@ uint64_t most_threads(const NetworkShape& shape) {
   uint64_t most = positions.back() * lanes_of(shape.columns);
   for (size_t layer = 0; layer < recipe.fanout.size(); ++layer) {
     const bool last = layer + 1 == recipe.fanout.size();
-    const uint64_t rows = positions.at(hop_of(recipe, layer));
+    const uint64_t rows = multiplied_rows(recipe, positions, layer);
     const uint64_t columns = last ? shape.classes : recipe.hidden;
     // A bias adds up the values of its column. Products, too, count rows and columns.
     most = std::max({most, rows, rows * lanes_of(columns), partial_sums_of(rows) * columns});
+    if (recipe.model == ModelKind::gat) most = std::max(most, rows * heads_of(recipe, layer));
   }
   return std::max(
       most, uint64_t{chunks_of(static_cast<uint32_t>(shape.classes))} * uint64_t{shape.part_seeds});
@@ -138,14 +147,19 @@ uint64_t network_bytes(const NetworkShape& shape) {
   using Floats = Array<float>;
   uint64_t bytes =
       Array<PassFacts>::bytes_needed(1) + 2 * Array<BatchState>::bytes_needed(1) +
-      pass_bytes(shape) + Floats::bytes_needed(kRootTable) +
-      2 * Floats::bytes_needed(counts.nodes) + 2 * Floats::bytes_needed(counts.labels) +
+      pass_bytes(shape) + Floats::bytes_needed(kRootTable) + Floats::bytes_needed(counts.nodes) +
+      Floats::bytes_needed(counts.degrees) + 2 * Floats::bytes_needed(counts.labels) +
       Floats::bytes_needed(counts.input) + Floats::bytes_needed(counts.own) +
       Floats::bytes_needed(counts.logits) + Array<ChunkFigures>::bytes_needed(counts.chunks) +
       Array<SeedFigures>::bytes_needed(counts.labels) + Floats::bytes_needed(counts.sums_gradient) +
-      Floats::bytes_needed(counts.own_gradient) + Floats::bytes_needed(counts.partial_sums);
+      Floats::bytes_needed(counts.own_gradient) + Floats::bytes_needed(counts.score_gradients) +
+      Floats::bytes_needed(counts.own_score_gradients) + Floats::bytes_needed(counts.partial_sums);
   for (const uint64_t count : counts.sums) bytes += Floats::bytes_needed(count);
   for (const uint64_t count : counts.values) bytes += Floats::bytes_needed(count);
+  for (const AttentionCounts& layer : counts.attention) {
+    bytes += Floats::bytes_needed(layer.z) + 2 * Floats::bytes_needed(layer.weights) +
+             Floats::bytes_needed(layer.own_scores);
+  }
   return bytes;
 }
 

@@ -153,8 +153,8 @@ class Gat final : public Layer {
     const int64_t channels = shape.out / shape.heads;
     const double bound = glorot_bound(shape.heads, channels);
     const double lin_bound = glorot_bound(shape.out, shape.in);
-    parameters_ = {{"att_src", {1, shape.heads, channels}, bound},
-                   {"att_dst", {1, shape.heads, channels}, bound},
+    parameters_ = {{"att_src", {1, shape.heads, channels}, bound, ParameterRole::att_src},
+                   {"att_dst", {1, shape.heads, channels}, bound, ParameterRole::att_dst},
                    {"bias", {shape.out}, 0, ParameterRole::bias},
                    {"lin.weight", {shape.out, shape.in}, lin_bound, ParameterRole::weight}};
   }

@@ -17,8 +17,9 @@
 namespace plimsoll::nn {
 
 // What a parameter does in its layer. `weight` multiplies the sums, or the values of a layer
-// without neighbours; `own_weight` multiplies a node's own values beside its sums.
-enum class ParameterRole { weight, own_weight, bias, other };
+// without neighbours; `own_weight` multiplies a node's own values beside its sums; `att_src` and
+// `att_dst` score a source and a destination for attention.
+enum class ParameterRole { weight, own_weight, att_src, att_dst, bias, other };
 
 // `value` and `gradient` are views into the model's flat tensors.
 struct Parameter {

@@ -19,6 +19,10 @@ constexpr double kListBytes = 32;
 // Passes over the results of a layer: ReLU reads and writes, the next layer's sums read, their
 // gradient reads and writes, the bias reads. Products are counted by themselves.
 constexpr double kPasses = 5;
+// gat: passes over the products of a layer's sources. Scores, sums, the gradients of weights and of
+// the attention's parameters read them, and their own gradient is written.
+constexpr double kAttentionPasses = 5;
+constexpr double kAttentionKinds = 10;  // of work
 
 double flops_a_second(const GpuRates& rates, double columns) {
   const double place = std::clamp(std::log(columns / GpuRates::kNarrowColumns) /
@@ -42,6 +46,7 @@ double predict_gpu_time(const Question& question, const GpuLayout& layout) {
   const BatchSize& batch = question.probe.batch;
   const size_t layers = recipe.fanout.size();
   const bool draws = recipe.model != ModelKind::mlp;
+  const bool gat = recipe.model == ModelKind::gat;
   const double weights = recipe.model == ModelKind::sage ? 2 : 1;
   const auto part = static_cast<double>(layout.part_seeds);
   const auto positions = gpu::tree_positions(recipe, layout.part_seeds);
@@ -61,13 +66,16 @@ double predict_gpu_time(const Question& question, const GpuLayout& layout) {
   double kinds = 6;  // of work, besides those of layers
   for (size_t layer = 0; layer < layers; ++layer) {
     const bool last = layer + 1 == layers;
-    const auto rows = static_cast<double>(positions.at(gpu::hop_of(recipe, layer)));
+    const auto rows = static_cast<double>(gpu::multiplied_rows(recipe, positions, layer));
+    const auto results = static_cast<double>(positions.at(gpu::hop_of(recipe, layer)));
     const auto in = static_cast<double>(layer == 0 ? question.store.columns : recipe.hidden);
     const auto out = static_cast<double>(last ? question.store.classes : recipe.hidden);
     const double times = layer == 0 ? 2 : 3;
     seconds += weights * times * 2 * rows * in * out / flops_a_second(rates, std::min(in, out));
-    seconds += kPasses * rows * out * sizeof(float) / rates.pass_bytes;
-    kinds += weights * times + 4;
+    double passed = kPasses * results * out;
+    if (gat) passed += kAttentionPasses * rows * out + (layer == 0 ? rows * in : 0);
+    seconds += passed * sizeof(float) / rates.pass_bytes;
+    kinds += weights * times + 4 + (gat ? kAttentionKinds : 0);
   }
   seconds += kinds * rates.start_seconds;
   const uint64_t seeds = std::min(recipe.batch_size, question.store.train_nodes);

@@ -105,6 +105,14 @@ void GpuTraining::prepare(nn::Model& model, nn::Adam* adam) {
         layer.own_weight = value;
         layer.own_weight_gradient = gradient;
         break;
+      case nn::ParameterRole::att_src:
+        layer.att_src = value;
+        layer.att_src_gradient = gradient;
+        break;
+      case nn::ParameterRole::att_dst:
+        layer.att_dst = value;
+        layer.att_dst_gradient = gradient;
+        break;
       case nn::ParameterRole::bias:
         layer.bias = value;
         layer.bias_gradient = gradient;

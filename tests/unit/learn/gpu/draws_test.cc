@@ -251,6 +251,8 @@ TEST(GpuDraws, AFanOutThatDoesNotFitIsRefusedWithItsReason) {
   EXPECT_EQ(cannot_draw(recipe, false), "");
   recipe.model = recipe::ModelKind::gat;
   EXPECT_NE(cannot_draw(recipe, false), "");
+  recipe.sampler = recipe::Draw::uniform;
+  EXPECT_EQ(cannot_draw(recipe, false), "");
 }
 
 }  // namespace

@@ -20,9 +20,11 @@ using namespace std::string_literals;  // NOLINT(google-build-using-namespace)
 TEST(KernelCompiler, TheTextHasEveryKindOfWorkOfTheNetwork) {
   const std::string source = kernel_source({.major = 9, .fanouts = {15, 10}});
   for (const char* name :
-       {"begin_part", "take_seeds", "draw_hop_15", "draw_hop_10", "sum_rows_15", "sum_rows_10",
-        "activate", "sum_tree", "add_bias", "seed_losses", "loss_gradient", "add_rows",
-        "add_partial_sums", "spread_gradient", "end_part", "end_batch", "adam_step"}) {
+       {"begin_part",    "take_seeds",   "draw_hop_15",      "draw_hop_10",     "sum_rows_15",
+        "sum_rows_10",   "activate",     "sum_tree",         "add_bias",        "seed_losses",
+        "loss_gradient", "add_rows",     "add_partial_sums", "spread_gradient", "end_part",
+        "end_batch",     "adam_step",    "score_sources",    "weigh_sources",   "sum_sources",
+        "grade_weights", "grade_scores", "grade_sources"}) {
     EXPECT_NE(source.find(std::string("__global__ void ") + name + "("), std::string::npos) << name;
   }
 }

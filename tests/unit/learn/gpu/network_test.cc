@@ -29,12 +29,13 @@ recipe::Recipe layered(ModelKind model, size_t layers) {
   recipe.fanout = {3, 2, 4, 1};
   recipe.fanout.resize(layers);
   recipe.hidden = 9;
+  recipe.heads = 3;
   recipe.batch_size = 48;
   return recipe;
 }
 
 TEST(GpuNetwork, TakesWhatWasPlannedForIt) {
-  for (const ModelKind model : {ModelKind::gcn, ModelKind::sage, ModelKind::mlp}) {
+  for (const ModelKind model : {ModelKind::gcn, ModelKind::sage, ModelKind::gat, ModelKind::mlp}) {
     for (size_t layers = 1; layers <= 4; ++layers) {
       for (const uint32_t part_seeds : {1U, 2U, 7U, 31U, 48U}) {
         for (const uint64_t classes : {1, 16, 47}) {
@@ -272,6 +273,38 @@ TEST(GpuCode, AddsUpRowsInStepsToTheirPlainSums) {
       }
     }
   }
+}
+
+// Every column of a head is multiplied by the row's factor of that head.
+TEST(GpuCode, AddsUpRowsTimesTheFactorsOfTheirHeads) {
+  HostAccelerator device(kGiB);
+  constexpr uint32_t kRows = 100;
+  constexpr uint32_t kHeads = 3;
+  constexpr uint32_t kWidth = 6;
+  std::vector<float> values(kRows * kWidth);
+  std::vector<float> factors(kRows * kHeads);
+  std::vector<float> expected(2 * kWidth);
+  for (uint32_t row = 0; row < kRows; ++row) {
+    for (uint32_t head = 0; head < kHeads; ++head) {
+      factors[row * kHeads + head] = static_cast<float>(row % 7) - static_cast<float>(head);
+    }
+    for (uint32_t column = 0; column < kWidth; ++column) {
+      values[row * kWidth + column] = static_cast<float>(row + 10 * column);
+      expected[row / kPartialSumRows * kWidth + column] +=
+          factors[row * kHeads + column / 2] * values[row * kWidth + column];
+    }
+  }
+  std::vector<float> sums(2 * kWidth);
+  device.run(AddRows{.values = values.data(),
+                     .partial_sums = sums.data(),
+                     .row_step = kWidth,
+                     .column_step = 1,
+                     .rows = kRows,
+                     .columns = kWidth,
+                     .factors = factors.data(),
+                     .heads = kHeads,
+                     .threads = 2 * kWidth});
+  EXPECT_EQ(sums, expected);  // whole numbers
 }
 
 TEST(GpuCode, PicksDistinctEntriesOfAListOrAllOfAShortOne) {

@@ -226,6 +226,14 @@ TEST(Model, SaysWhatEachParameterDoesInWhichLayer) {
                                                   {1, Role::weight},
                                                   {1, Role::bias},
                                                   {1, Role::own_weight}}));
+  EXPECT_EQ(roles(ModelKind::gat, false), (Roles{{0, Role::att_src},
+                                                 {0, Role::att_dst},
+                                                 {0, Role::bias},
+                                                 {0, Role::weight},
+                                                 {1, Role::att_src},
+                                                 {1, Role::att_dst},
+                                                 {1, Role::bias},
+                                                 {1, Role::weight}}));
   EXPECT_EQ(roles(ModelKind::mlp, false),
             (Roles{{0, Role::weight}, {0, Role::bias}, {1, Role::weight}, {1, Role::bias}}));
 }

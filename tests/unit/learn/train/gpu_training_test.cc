@@ -67,6 +67,7 @@ class StoreOnDisk {
                      .hidden = static_cast<int64_t>(recipe.hidden),
                      .classes = static_cast<int64_t>(store_.meta().classes),
                      .layers = static_cast<int64_t>(recipe.fanout.size()),
+                     .heads = static_cast<int64_t>(recipe.heads),
                      .dropout = recipe.dropout},
                     1, kCpu);
     nn::shake(model);
@@ -192,6 +193,7 @@ recipe::Recipe recipe_for(ModelKind model, size_t layers, bool all = false) {
   recipe.fanout = {4, 3, 2};
   recipe.fanout.resize(layers);
   recipe.hidden = 10;
+  recipe.heads = 2;
   recipe.dropout = all ? 0.4 : 0;
   recipe.label_smoothing = all ? 0.1 : 0;
   recipe.weight_decay = all ? 0.01 : 0;
@@ -212,7 +214,7 @@ class GpuTrainingTest : public testing::TestWithParam<std::tuple<ModelKind, int,
 
 INSTANTIATE_TEST_SUITE_P(Models, GpuTrainingTest,
                          testing::Combine(testing::Values(ModelKind::gcn, ModelKind::sage,
-                                                          ModelKind::mlp),
+                                                          ModelKind::gat, ModelKind::mlp),
                                           testing::Values(1, 2, 3), testing::Bool()),
                          [](const auto& of) {
                            return std::string(recipe::name(std::get<0>(of.param))) +
@@ -220,12 +222,12 @@ INSTANTIATE_TEST_SUITE_P(Models, GpuTrainingTest,
                                   (std::get<2>(of.param) ? "regularized" : "");
                          });
 
-TEST_P(GpuTrainingTest, TrainsAsTheLayersDo) {
-  const batch::Split& split = store_.data().splits.train;
-  Gpu gpu(store_, recipe());
-  nn::Model model = store_.model(recipe());
+void expect_trains_as_the_layers_do(StoreOnDisk& store, const recipe::Recipe& recipe) {
+  const batch::Split& split = store.data().splits.train;
+  Gpu gpu(store, recipe);
+  nn::Model model = store.model(recipe);
   nn::Adam adam(model.values());
-  BatchFeed feed = store_.feed(recipe());
+  BatchFeed feed = store.feed(recipe);
   gpu.begin(split, /*shuffle_key=*/5);
   feed.feeder.start({.seeds = batch::Seeds::shuffled(split.nodes.span(), 5),
                      .labels = split.labels.span(),
@@ -239,10 +241,10 @@ TEST_P(GpuTrainingTest, TrainsAsTheLayersDo) {
     const at::Tensor logits =
         model.forward(*fed->tensors, /*training=*/true, RandomStream(kDropout, 0).at(batches))
             .logits;
-    const nn::Loss loss = nn::cross_entropy(logits, fed->tensors->labels, recipe().label_smoothing,
-                                            fed->batch->of_all);
+    const nn::Loss loss =
+        nn::cross_entropy(logits, fed->tensors->labels, recipe.label_smoothing, fed->batch->of_all);
     model.backward(loss.gradient);
-    adam.step(model.values(), model.gradients(), recipe().lr, recipe().weight_decay);
+    adam.step(model.values(), model.gradients(), recipe.lr, recipe.weight_decay);
     feed.feeder.done();
     gpu.gpu->train();
     float sum = 0;
@@ -254,7 +256,24 @@ TEST_P(GpuTrainingTest, TrainsAsTheLayersDo) {
   }
   EXPECT_EQ(batches, 3U);
   EXPECT_EQ(gpu.adam.steps, 3);
-  EXPECT_GT(nn::distance(model.values(), store_.model(recipe()).values()), 1e-3) << "nothing moved";
+  EXPECT_GT(nn::distance(model.values(), store.model(recipe).values()), 1e-3) << "nothing moved";
+}
+
+TEST_P(GpuTrainingTest, TrainsAsTheLayersDo) { expect_trains_as_the_layers_do(store_, recipe()); }
+
+// Heads of one channel to one head of all, in rows that are read in fours and in others.
+TEST(GpuTraining, AttendsWithAnyNumberOfHeads) {
+  StoreOnDisk store(graph::FeatureType::f32, 8, 4);
+  for (const uint64_t hidden : {10U, 12U, 16U}) {
+    for (uint64_t heads = 1; heads <= hidden; ++heads) {
+      if (hidden % heads != 0) continue;
+      SCOPED_TRACE(testing::Message() << heads << " heads of " << hidden / heads);
+      recipe::Recipe recipe = recipe_for(ModelKind::gat, 2, /*all=*/true);
+      recipe.hidden = hidden;
+      recipe.heads = heads;
+      expect_trains_as_the_layers_do(store, recipe);
+    }
+  }
 }
 
 TEST_P(GpuTrainingTest, EvaluatesAsTheLayersDo) {
@@ -331,9 +350,11 @@ TEST_P(GpuTrainingTest, TakesAllThatWasPlanned) {
 // for.
 TEST(GpuTraining, FindsEveryRowWhereverTheDiskBegins) {
   for (const uint64_t columns : {7U, 40U, 300U}) {
-    for (const auto type : {graph::FeatureType::f16, graph::FeatureType::f32}) {
+    for (const auto& [model, type] : {std::pair(ModelKind::sage, graph::FeatureType::f16),
+                                      {ModelKind::sage, graph::FeatureType::f32},
+                                      {ModelKind::gat, graph::FeatureType::f16}}) {
       StoreOnDisk store(type, columns, 5);
-      recipe::Recipe recipe = recipe_for(ModelKind::sage, 2);
+      recipe::Recipe recipe = recipe_for(model, 2);
       recipe.fanout = {2, 2};
       recipe.batch_size = 10;
       const batch::Splits& splits = store.data().splits;

@@ -27,6 +27,8 @@
 namespace plimsoll::launch {
 namespace {
 
+using recipe::RecipeField;
+
 // Finds the store of --data_root, and imports the data set if there is none yet.
 void find_store(TrainRequest& request) {
   if (request.data_root.empty()) return;
@@ -56,14 +58,14 @@ void check_save_dir(const TrainRequest& request) {
 
 }  // namespace
 
-void check_for_model(const recipe::Recipe& recipe, const std::set<std::string>& given) {
-  if (given.contains("heads") && recipe.model != recipe::ModelKind::gat) {
+void check_for_model(const recipe::Recipe& recipe, const recipe::RecipeFields& given) {
+  if (given.contains(RecipeField::heads) && recipe.model != recipe::ModelKind::gat) {
     fail(ErrorKind::usage, "--heads needs --model gat; {} has no heads", name(recipe.model));
   }
-  if (given.contains("norm") && recipe.model != recipe::ModelKind::gcn) {
+  if (given.contains(RecipeField::norm) && recipe.model != recipe::ModelKind::gcn) {
     fail(ErrorKind::usage, "--norm needs --model gcn; {} has no such weights", name(recipe.model));
   }
-  if (given.contains("sampler") && recipe.model == recipe::ModelKind::mlp) {
+  if (given.contains(RecipeField::sampler) && recipe.model == recipe::ModelKind::mlp) {
     fail(ErrorKind::usage, "--sampler needs a model that samples neighbours; mlp does not");
   }
 }

@@ -54,6 +54,29 @@ struct Recipe {
   bool operator==(const Recipe&) const = default;
 };
 
+// The fields of a Recipe, in its order.
+enum class RecipeField {
+  model,
+  fanout,
+  hidden,
+  heads,
+  dropout,
+  batch_norm,
+  norm,
+  sampler,
+  batch_size,
+  epochs,
+  lr,
+  weight_decay,
+  schedule,
+  label_smoothing,
+  patience,
+  evaluation,
+  log_steps,
+  seed,
+};
+using RecipeFields = std::set<RecipeField>;
+
 // Parse the words of the command line. Throw Error{usage} that names the word and the choices.
 ModelKind parse_model(std::string_view word);
 Norm parse_norm(std::string_view word);
@@ -82,10 +105,10 @@ Recipe from_json(const nlohmann::json& json, std::string_view where);
 // The same from any text.
 Recipe parse(std::string_view text, std::string_view where);
 
-// The recipe of a resumed run: the stored one. `given_names` are the fields given on the command
-// line. epochs, patience, log_steps and evaluation may change; any other given field must have the
-// stored value, else throws Error{usage} with both values.
-Recipe resume(const Recipe& stored, const Recipe& given, const std::set<std::string>& given_names);
+// The recipe of a resumed run: the stored one. `fields` are those given on the command line.
+// epochs, patience, log_steps and evaluation may change; any other given field must have the stored
+// value, else throws Error{usage} with both values.
+Recipe resume(const Recipe& stored, const Recipe& given, const RecipeFields& fields);
 
 // The random keys of a training: one for each purpose and epoch, all from the recipe's seed. The
 // same seed and epoch give the same batches in every program.

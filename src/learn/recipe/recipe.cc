@@ -28,8 +28,6 @@ constexpr std::array<std::string_view, 2> kNorms = {"sampled", "full"};
 constexpr std::array<std::string_view, 2> kDraws = {"uniform", "labor"};
 constexpr std::array<std::string_view, 2> kEvaluations = {"sampled", "full"};
 constexpr std::array<std::string_view, 3> kSchedules = {"constant", "cosine", "plateau"};
-constexpr std::array<std::string_view, 6> kStatuses = {"running", "finished",    "early stopped",
-                                                       "stopped", "interrupted", "unknown"};
 
 std::span<const std::string_view> names_of(ModelKind /*kind*/) { return kModels; }
 std::span<const std::string_view> names_of(Norm /*norm*/) { return kNorms; }
@@ -324,14 +322,6 @@ Recipe resume(const Recipe& stored, const Recipe& given, const RecipeFields& fie
   }
   check(recipe);
   return recipe;
-}
-
-std::string_view name(TrainingStatus status) { return kStatuses.at(static_cast<size_t>(status)); }
-
-TrainingStatus status_named(std::string_view name) {
-  const auto* const found = std::ranges::find(kStatuses, name);
-  if (found == kStatuses.end()) return TrainingStatus::unknown;
-  return static_cast<TrainingStatus>(found - kStatuses.begin());
 }
 
 }  // namespace plimsoll::recipe

@@ -1,7 +1,6 @@
 // A recipe holds every setting that decides what a training run learns. Two runs with the same
 // recipe on the same store give the same model. Where and how fast they run (device, threads,
-// folders) is not part of it. Also here: the random keys that its seed gives, and the words for how
-// a training ended.
+// folders) is not part of it. Also here: the random keys that its seed gives.
 #pragma once
 
 #include <cstdint>
@@ -54,7 +53,7 @@ struct Recipe {
   bool operator==(const Recipe&) const = default;
 };
 
-// The fields of a Recipe, in its order.
+// A Recipe's fields, in its order.
 enum class RecipeField {
   model,
   fanout,
@@ -117,18 +116,5 @@ enum class Purpose : uint64_t { shuffle = 1, draws = 2, dropout = 3, parameters 
 constexpr uint64_t epoch_key(uint64_t seed, Purpose purpose, uint64_t epoch) {
   return RandomStream(seed, static_cast<uint64_t>(purpose)).at(epoch);
 }
-
-// The state of a training, one word in results.json and diary.json.
-enum class TrainingStatus {
-  running,
-  finished,
-  early_stopped,  // by --patience
-  stopped,        // by a signal; it can be resumed
-  interrupted,    // it ended without saying so; only readers use it
-  unknown,        // a word of another version
-};
-
-std::string_view name(TrainingStatus status);        // "early stopped"
-TrainingStatus status_named(std::string_view name);  // `unknown` for other words
 
 }  // namespace plimsoll::recipe

@@ -17,6 +17,7 @@
 #include "memory/timeline.h"
 #include "plan/plan.h"
 #include "recipe/recipe.h"
+#include "recipe/training_status.h"
 
 namespace plimsoll::train {
 

@@ -15,7 +15,7 @@
 #include "base/print.h"
 #include "formats/data_root.h"
 #include "graph/store.h"
-#include "launch/running.h"
+#include "launch/own_program.h"
 #include "launch/training_record.h"
 #include "launch/training_run.h"
 

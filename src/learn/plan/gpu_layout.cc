@@ -9,7 +9,7 @@
 
 #include "base/units.h"
 #include "gpu/cuda_accelerator.h"
-#include "plan/arrange.h"
+#include "plan/lines.h"
 #include "plan/footprint.h"
 
 namespace plimsoll::plan {

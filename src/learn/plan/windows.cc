@@ -4,7 +4,6 @@
 
 #include "batch/window.h"
 #include "io/file.h"
-#include "plan/arrange.h"
 #include "plan/footprint.h"
 #include "plan/timing.h"
 

@@ -204,7 +204,7 @@ double fixed_seconds(ModelKind kind, int64_t layers, c10::Device device) {
 
 // How many times longer a typical step takes than the rates predict, because matrices are larger
 // than the caches and because of everything that no rate covers.
-double more_than_rates(ModelKind kind, const StepRates& rates, c10::Device device) {
+double slowdown_of(ModelKind kind, const StepRates& rates, c10::Device device) {
   constexpr int64_t kColumns = 128;
   const Look look = {kColumns, 1024, {10, 5}};
   Learner learner({.kind = kind,
@@ -347,7 +347,7 @@ StepRates measure_steps(c10::Device device, unsigned threads) {
   nn::set_computing_threads(threads);
   if (device.is_cpu()) {
     for (const ModelKind kind : {ModelKind::gcn, ModelKind::sage, ModelKind::gat}) {
-      rates.more.at(static_cast<size_t>(kind)) = more_than_rates(kind, rates, device);
+      rates.slowdown.at(static_cast<size_t>(kind)) = slowdown_of(kind, rates, device);
     }
   }
   return rates;

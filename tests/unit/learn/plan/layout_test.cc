@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "made_up_store.h"
-#include "plan/arrange.h"
+#include "plan/layout.h"
 #include "plan/timing.h"
 
 namespace plimsoll::plan {

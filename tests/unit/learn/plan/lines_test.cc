@@ -2,7 +2,7 @@
 
 #include "io/lined_file.h"
 #include "made_up_store.h"
-#include "plan/arrange.h"
+#include "plan/lines.h"
 
 namespace plimsoll::plan {
 namespace {

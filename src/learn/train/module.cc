@@ -26,6 +26,9 @@
 #include "train/job.h"
 #include "train/pickled_values.h"
 #include "train/rank_group.h"
+#include "train/step_rates.h"
+#include "train/tensor_memory.h"
+#include "train/torch_errors.h"
 #include "train/trainer.h"
 
 namespace plimsoll::train {

@@ -31,7 +31,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint64_t kLeasedByTorchBytes = 64 * 1024;  // from this size on: train/device.h
+constexpr uint64_t kLeasedByTorchBytes = 64 * 1024;  // from this size on: tensor_memory.h
 constexpr uint64_t kMostMembers = 100'000;           // libzip keeps 300 bytes per member
 constexpr std::string_view kPickleName = "/data.pkl";
 

@@ -17,8 +17,8 @@
 #include "base/units.h"
 #include "nn/threads.h"
 #include "recipe/recipe.h"
-#include "train/device.h"
 #include "train/footprint.h"
+#include "train/torch_errors.h"
 
 namespace plimsoll::train {
 namespace {

@@ -18,15 +18,16 @@
 #include "memory/timeline.h"
 #include "nn/model.h"
 #include "nn/operations.h"
+#include "train/batch_feed.h"
 #include "train/checkpoint.h"
 #include "train/data.h"
-#include "train/device.h"
 #include "train/diary.h"
+#include "train/epoch_lines.h"
 #include "train/gpu_training.h"
 #include "train/inference.h"
 #include "train/job.h"
 #include "train/rank_group.h"
-#include "train/report.h"
+#include "train/training_logs.h"
 
 namespace plimsoll::train {
 

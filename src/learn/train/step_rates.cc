@@ -1,3 +1,5 @@
+#include "train/step_rates.h"
+
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
@@ -23,7 +25,6 @@
 #include "nn/threads.h"
 #include "plan/measuring.h"
 #include "plan/timing.h"
-#include "train/device.h"
 #include "train/gpu_device.h"
 #include "train/inference.h"
 

@@ -1,3 +1,4 @@
+// The disk's work for batches, alone or in windows, and the size of windows (plan/timing.h).
 #include <algorithm>
 #include <cmath>
 #include <vector>

@@ -122,10 +122,11 @@ void add_predict(CLI::App& app) {
                    "the trained model, such as models/best.pth")
       ->required()
       ->type_name("FILE");
-  using train::SplitChoice;
-  add_choice(*command, "--split", options->split,
-             {SplitChoice::train, SplitChoice::valid, SplitChoice::test, SplitChoice::all},
-             "the nodes to predict");
+  using train::PredictedNodes;
+  add_choice(
+      *command, "--split", options->split,
+      {PredictedNodes::train, PredictedNodes::valid, PredictedNodes::test, PredictedNodes::all},
+      "the nodes to predict");
   command
       ->add_option_function<std::string>(
           "--eval",

@@ -63,7 +63,7 @@ void check_files(const PredictRequest& request) {
 
 uint64_t count_nodes(const PredictRequest& request, const graph::Store& store) {
   const graph::Meta& meta = store.meta();
-  const uint64_t nodes = request.split == train::SplitChoice::all
+  const uint64_t nodes = request.split == train::PredictedNodes::all
                              ? meta.nodes
                              : meta.split_sizes.at(static_cast<size_t>(request.split));
   if (nodes == 0) {

@@ -17,7 +17,7 @@ namespace plimsoll::launch {
 struct PredictRequest {
   std::filesystem::path store;
   std::filesystem::path checkpoint;
-  train::SplitChoice split = train::SplitChoice::test;
+  train::PredictedNodes split = train::PredictedNodes::test;
   train::Output output = train::Output::classes;
   std::optional<recipe::Evaluation> evaluation;  // nothing: as in training
   std::filesystem::path out;

@@ -23,17 +23,17 @@ namespace plimsoll::train {
 
 enum class DeviceKind { automatic, cpu, cuda };
 enum class Output { classes, logits, embeddings };
-enum class SplitChoice { train, valid, test, all };
+enum class PredictedNodes { train, valid, test, all };
 
 // As on the command line.
 constexpr std::string_view name(DeviceKind kind) {
   if (kind == DeviceKind::automatic) return "auto";
   return kind == DeviceKind::cpu ? "cpu" : "cuda";
 }
-constexpr std::string_view name(SplitChoice split) {
-  if (split == SplitChoice::train) return "train";
-  if (split == SplitChoice::valid) return "valid";
-  return split == SplitChoice::test ? "test" : "all";
+constexpr std::string_view name(PredictedNodes split) {
+  if (split == PredictedNodes::train) return "train";
+  if (split == PredictedNodes::valid) return "valid";
+  return split == PredictedNodes::test ? "test" : "all";
 }
 
 // The usual memory of the process itself: libtorch, its threads, the heap and, with a GPU, the
@@ -89,7 +89,7 @@ inline formats::NpyRows::Options output_options(Output output, const std::filesy
 struct PredictJob {
   const graph::Store& store;
   std::filesystem::path checkpoint;
-  SplitChoice split = SplitChoice::test;
+  PredictedNodes split = PredictedNodes::test;
   Output output = Output::classes;
   recipe::Evaluation evaluation = recipe::Evaluation::sampled;
   std::filesystem::path out;      // .npy; rows by ascending original id

@@ -278,8 +278,8 @@ double attention(const BlockSize& size, int64_t columns, c10::Device device) {
   const at::Tensor gradient = at::rand({size.destinations, columns}).to(device);
   const auto edges = static_cast<double>(size.destinations * (size.degree + 1));
   return edges * static_cast<double>(columns) * rate_of([&] {
-           const nn::Attention attended = nn::attend(z, own, own, block);
-           return nn::attend_backward(gradient, z, own, own, attended, block).z;
+           const nn::AttentionArguments arguments = {z, own, own, block};
+           return nn::attend_backward(arguments, gradient, nn::attend(arguments)).z;
          });
 }
 

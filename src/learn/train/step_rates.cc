@@ -14,7 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/random.h"
 #include "base/units.h"
 #include "batch/assemble.h"
 #include "gpu/cuda_accelerator.h"
@@ -105,7 +104,7 @@ class MadeUpBatches {
  public:
   MadeUpBatches(ModelKind kind, const Look& look, c10::Device device)
       : values_(ledger_, "calibration", uint64_t{kNodes} * look.columns),
-        topology_(make_topology()),
+        topology_(plan::make_topology({.nodes = kNodes, .degree = 10, .key = 1}, ledger_)),
         rows_({.data = reinterpret_cast<const unsigned char*>(values_.data()),
                .row_bytes = look.columns * sizeof(float),
                .count = kNodes,
@@ -135,21 +134,6 @@ class MadeUpBatches {
 
  private:
   static constexpr uint32_t kNodes = 1 << 16;
-  static constexpr uint32_t kDegree = 10;
-
-  sample::Topology make_topology() {
-    memory::Pages offsets(ledger_, "calibration", (kNodes + 1) * sizeof(uint64_t));
-    memory::Pages neighbors(ledger_, "calibration", kNodes * kDegree * sizeof(uint32_t));
-    for (uint64_t i = 0; i <= kNodes; ++i) {
-      static_cast<uint64_t*>(offsets.data())[i] = i * kDegree;
-    }
-    const RandomStream random(1, 0);
-    for (uint32_t i = 0; i < kNodes * kDegree; ++i) {
-      static_cast<uint32_t*>(neighbors.data())[i] =
-          static_cast<uint32_t>(below(random.at(i), kNodes));
-    }
-    return {std::move(offsets), std::move(neighbors), kNodes, kNodes * kDegree};
-  }
 
   memory::Ledger ledger_{192 * kMiB};
   memory::Buffer<float> values_;

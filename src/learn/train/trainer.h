@@ -64,8 +64,10 @@ class Trainer {
   double learning_rate() const;
   // Trains one epoch or the rest of it; false if a signal stopped it.
   bool train_epoch();
-  // The same where the GPU makes the batches.
-  bool train_epoch_on_gpu(uint64_t total);
+  bool train_on_pipeline(const batch::Seeds& seeds);
+  bool train_on_gpu(uint64_t total);  // where the GPU makes the batches
+  // In the bar and the diary.
+  void show_batch(uint64_t total);
   void look_at_gpu_losses();
   // Adds the loss of a batch to the epoch's. Throws Error{diverged} if it is not finite.
   void count_loss(uint64_t batch, uint64_t seeds, double sum);
@@ -101,6 +103,11 @@ class Trainer {
   bool wants_early_stop() const;
   // Writes and prints the results. Returns the signal that arrived meanwhile, else 0.
   int end(Status status);
+  Results results_so_far(Status status) const;
+  // The last checkpoints and the accuracy of the best epoch. Returns the signal that arrived
+  // meanwhile, else 0.
+  int end_training(Results& results);
+  void add_memory(Results& results) const;
   std::optional<double> train_accuracy_of_best();
   void share_model();
   batch::ReadCounts all_reads() const;

@@ -53,7 +53,7 @@ ordered_json opening_of(const TrainJob& job, const std::string& device) {
   std::error_code ignored;
   ordered_json opening = {
       {"version", 1},
-      {"dataset", dataset_name(job.store)},
+      {"dataset", graph::dataset_name(job.store)},
       {"recipe", recipe::to_json(job.recipe)},
       {"device", device},
       {"started", seconds_since_1970()},

@@ -1,6 +1,6 @@
 // The interface between commands and the training library, the only part that uses torch. This
 // header does not need torch, so that the program can plan and report errors before it loads the
-// library, which takes half a second.
+// library, which takes a third of a second.
 #pragma once
 
 #include <chrono>
@@ -41,8 +41,8 @@ constexpr std::string_view name(PredictedNodes split) {
 // uses more.
 constexpr const char* kRuntimeTag = "runtime";
 constexpr uint64_t kRuntimeBytes = uint64_t{168} << 20;
-constexpr uint64_t kCudaRuntimeBytes = uint64_t{384}
-                                       << 20;  // the libraries are larger, even unused
+// The libraries are larger, even unused.
+constexpr uint64_t kCudaRuntimeBytes = uint64_t{384} << 20;
 constexpr uint64_t kGpuRuntimeBytes = uint64_t{1400} << 20;  // including memory that torch pins
 // Small tensors and thread stacks, in addition to what is resident after libtorch is loaded.
 constexpr uint64_t kHeapBytes = uint64_t{16} << 20;

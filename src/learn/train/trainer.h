@@ -85,7 +85,7 @@ class Trainer {
   bool writes() const { return group_ == nullptr || group_->first(); }
   // Adds to the gradients; returns the sum of the losses, on the device.
   at::Tensor forward_backward(const nn::BatchTensors& tensors, int64_t batch_seeds);
-  // `why`: of the shortage.
+  // `why`: what was too small.
   void begin_again(const batch::Batch& batch, const std::string& why);
   void look_at_losses();
   void finish_epoch();

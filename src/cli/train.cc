@@ -33,7 +33,7 @@ void train_alone(TrainRequest& request) {
   launch::settle_recipe(store, request);
   launch::verify_if_asked(store, request.running);
   launch::choose_gpu(request.running.gpu);
-  const plan::Plan plan = launch::plan_for(request, store, limit.bytes, gpu_facts(), nullptr);
+  const plan::Plan plan = launch::plan_for(request, {store, limit.bytes, gpu_facts()});
   launch::SaveFolder save_folder(request.save_dir);
   if (request.force) save_folder.clear();
   launch::say_opening(request, store, limit);
@@ -60,7 +60,7 @@ int train_with(ranks::Group& group, TrainRequest& request) {
   });
   launch::choose_gpu(request.running.gpu);
   const plan::Plan plan = launch::plan_together(group, limit.bytes, [&] {
-    return launch::plan_for(request, *store, limit.bytes, gpu_facts(), &group);
+    return launch::plan_for(request, {*store, limit.bytes, gpu_facts(), &group});
   });
   std::optional<launch::SaveFolder> save_folder;
   together(group, [&] {

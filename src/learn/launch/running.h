@@ -6,6 +6,8 @@
 #include <string>
 
 #include "graph/store.h"
+#include "launch/train_module.h"
+#include "ranks/group.h"
 #include "train/job.h"
 
 namespace plimsoll::launch {
@@ -18,6 +20,14 @@ struct RunningOptions {
   double rank_timeout_minutes = 30;
   std::optional<uint64_t> memory_bytes;
   bool verify = false;
+};
+
+// What a plan is made for, in addition to what the user asks for.
+struct PlanFor {
+  const graph::Store& store;
+  uint64_t limit_bytes = 0;
+  GpuFacts gpus;
+  const ranks::Group* group = nullptr;  // null: this process works alone
 };
 
 // Ranks of one host divide its CPUs, unless the user gave --threads.

@@ -100,22 +100,22 @@ void settle_recipe(const graph::Store& store, TrainRequest& request) {
   check_trainable(store, request.recipe);
 }
 
-plan::Plan plan_for(const TrainRequest& request, const graph::Store& store, uint64_t limit_bytes,
-                    const GpuFacts& gpus, const ranks::Group* group) {
+plan::Plan plan_for(const TrainRequest& request, const PlanFor& what) {
   const train::Execution& run = request.running.run;
-  PlannerOptions planning = {
-      .run = run, .device = training_device(run.device, gpus), .limit_bytes = limit_bytes};
-  if (group != nullptr) {
-    planning.ranks = group->place().size;
-    planning.host_ranks = static_cast<unsigned>(group->host_ranks().size());
+  PlannerOptions planning = {.run = run,
+                             .device = training_device(run.device, what.gpus),
+                             .limit_bytes = what.limit_bytes};
+  if (what.group != nullptr) {
+    planning.ranks = what.group->place().size;
+    planning.host_ranks = static_cast<unsigned>(what.group->host_ranks().size());
   }
-  plan::Plan plan = plan_training(store, request.recipe, planning);
+  plan::Plan plan = plan_training(what.store, request.recipe, planning);
   // The driver may report a GPU that torch cannot use, or not report one that it can.
   const TrainingDevice device =
       settled_device(run.device, load_train_module().has_gpu(), planning.device);
   if (device != planning.device) {
     planning.device = device;
-    plan = plan_training(store, request.recipe, planning);
+    plan = plan_training(what.store, request.recipe, planning);
   }
   return plan;
 }

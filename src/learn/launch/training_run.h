@@ -47,9 +47,8 @@ graph::Store open_on_other_rank(TrainRequest& request);
 // this store.
 void settle_recipe(const graph::Store& store, TrainRequest& request);
 
-// The plan, on the device that torch can use. `group` is null if this process trains alone.
-plan::Plan plan_for(const TrainRequest& request, const graph::Store& store, uint64_t limit_bytes,
-                    const GpuFacts& gpus, const ranks::Group* group);
+// The plan, on the device that torch can use.
+plan::Plan plan_for(const TrainRequest& request, const PlanFor& what);
 
 // Prints store, model and limit.
 void say_opening(const TrainRequest& request, const graph::Store& store,

@@ -9,15 +9,9 @@
 #include <string>
 
 #include "gpu/accelerator.h"
+#include "gpu/cuda_accelerator.h"
 
 namespace plimsoll::train {
-
-struct GpuOptions {
-  c10::Device device;          // torch's name for it
-  std::set<uint32_t> fanouts;  // of what will be drawn
-  uint64_t limit_bytes = 0;    // of its ledger
-  bool tf32 = false;           // matrix products in reduced precision
-};
 
 // Why this GPU cannot make batches of any recipe; empty if it can. Compiles the device code for
 // these fan-outs.
@@ -25,6 +19,6 @@ std::string gpu_problem(c10::Device device, const std::set<uint32_t>& fanouts);
 
 // Opens the GPU, or the CPU in its place if gpu::emulated(). Torch 2.9 and later first release
 // cached GPU memory.
-std::unique_ptr<gpu::Accelerator> open_gpu(const GpuOptions& options);
+std::unique_ptr<gpu::Accelerator> open_gpu(const gpu::CudaAccelerator::Options& options);
 
 }  // namespace plimsoll::train

@@ -341,9 +341,9 @@ StepRates measure_steps(c10::Device device, unsigned threads) {
 gpu::GpuRates measure_gpu(c10::Device device, memory::Ledger& ledger) {
   if (gpu::emulated()) return {};
   const auto opened =
-      open_gpu({.device = device,
-                .fanouts = {gpu::kMeasuredFanout},
-                .limit_bytes = gpu::kMeasuringBytes + gpu::CudaAccelerator::kWorkspaceBytes});
+      open_gpu({.ordinal = device.index(),
+                .limit_bytes = gpu::kMeasuringBytes + gpu::CudaAccelerator::kWorkspaceBytes,
+                .fanouts = {gpu::kMeasuredFanout}});
   return gpu::measure_rates(*opened, ledger);
 }
 

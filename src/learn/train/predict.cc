@@ -1,5 +1,5 @@
-// What predict does (train/inference.h): computes the asked nodes, sorts the rows by original id, and
-// writes them. With several ranks, rank 0 gets the rows of the others and writes all.
+// What predict does (train/inference.h): computes the asked nodes, sorts the rows by original id,
+// and writes them. With several ranks, rank 0 gets the rows of the others and writes all.
 #include <ATen/ops/empty.h>
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
-// Reads a file of torch.save (train/torch_file.h) as untrusted input: the archive's sizes are checked
-// against the file, and memory is leased, before anything is loaded.
+// Reads a file of torch.save (train/torch_file.h) as untrusted input: the archive's sizes are
+// checked against the file, and memory is leased, before anything is loaded.
 #include <ATen/ops/empty.h>
 #include <c10/util/Exception.h>
 #include <fcntl.h>

@@ -8,7 +8,7 @@
 #include "io/file.h"
 #include "memory/index_set.h"
 #include "memory/usage.h"
-#include "plan/machine.h"
+#include "plan/machine_cache.h"
 #include "plan/probe.h"
 
 namespace plimsoll::api {

@@ -19,7 +19,7 @@
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "launch/demo_folder.h"
-#include "launch/running.h"
+#include "launch/own_program.h"
 #include "launch/train_module.h"
 #include "launch/training_record.h"
 

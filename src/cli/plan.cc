@@ -167,7 +167,7 @@ void show_fastest(launch::Planner& planner, const CLI::App& command, const PlanO
   }
   const bool other_batch_size = best.batch_size != chosen.recipe.batch_size;
   chosen.recipe.batch_size = best.batch_size;
-  if (other_batch_size) chosen.given.insert("batch_size");
+  if (other_batch_size) chosen.given.insert(recipe::RecipeField::batch_size);
   chosen.running.run.workers = best.workers;
   const auto memory = command.get_option("--memory")->results();
   const std::string train =

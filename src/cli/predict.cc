@@ -28,11 +28,10 @@ void predict_alone(const PredictRequest& request) {
   const recipe::Recipe recipe = launch::read_recipe(request, store);
   launch::verify_if_asked(store, request.running);
   launch::choose_gpu(request.running.gpu);
-  const plan::Plan plan =
-      launch::plan_for(request, store, recipe, limit.bytes, gpu_facts(), nullptr);
+  const plan::Plan plan = launch::plan_for(request, recipe, {store, limit.bytes, gpu_facts()});
   launch::say_opening(request, store, limit);
   memory::Ledger ledger(limit.bytes - plan::headroom_bytes(limit.bytes));
-  launch::run_prediction(request, store, plan, recipe.evaluation, ledger, nullptr);
+  launch::run_prediction(request, {store, plan, recipe.evaluation, ledger});
 }
 
 // Predicts as one of several ranks. Rank 0 writes the output; the others send it what they have
@@ -51,12 +50,12 @@ void predict_with(ranks::Group& group, const PredictRequest& request) {
   memory::Limit limit = launch::training_limit(request.running.memory_bytes);
   launch::choose_gpu(request.running.gpu);
   const plan::Plan plan = launch::plan_together(group, limit.bytes, [&] {
-    return launch::plan_for(request, *store, recipe, limit.bytes, gpu_facts(), &group);
+    return launch::plan_for(request, recipe, {*store, limit.bytes, gpu_facts(), &group});
   });
   launch::say_opening(request, *store, limit);
   launch::say(request.running, "ranks", launch::describe_ranks(group));
   memory::Ledger ledger(launch::ledger_bytes_for(request, *store, recipe, plan, group));
-  launch::run_prediction(request, *store, plan, recipe.evaluation, ledger, &group);
+  launch::run_prediction(request, {*store, plan, recipe.evaluation, ledger, &group});
   group.leave();
 }
 
@@ -122,10 +121,11 @@ void add_predict(CLI::App& app) {
                    "the trained model, such as models/best.pth")
       ->required()
       ->type_name("FILE");
-  using train::SplitChoice;
-  add_choice(*command, "--split", options->split,
-             {SplitChoice::train, SplitChoice::valid, SplitChoice::test, SplitChoice::all},
-             "the nodes to predict");
+  using train::PredictedNodes;
+  add_choice(
+      *command, "--split", options->split,
+      {PredictedNodes::train, PredictedNodes::valid, PredictedNodes::test, PredictedNodes::all},
+      "the nodes to predict");
   command
       ->add_option_function<std::string>(
           "--eval",

@@ -50,10 +50,10 @@ std::vector<std::string> training_words(const CLI::App& command, const TrainScri
        given_words(command, {"--fanout", "--save-dir", "--memory", "--threads"})) {
     words.push_back(std::move(word));
   }
-  if (train.given.contains("fanout")) {
+  if (train.given.contains(recipe::RecipeField::fanout)) {
     words.insert(words.end(), {"--fanout", recipe::format_fanout(train.recipe.fanout)});
   }
-  if (array && !train.given.contains("seed")) {
+  if (array && !train.given.contains(recipe::RecipeField::seed)) {
     words.insert(words.end(), {"--seed", fmt::format("\"{}\"", kTask)});
   }
   const std::string folder = shell_word(train.save_dir.string());

@@ -1,7 +1,6 @@
 // plimsoll train: trains on a store and writes checkpoints and results to a folder. All refusals
 // that are possible before the training library is loaded come before that.
 #include <csignal>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,7 +12,6 @@
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/train_options.h"
-#include "formats/data_root.h"
 #include "launch/planning.h"
 #include "launch/rank_steps.h"
 #include "launch/seed_runs.h"
@@ -35,7 +33,7 @@ void train_alone(TrainRequest& request) {
   launch::settle_recipe(store, request);
   launch::verify_if_asked(store, request.running);
   launch::choose_gpu(request.running.gpu);
-  const plan::Plan plan = launch::plan_for(request, store, limit.bytes, gpu_facts(), nullptr);
+  const plan::Plan plan = launch::plan_for(request, {store, limit.bytes, gpu_facts()});
   launch::SaveFolder save_folder(request.save_dir);
   if (request.force) save_folder.clear();
   launch::say_opening(request, store, limit);
@@ -62,7 +60,7 @@ int train_with(ranks::Group& group, TrainRequest& request) {
   });
   launch::choose_gpu(request.running.gpu);
   const plan::Plan plan = launch::plan_together(group, limit.bytes, [&] {
-    return launch::plan_for(request, *store, limit.bytes, gpu_facts(), &group);
+    return launch::plan_for(request, {*store, limit.bytes, gpu_facts(), &group});
   });
   std::optional<launch::SaveFolder> save_folder;
   together(group, [&] {
@@ -103,25 +101,9 @@ void start_ranks(TrainRequest& request, const ranks::RankPlace& place) {
   launch::launch_ranks("train", place.size);
 }
 
-// The store of --data_root, or nothing if the first seed imports it.
-std::filesystem::path store_of(const TrainOptions& options) {
-  if (options.data_root.empty()) return options.store;
-  const formats::DataRoot found = formats::resolve_data_root(options.data_root);
-  return found.import_from.empty() ? found.store : std::filesystem::path();
-}
-
 void train_seeds(const TrainOptions& options) {
-  const bool quiet = options.running.run.quiet;
-  launch::train_seeds({.first = options.recipe.seed,
-                       .count = options.seeds,
-                       .folder = options.save_dir,
-                       .resume = !options.resume.empty(),
-                       .force = options.force,
-                       .quiet = quiet,
-                       .recipe = options.recipe,
-                       .given = options.given,
-                       .store = store_of(options)});
-  if (quiet) return screen::print_training_mean(options.save_dir);
+  launch::train_seeds(options, options.seeds);
+  if (options.running.run.quiet) return screen::print_training_mean(options.save_dir);
   print("\n");
   screen::print_training(options.save_dir);
 }

@@ -25,6 +25,7 @@ using recipe::Evaluation;
 using recipe::ModelKind;
 using recipe::Norm;
 using recipe::Recipe;
+using recipe::RecipeField;
 using recipe::Schedule;
 
 constexpr const char* kModel = "Model";
@@ -39,28 +40,28 @@ constexpr std::array kTrainingLogs = {track::LogKind::tensorboard, track::LogKin
                                       track::LogKind::jsonl, track::LogKind::prometheus};
 
 struct RecipeOption {
-  const char* field;
+  RecipeField field;
   const char* option;
 };
 constexpr std::array<RecipeOption, 18> kRecipeOptions = {{
-    {"model", "--model"},
-    {"fanout", "--fanout"},
-    {"hidden", "--hidden"},
-    {"heads", "--heads"},
-    {"dropout", "--dropout"},
-    {"batch_norm", "--batch-norm"},
-    {"norm", "--norm"},
-    {"sampler", "--sampler"},
-    {"batch_size", "--batch-size"},
-    {"epochs", "--epochs"},
-    {"lr", "--lr"},
-    {"weight_decay", "--weight-decay"},
-    {"schedule", "--schedule"},
-    {"label_smoothing", "--label-smoothing"},
-    {"patience", "--patience"},
-    {"evaluation", "--eval"},
-    {"log_steps", "--log-steps"},
-    {"seed", "--seed"},
+    {RecipeField::model, "--model"},
+    {RecipeField::fanout, "--fanout"},
+    {RecipeField::hidden, "--hidden"},
+    {RecipeField::heads, "--heads"},
+    {RecipeField::dropout, "--dropout"},
+    {RecipeField::batch_norm, "--batch-norm"},
+    {RecipeField::norm, "--norm"},
+    {RecipeField::sampler, "--sampler"},
+    {RecipeField::batch_size, "--batch-size"},
+    {RecipeField::epochs, "--epochs"},
+    {RecipeField::lr, "--lr"},
+    {RecipeField::weight_decay, "--weight-decay"},
+    {RecipeField::schedule, "--schedule"},
+    {RecipeField::label_smoothing, "--label-smoothing"},
+    {RecipeField::patience, "--patience"},
+    {RecipeField::evaluation, "--eval"},
+    {RecipeField::log_steps, "--log-steps"},
+    {RecipeField::seed, "--seed"},
 }};
 
 CLI::Option* add_whole_number(CLI::App& command, const std::string& names, uint64_t& value,
@@ -364,15 +365,14 @@ std::string training_command(const CLI::App& command, const TrainOptions& option
                              const std::string& memory) {
   std::string text = "plimsoll train " + shell_word(options.store.string());
   const auto value_of = [&](const RecipeOption& one) -> std::string {
-    const std::string_view field = one.field;
-    if (field == "fanout") return recipe::format_fanout(options.recipe.fanout);
-    if (field == "batch_size") return fmt::format("{}", options.recipe.batch_size);
+    if (one.field == RecipeField::fanout) return recipe::format_fanout(options.recipe.fanout);
+    if (one.field == RecipeField::batch_size) return fmt::format("{}", options.recipe.batch_size);
     return command.get_option(one.option)->results().back();
   };
   for (const RecipeOption& one : kRecipeOptions) {
     if (!options.given.contains(one.field)) continue;
     text += fmt::format(" {}", one.option);
-    if (one.field != std::string_view("batch_norm")) text += " " + shell_word(value_of(one));
+    if (one.field != RecipeField::batch_norm) text += " " + shell_word(value_of(one));
   }
   for (const char* name : {"--device", "--threads", "--window", "--ranks"}) {
     const auto values = command.get_option(name)->results();

@@ -39,6 +39,12 @@ std::string Checksum::hex() const {
   return fmt::format("{:016x}", XXH3_64bits_digest(state_->xxh3));
 }
 
+std::string checksum_of(std::string_view bytes) {
+  Checksum checksum;
+  checksum.update(std::as_bytes(std::span(bytes)));
+  return checksum.hex();
+}
+
 OpenFile open_uncached(const std::filesystem::path& path, int flags) {
   OpenFile file{Fd(::open(path.c_str(), flags | O_CLOEXEC | O_DIRECT, 0666)), path.string(), true};
   if (!file.fd && errno == EINVAL) {

@@ -34,6 +34,7 @@ class Checksum {
   struct State;
   std::unique_ptr<State> state_;
 };
+std::string checksum_of(std::string_view bytes);
 
 constexpr uint64_t kBlockBytes = 4096;          // O_DIRECT's alignment, for every disk we know
 constexpr uint64_t kStreamBytes = 1024 * 1024;  // one transfer of a sequential stream

@@ -1,3 +1,5 @@
+#include "batch/neighbor_sums.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -5,8 +7,6 @@
 #include <atomic>
 #include <future>
 #include <memory>
-#include <numeric>
-#include <string>
 #include <vector>
 
 #include "base/error.h"
@@ -14,7 +14,7 @@
 #include "base/parallel.h"
 #include "base/units.h"
 #include "batch/assemble.h"
-#include "batch/precompute.h"
+#include "batch/row_slices.h"
 #include "io/file.h"
 #include "io/random_read.h"
 #include "kernel/kernels.h"
@@ -29,64 +29,11 @@ constexpr uint64_t kSlicePart = 8;  // 1/8 of the memory is for one slice
 constexpr uint64_t kLeastChunkBytes = 2 * kMiB;
 constexpr uint64_t kBlockNodes = 256;   // nodes that a thread takes at a time
 constexpr uint64_t kBlockEdges = 2048;  // summed at a time: their rows fit into a core's cache
-constexpr unsigned kReaders = 2;        // threads that read the next slice meanwhile
-constexpr uint64_t kOffsetsStep = io::kBlockBytes / sizeof(uint64_t);
-
-// Rows first <= i < first + count of the store, with the weights of their edges.
-struct Slice {
-  Slice(memory::Ledger& ledger, uint64_t rows, uint64_t row_bytes, bool weighted)
-      : bytes(ledger, "rows", rows * row_bytes),
-        offsets(ledger, "rows", weighted ? rows + 1 : 0),
-        weights(ledger, "rows", weighted ? rows : 0) {}
-  static uint64_t bytes_needed(uint64_t rows, uint64_t row_bytes) {
-    return memory::Buffer<std::byte>::bytes_needed(rows * row_bytes) +
-           memory::Buffer<uint64_t>::bytes_needed(rows + 1) +
-           memory::Buffer<float>::bytes_needed(rows);
-  }
-
-  memory::Buffer<std::byte> bytes;
-  memory::Buffer<uint64_t> offsets;  // for the weights
-  memory::Buffer<float> weights;
-  uint64_t first = 0;
-  uint64_t count = 0;
-};
 
 // The lists of one block that are summed at a time.
 struct Scratch {
   std::array<uint32_t, kBlockNodes + 1> offsets = {};
   std::array<uint32_t, kBlockEdges> indices = {};
-};
-
-// Slices begin at whole blocks of both files.
-uint64_t slice_step(const graph::Meta& meta) {
-  return std::lcm(io::kBlockBytes / std::gcd(io::kBlockBytes, meta.row_bytes), kOffsetsStep);
-}
-
-uint64_t slice_rows(const graph::Meta& meta, uint64_t bytes) {
-  const uint64_t step = slice_step(meta);
-  const uint64_t steps = std::max<uint64_t>(1, bytes / (step * meta.row_bytes));
-  return std::min(steps, (meta.nodes + step - 1) / step) * step;
-}
-
-// A file that stays open: another one may take its name meanwhile.
-struct OpenRows {
-  explicit OpenRows(const std::filesystem::path& path)
-      : file(io::open_rows(path)),
-        opened(fmt::format("/proc/self/fd/{}", file.file.fd.get())),
-        name(path.string()) {}
-
-  [[noreturn]] void refuse(const std::string& what) const {
-    fail(ErrorKind::store, "{}: {}; import the graph again", name, what);
-  }
-  void load(uint64_t begin, std::span<std::byte> out) const {
-    if (begin + out.size() > file.size_bytes) refuse("it ends too early");
-    io::load({.path = opened, .name = name, .begin = begin, .out = out}, kReaders,
-             [](std::span<const std::byte>) {});
-  }
-
-  io::RowFile file;
-  std::string opened;  // a path to it
-  std::string name;
 };
 
 class Summing {
@@ -122,10 +69,10 @@ class Summing {
   void take_chunk();
   Range rows_of_chunk() const;
   void sum_chunk();
-  void read_slice(Slice& slice, uint64_t first) const;
-  void add_slice(const Slice& slice);
-  void add_block(const Slice& slice, Range nodes, Scratch& scratch);
-  uint32_t collect(const Slice& slice, Range& nodes, Scratch& scratch);
+  void load(RowSlice& slice, uint64_t first) const;
+  void add_slice(const RowSlice& slice);
+  void add_block(const RowSlice& slice, Range nodes, Scratch& scratch);
+  uint32_t collect(const RowSlice& slice, Range& nodes, Scratch& scratch);
   void hand_over();
   void scale(float* sums, const float* own, uint64_t degree) const;
 
@@ -144,14 +91,14 @@ class Summing {
   const NeighborSumsEvents& events_;
   const uint64_t columns_;
   const bool gcn_;
-  const OpenRows rows_file_;
-  const OpenRows offsets_file_;
-  const OpenRows lists_file_;
+  const StoreFile rows_file_;
+  const StoreFile offsets_file_;
+  const StoreFile lists_file_;
   io::FileReader offsets_reader_;
   io::FileReader lists_reader_;
   io::FileReader own_reader_;
   uint64_t slice_rows_ = 0;
-  std::vector<Slice> slices_;        // one is read while the other is added
+  std::vector<RowSlice> slices_;     // one is read while the other is added
   memory::Buffer<std::byte> room_;   // the sums of the chunk, then its lists
   memory::Buffer<uint64_t> places_;  // how far each list is summed, as an index of lists()
   memory::Buffer<uint64_t> ends_;    // where it ends
@@ -180,7 +127,7 @@ Summing::Summing(const graph::Store& store, const NeighborSumsOptions& options,
       carried_(columns_) {
   const uint64_t available = ledger.available_bytes();
   slice_rows_ =
-      slice_rows(meta_, std::clamp(available / kSlicePart, kLeastSliceBytes, kMostSliceBytes));
+      rows_of_slices(meta_, std::clamp(available / kSlicePart, kLeastSliceBytes, kMostSliceBytes));
   for (int i = 0; i < 2; ++i) slices_.emplace_back(ledger, slice_rows_, meta_.row_bytes, gcn_);
   const uint64_t left = ledger.available_bytes() - 3 * memory::kPageBytes;
   const uint64_t row = columns_ * sizeof(float);
@@ -263,14 +210,14 @@ void Summing::sum_chunk() {
     return;
   }
   const uint64_t slices = (rows.last - first + slice_rows_ - 1) / slice_rows_;
-  read_slice(slices_[0], first);
+  load(slices_[0], first);
   size_t now = 0;
   for (uint64_t at = first; at < rows.last; at += slice_rows_, now = 1 - now) {
     throw_if_interrupted();
     std::future<void> reading;
     if (at + slice_rows_ < rows.last) {
-      reading = std::async(std::launch::async,
-                           [&, at] { read_slice(slices_[1 - now], at + slice_rows_); });
+      reading =
+          std::async(std::launch::async, [&, at] { load(slices_[1 - now], at + slice_rows_); });
     }
     add_slice(slices_[now]);
     if (reading.valid()) reading.get();
@@ -283,19 +230,14 @@ void Summing::sum_chunk() {
   }
 }
 
-void Summing::read_slice(Slice& slice, uint64_t first) const {
-  slice.first = first;
-  slice.count = std::min(slice_rows_, meta_.nodes - first);
-  rows_file_.load(first * meta_.row_bytes, slice.bytes.first(slice.count * meta_.row_bytes));
-  if (!gcn_) return;
-  offsets_file_.load(first * sizeof(uint64_t),
-                     std::as_writable_bytes(slice.offsets.first(slice.count + 1)));
-  for (uint64_t i = 0; i < slice.count; ++i) {
-    slice.weights[i] = one_over_root(slice.offsets[i + 1] - slice.offsets[i] + 1);
-  }
+void Summing::load(RowSlice& slice, uint64_t first) const {
+  slice.load(first, {.meta = meta_,
+                     .rows = rows_file_,
+                     .offsets = gcn_ ? &offsets_file_ : nullptr,
+                     .most_rows = slice_rows_});
 }
 
-void Summing::add_slice(const Slice& slice) {
+void Summing::add_slice(const RowSlice& slice) {
   const uint64_t blocks = (chunk_.count + kBlockNodes - 1) / kBlockNodes;
   std::atomic<uint64_t> next = 0;
   run_team(options_.threads, [&](Team& team) {
@@ -307,7 +249,7 @@ void Summing::add_slice(const Slice& slice) {
 }
 
 // Adds the rows of the slice to the sums of these nodes.
-void Summing::add_block(const Slice& slice, Range nodes, Scratch& scratch) {
+void Summing::add_block(const RowSlice& slice, Range nodes, Scratch& scratch) {
   while (nodes.first < nodes.last) {
     const uint64_t first = nodes.first;
     const uint32_t count = collect(slice, nodes, scratch);
@@ -333,7 +275,7 @@ void Summing::add_block(const Slice& slice, Range nodes, Scratch& scratch) {
 
 // The edges of some nodes in the slice, as many as fit. Returns the number of nodes, and moves
 // `nodes.first` behind those that are done.
-uint32_t Summing::collect(const Slice& slice, Range& nodes, Scratch& scratch) {
+uint32_t Summing::collect(const RowSlice& slice, Range& nodes, Scratch& scratch) {
   const uint32_t* const all = lists();
   const uint64_t end = slice.first + slice.count;
   uint32_t count = 0;
@@ -408,7 +350,7 @@ void Summing::run() {
     sum_chunk();
     hand_over();
   }
-  for (const OpenRows* file : {&rows_file_, &offsets_file_, &lists_file_}) {
+  for (const StoreFile* file : {&rows_file_, &offsets_file_, &lists_file_}) {
     if (io::changed(file->file)) {
       fail(ErrorKind::store,
            "{} was changed while it was being read; what was read cannot be trusted. Import the "
@@ -421,7 +363,8 @@ void Summing::run() {
 }  // namespace
 
 uint64_t neighbor_sums_bytes(const graph::Meta& meta, unsigned threads) {
-  const uint64_t slice = Slice::bytes_needed(slice_rows(meta, kLeastSliceBytes), meta.row_bytes);
+  const uint64_t slice =
+      RowSlice::bytes_needed(rows_of_slices(meta, kLeastSliceBytes), meta.row_bytes);
   const uint64_t own = memory::Buffer<std::byte>::bytes_needed(kBlockNodes * meta.row_bytes) +
                        memory::Buffer<float>::bytes_needed(kBlockNodes * meta.feature_columns);
   return 3 * io::kStreamBytes + 2 * slice + own + kLeastChunkBytes + threads * sizeof(Scratch) +

@@ -9,6 +9,7 @@
 #include "base/half.h"
 #include "base/units.h"
 #include "batch/assemble.h"
+#include "batch/neighbor_sums.h"
 #include "graph/store.h"
 #include "io/file.h"
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <span>
 #include <string_view>
 #include <system_error>
 
@@ -19,17 +18,12 @@ namespace plimsoll::gpu {
 namespace {
 
 namespace fs = std::filesystem;
+using io::checksum_of;
 
 constexpr uint64_t kMostBinaryBytes = uint64_t{64} << 20;
 
 // Without fused multiply-add: sums then have the same bits as on a CPU.
 constexpr std::array<const char*, 2> kOptions = {"--std=c++17", "--fmad=false"};
-
-std::string checksum_of(std::string_view bytes) {
-  io::Checksum checksum;
-  checksum.update(std::as_bytes(std::span<const char>(bytes)));
-  return checksum.hex();
-}
 
 // Of everything that the machine code depends on.
 std::string file_name(const KernelRequest& request, const std::string& source) {

@@ -1,3 +1,4 @@
+// The loops (loops.inc) with AVX2 and F16C: eight values at a time.
 #include "kernel/cpu_features.h"
 
 #if defined(__AVX2__) && defined(__F16C__)

@@ -1,3 +1,4 @@
+// The loops (loops.inc) with AVX-512: sixteen values at a time.
 #include "kernel/cpu_features.h"
 
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__)

@@ -1,3 +1,4 @@
+// The loops (loops.inc) for any CPU.
 #include "kernel/cpu_features.h"
 
 namespace plimsoll::kernel {

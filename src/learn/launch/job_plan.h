@@ -12,7 +12,7 @@
 
 namespace plimsoll::launch {
 
-// What the supervisor of a job needs beside the training.
+// What the supervisor of a job needs in addition to the training.
 constexpr uint64_t kSupervisorBytes = uint64_t{64} << 20;
 
 struct JobPlan {
@@ -40,7 +40,7 @@ uint64_t most_job_bytes(const JobPlan& job);
 // Comments for the script: where its figures come from.
 struct NoteFacts {
   uint64_t seeds = 1;
-  bool own_time = true;  // job_seconds(), not the user's
+  bool own_time = true;  // the time is job_seconds(), not --time
 };
 std::vector<std::string> notes_on(const JobPlan& job, const TrainRequest& training,
                                   const NoteFacts& facts);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <span>
 #include <string_view>
 
 #include "base/child.h"
@@ -25,16 +24,11 @@ namespace plimsoll::launch {
 namespace {
 
 namespace fs = std::filesystem;
+using io::checksum_of;
 
 constexpr const char* kDescription = "about.json";
 constexpr uint64_t kMostProgramBytes = uint64_t{256} << 20;
 constexpr uint64_t kMostDescriptionBytes = uint64_t{64} << 10;
-
-std::string checksum_of(std::string_view text) {
-  io::Checksum checksum;
-  checksum.update(std::as_bytes(std::span(text)));
-  return checksum.hex();
-}
 
 // Of all programs; empty if the user has no cache folder.
 fs::path all_libraries() {

@@ -17,7 +17,7 @@
 #include "memory/limit.h"
 #include "memory/usage.h"
 #include "plan/describe.h"
-#include "plan/machine.h"
+#include "plan/machine_cache.h"
 #include "train/footprint.h"
 
 namespace plimsoll::launch {
@@ -53,10 +53,10 @@ uint64_t runtime_bytes(bool gpu, uint64_t library_bytes) {
 // library exists and fits into memory.
 plan::Machine measured_machine(const Planned& planned, const PlannerOptions& options) {
   const uint64_t room = std::min(options.limit_bytes, memory::automatic_limit().bytes);
-  plan::Wanted wanted = {.file = planned.store.features_file(),
-                         .threads = options.run.threads,
-                         .device = options.device.name,
-                         .again = options.calibrate};
+  plan::MachineRequest wanted = {.file = planned.store.features_file(),
+                                 .threads = options.run.threads,
+                                 .device = options.device.name,
+                                 .again = options.calibrate};
   if (planned.scale > 1) {
     // There is no large file to read yet. Use what is known about the disk of this folder.
     const auto known = plan::load_machine(plan::machine_cache_file(),

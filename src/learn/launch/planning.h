@@ -11,6 +11,7 @@
 #include "memory/limit.h"
 #include "plan/plan.h"
 #include "plan/probe.h"
+#include "plan/remedies.h"
 #include "recipe/recipe.h"
 
 namespace plimsoll::launch {

@@ -63,7 +63,7 @@ void check_files(const PredictRequest& request) {
 
 uint64_t count_nodes(const PredictRequest& request, const graph::Store& store) {
   const graph::Meta& meta = store.meta();
-  const uint64_t nodes = request.split == train::SplitChoice::all
+  const uint64_t nodes = request.split == train::PredictedNodes::all
                              ? meta.nodes
                              : meta.split_sizes.at(static_cast<size_t>(request.split));
   if (nodes == 0) {
@@ -96,21 +96,20 @@ void check_prediction_for_ranks(const recipe::Recipe& recipe, unsigned ranks) {
   }
 }
 
-plan::Plan plan_for(const PredictRequest& request, const graph::Store& store,
-                    const recipe::Recipe& recipe, uint64_t limit_bytes, const GpuFacts& gpus,
-                    const ranks::Group* group) {
+plan::Plan plan_for(const PredictRequest& request, const recipe::Recipe& recipe,
+                    const PlanFor& what) {
   const train::Execution& run = request.running.run;
   PlannerOptions planning = {.run = run,
                              .device = settled_device(run.device, load_train_module().has_gpu(),
-                                                      training_device(run.device, gpus)),
-                             .limit_bytes = limit_bytes};
-  uint64_t own_bytes = output_bytes(request, store, recipe);
-  if (group != nullptr) {
-    planning.ranks = group->place().size;
-    planning.host_ranks = static_cast<unsigned>(group->host_ranks().size());
+                                                      training_device(run.device, what.gpus)),
+                             .limit_bytes = what.limit_bytes};
+  uint64_t own_bytes = output_bytes(request, what.store, recipe);
+  if (what.group != nullptr) {
+    planning.ranks = what.group->place().size;
+    planning.host_ranks = static_cast<unsigned>(what.group->host_ranks().size());
     own_bytes += planning.host_ranks * train::collecting_bytes();
   }
-  return plan_prediction(store, recipe, planning, count_nodes(request, store), own_bytes);
+  return plan_prediction(what.store, recipe, planning, count_nodes(request, what.store), own_bytes);
 }
 
 uint64_t ledger_bytes_for(const PredictRequest& request, const graph::Store& store,
@@ -130,20 +129,18 @@ void say_opening(const PredictRequest& request, const graph::Store& store,
   say(running, "memory", describe(limit));
 }
 
-void run_prediction(const PredictRequest& request, const graph::Store& store,
-                    const plan::Plan& plan, recipe::Evaluation evaluation, memory::Ledger& ledger,
-                    ranks::Group* group) {
-  load_train_module().predict({.store = store,
+void run_prediction(const PredictRequest& request, const PredictionRun& run) {
+  load_train_module().predict({.store = run.store,
                                .checkpoint = request.checkpoint,
                                .split = request.split,
                                .output = request.output,
-                               .evaluation = evaluation,
+                               .evaluation = run.evaluation,
                                .out = request.out,
                                .ids_out = request.ids_out,
-                               .run = as_planned(request.running.run, plan),
-                               .plan = plan,
-                               .ledger = ledger,
-                               .group = group});
+                               .run = as_planned(request.running.run, run.plan),
+                               .plan = run.plan,
+                               .ledger = run.ledger,
+                               .group = run.group});
 }
 
 }  // namespace plimsoll::launch

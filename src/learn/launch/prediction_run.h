@@ -17,7 +17,7 @@ namespace plimsoll::launch {
 struct PredictRequest {
   std::filesystem::path store;
   std::filesystem::path checkpoint;
-  train::SplitChoice split = train::SplitChoice::test;
+  train::PredictedNodes split = train::PredictedNodes::test;
   train::Output output = train::Output::classes;
   std::optional<recipe::Evaluation> evaluation;  // nothing: as in training
   std::filesystem::path out;
@@ -39,10 +39,8 @@ recipe::Recipe read_recipe(const PredictRequest& request, const graph::Store& st
 // Throws Error{usage} if ranks would compute something else than one process.
 void check_prediction_for_ranks(const recipe::Recipe& recipe, unsigned ranks);
 
-// `group` is null if this process predicts alone.
-plan::Plan plan_for(const PredictRequest& request, const graph::Store& store,
-                    const recipe::Recipe& recipe, uint64_t limit_bytes, const GpuFacts& gpus,
-                    const ranks::Group* group);
+plan::Plan plan_for(const PredictRequest& request, const recipe::Recipe& recipe,
+                    const PlanFor& what);
 
 // The limit of this process's ledger.
 uint64_t ledger_bytes_for(const PredictRequest& request, const graph::Store& store,
@@ -53,8 +51,13 @@ uint64_t ledger_bytes_for(const PredictRequest& request, const graph::Store& sto
 void say_opening(const PredictRequest& request, const graph::Store& store,
                  const memory::Limit& limit);
 
-void run_prediction(const PredictRequest& request, const graph::Store& store,
-                    const plan::Plan& plan, recipe::Evaluation evaluation, memory::Ledger& ledger,
-                    ranks::Group* group);
+struct PredictionRun {
+  const graph::Store& store;
+  const plan::Plan& plan;
+  recipe::Evaluation evaluation = recipe::Evaluation::sampled;
+  memory::Ledger& ledger;
+  ranks::Group* group = nullptr;  // null: this process predicts alone
+};
+void run_prediction(const PredictRequest& request, const PredictionRun& run);
 
 }  // namespace plimsoll::launch

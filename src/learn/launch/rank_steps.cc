@@ -16,7 +16,7 @@
 #include "base/host.h"
 #include "base/interrupt.h"
 #include "base/units.h"
-#include "launch/running.h"
+#include "launch/own_program.h"
 #include "launch/train_module.h"
 #include "ranks/launcher.h"
 

@@ -1,13 +1,13 @@
-// What a training and a prediction have in common: how they run, the messages before the work, and
-// this program, started again as a part of a run.
+// What a training and a prediction have in common: how they run, and the messages before the work.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "graph/store.h"
+#include "launch/train_module.h"
+#include "ranks/group.h"
 #include "train/job.h"
 
 namespace plimsoll::launch {
@@ -20,6 +20,14 @@ struct RunningOptions {
   double rank_timeout_minutes = 30;
   std::optional<uint64_t> memory_bytes;
   bool verify = false;
+};
+
+// What a plan is made for, in addition to what the user asks for.
+struct PlanFor {
+  const graph::Store& store;
+  uint64_t limit_bytes = 0;
+  GpuFacts gpus;
+  const ranks::Group* group = nullptr;  // null: this process works alone
 };
 
 // Ranks of one host divide its CPUs, unless the user gave --threads.
@@ -36,12 +44,5 @@ void verify_if_asked(const graph::Store& store, const RunningOptions& options);
 
 // "cora.plim: 2,708 nodes, 10,556 edges, 1,433 features, 7 classes"
 std::string describe(const graph::Store& store);
-
-// The words of this process's command line, the program's name first. Throws Error{io}.
-std::vector<std::string> own_command_line();
-
-// Runs this program with these words, the first of which is its name, and returns its exit code, or
-// 128 + N after signal N. An interrupt is passed on to it, and it ends with this process.
-int run_own_program(const std::vector<std::string>& words);
 
 }  // namespace plimsoll::launch

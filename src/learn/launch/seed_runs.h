@@ -3,11 +3,8 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
-#include <set>
-#include <string>
 
-#include "recipe/recipe.h"
+#include "launch/training_run.h"
 
 namespace plimsoll::launch {
 
@@ -15,26 +12,17 @@ namespace plimsoll::launch {
 // continue; train_seeds() does.
 constexpr const char* kOfSeeds = "PLIMSOLL_OF_SEEDS";
 
-struct SeedsOptions {
-  uint64_t first = 0;  // --seed
-  uint64_t count = 0;  // --seeds
-  std::filesystem::path folder;
-  bool resume = false;  // continue those that have begun
-  bool force = false;
-  bool quiet = false;           // do not name the seeds
-  recipe::Recipe recipe;        // of the command line
-  std::set<std::string> given;  // its fields that the user gave
-  std::filesystem::path store;  // empty if it is not imported yet
-};
+// Both are about `count` trainings like `request`, with the seeds from its recipe's on. Each has
+// its folder in request.save_dir.
 
-// Throws Error{exists} if the folder holds seeds of another recipe or other data that would count
+// Throws Error{exists} if that folder holds seeds of another recipe or other data that would count
 // in the same mean as the new ones; Error{usage} if a seed cannot be continued with what was given.
-void check_same_training(const SeedsOptions& options);
+void check_same_training(const TrainRequest& request, uint64_t count);
 
 // Repeats this process's own command line for each seed. Throws Error{exists} if a seed has been
 // trained in the folder before, or as check_same_training(); ExitWith{code} if a training fails.
-// With `force`, all seeds that were trained in the folder before are deleted, even those that this
+// With --force, all seeds that were trained in the folder before are deleted, even those that this
 // call does not train again.
-void train_seeds(const SeedsOptions& options);
+void train_seeds(const TrainRequest& request, uint64_t count);
 
 }  // namespace plimsoll::launch

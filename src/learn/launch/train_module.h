@@ -46,10 +46,10 @@ struct GpuFacts {
   std::string usable;            // the name of the first GPU that CUDA may use; empty = none
 };
 
-// --device cuda:N: the GPU that `number` counts, from 0, among those that CUDA_VISIBLE_DEVICES
-// shows; without a number both functions do nothing. check_gpu() throws Error{usage} if there are
-// fewer. choose_gpu() also hides the others from CUDA, which must not have started yet. It is for
-// the process that computes: ranks and seeds that it starts have its words and choose themselves.
+// --device cuda:N. `number` counts the GPUs that CUDA_VISIBLE_DEVICES shows, from 0. Without a
+// number both functions do nothing. check_gpu() throws Error{usage} if there is no such GPU.
+// choose_gpu() hides the others; call it before CUDA starts, in the process that computes. Ranks
+// and seeds read the option themselves.
 void check_gpu(std::optional<unsigned> number);
 void choose_gpu(std::optional<unsigned> number);
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "recipe/recipe.h"
+#include "recipe/training_status.h"
 
 namespace plimsoll::launch {
 

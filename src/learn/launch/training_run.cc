@@ -27,6 +27,8 @@
 namespace plimsoll::launch {
 namespace {
 
+using recipe::RecipeField;
+
 // Finds the store of --data_root, and imports the data set if there is none yet.
 void find_store(TrainRequest& request) {
   if (request.data_root.empty()) return;
@@ -56,14 +58,14 @@ void check_save_dir(const TrainRequest& request) {
 
 }  // namespace
 
-void check_for_model(const recipe::Recipe& recipe, const std::set<std::string>& given) {
-  if (given.contains("heads") && recipe.model != recipe::ModelKind::gat) {
+void check_for_model(const recipe::Recipe& recipe, const recipe::RecipeFields& given) {
+  if (given.contains(RecipeField::heads) && recipe.model != recipe::ModelKind::gat) {
     fail(ErrorKind::usage, "--heads needs --model gat; {} has no heads", name(recipe.model));
   }
-  if (given.contains("norm") && recipe.model != recipe::ModelKind::gcn) {
+  if (given.contains(RecipeField::norm) && recipe.model != recipe::ModelKind::gcn) {
     fail(ErrorKind::usage, "--norm needs --model gcn; {} has no such weights", name(recipe.model));
   }
-  if (given.contains("sampler") && recipe.model == recipe::ModelKind::mlp) {
+  if (given.contains(RecipeField::sampler) && recipe.model == recipe::ModelKind::mlp) {
     fail(ErrorKind::usage, "--sampler needs a model that samples neighbours; mlp does not");
   }
 }
@@ -98,22 +100,22 @@ void settle_recipe(const graph::Store& store, TrainRequest& request) {
   check_trainable(store, request.recipe);
 }
 
-plan::Plan plan_for(const TrainRequest& request, const graph::Store& store, uint64_t limit_bytes,
-                    const GpuFacts& gpus, const ranks::Group* group) {
+plan::Plan plan_for(const TrainRequest& request, const PlanFor& what) {
   const train::Execution& run = request.running.run;
-  PlannerOptions planning = {
-      .run = run, .device = training_device(run.device, gpus), .limit_bytes = limit_bytes};
-  if (group != nullptr) {
-    planning.ranks = group->place().size;
-    planning.host_ranks = static_cast<unsigned>(group->host_ranks().size());
+  PlannerOptions planning = {.run = run,
+                             .device = training_device(run.device, what.gpus),
+                             .limit_bytes = what.limit_bytes};
+  if (what.group != nullptr) {
+    planning.ranks = what.group->place().size;
+    planning.host_ranks = static_cast<unsigned>(what.group->host_ranks().size());
   }
-  plan::Plan plan = plan_training(store, request.recipe, planning);
+  plan::Plan plan = plan_training(what.store, request.recipe, planning);
   // The driver may report a GPU that torch cannot use, or not report one that it can.
   const TrainingDevice device =
       settled_device(run.device, load_train_module().has_gpu(), planning.device);
   if (device != planning.device) {
     planning.device = device;
-    plan = plan_training(store, request.recipe, planning);
+    plan = plan_training(what.store, request.recipe, planning);
   }
   return plan;
 }

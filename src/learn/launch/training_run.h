@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <set>
 #include <string>
 
 #include "base/fd.h"
@@ -22,7 +21,7 @@ struct TrainRequest {
   std::filesystem::path store;      // either this ...
   std::filesystem::path data_root;  // ... or this
   recipe::Recipe recipe;
-  std::set<std::string> given;  // the fields of the recipe that the user gave
+  recipe::RecipeFields given;  // that the user gave
   std::filesystem::path save_dir = "models";
   std::filesystem::path resume;  // empty: a new run; else the same as save_dir
   bool force = false;
@@ -35,7 +34,7 @@ struct TrainRequest {
 };
 
 // Throws Error{usage} if the user gave an option that this model does not have.
-void check_for_model(const recipe::Recipe& recipe, const std::set<std::string>& given);
+void check_for_model(const recipe::Recipe& recipe, const recipe::RecipeFields& given);
 
 // Everything that can be refused before the plan. Imports the data set of --data_root if there is
 // no store of it yet, and sets `request.store`.
@@ -48,9 +47,8 @@ graph::Store open_on_other_rank(TrainRequest& request);
 // this store.
 void settle_recipe(const graph::Store& store, TrainRequest& request);
 
-// The plan, on the device that torch can use. `group` is null if this process trains alone.
-plan::Plan plan_for(const TrainRequest& request, const graph::Store& store, uint64_t limit_bytes,
-                    const GpuFacts& gpus, const ranks::Group* group);
+// The plan, on the device that torch can use.
+plan::Plan plan_for(const TrainRequest& request, const PlanFor& what);
 
 // Prints store, model and limit.
 void say_opening(const TrainRequest& request, const graph::Store& store,

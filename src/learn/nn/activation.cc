@@ -1,3 +1,5 @@
+// ReLU and dropout (nn/operations.h). No mask is stored: whether a value is dropped is a hash of
+// its node and column, and backward sees it in the output.
 #include <ATen/ops/arange.h>
 
 #include <cmath>

@@ -1,3 +1,5 @@
+// The optimizer (nn/model.h). On a CPU the values are updated in blocks that stay in a core's
+// cache.
 #include <ATen/ops/sqrt.h>
 #include <ATen/ops/zeros_like.h>
 

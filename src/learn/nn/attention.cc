@@ -41,8 +41,11 @@ void check(const at::Tensor& tensor, const Wanted& wanted, at::IntArrayRef sizes
     fail(ErrorKind::internal, "attention: {} is not contiguous", wanted.name);
 }
 
-AttentionInputs checked(const at::Tensor& z, const at::Tensor& att_src, const at::Tensor& att_dst,
-                        const BlockTensors& block, double slope) {
+AttentionInputs checked(const AttentionArguments& arguments) {
+  const at::Tensor& z = arguments.z;
+  const at::Tensor& att_src = arguments.att_src;
+  const at::Tensor& att_dst = arguments.att_dst;
+  const BlockTensors& block = arguments.block;
   if (!z.defined() || !block.indices.defined() || !att_src.defined() || att_src.dim() != 3)
     fail(ErrorKind::internal, "attention: z or indices is undefined, or att_src is not [1, h, c]");
   if (block.destinations > block.sources)
@@ -56,7 +59,13 @@ AttentionInputs checked(const at::Tensor& z, const at::Tensor& att_src, const at
   check(att_dst, {"att_dst", at::kFloat, device}, {1, heads.count, heads.channels});
   check(block.offsets, {"offsets", at::kInt, device}, {block.destinations + 1});
   check(block.indices, {"indices", at::kInt, device}, {edges});
-  return {block, slope, z.contiguous(), att_src.contiguous(), att_dst.contiguous(), heads, edges};
+  return {block,
+          arguments.negative_slope,
+          z.contiguous(),
+          att_src.contiguous(),
+          att_dst.contiguous(),
+          heads,
+          edges};
 }
 
 void check_backward(const AttentionInputs& in, const at::Tensor& grad_out, const Attention& saved) {
@@ -77,6 +86,10 @@ void check_by_source(const AttentionInputs& in) {
   check(block.source_offsets, {"source_offsets", at::kInt, at::kCPU}, {block.sources + 1});
   check(block.by_source, {"by_source", at::kInt, at::kCPU}, {in.edges});
   check(block.source_edges, {"source_edges", at::kInt, at::kCPU}, {in.edges});
+}
+
+bool is_fused(const AttentionArguments& arguments) {
+  return arguments.z.is_cpu() && arguments.path == AttentionPath::by_device;
 }
 
 // ---- with tensor operators ----
@@ -156,21 +169,16 @@ AttentionGradients attend_backward_by_operators(const AttentionInputs& in,
 
 }  // namespace
 
-Attention attend(const at::Tensor& z, const at::Tensor& att_src, const at::Tensor& att_dst,
-                 const BlockTensors& block, double negative_slope, AttentionPath path) {
-  const AttentionInputs in = checked(z, att_src, att_dst, block, negative_slope);
-  const bool fused = z.is_cpu() && path == AttentionPath::by_device;
-  return fused ? attend_fused(in) : attend_by_operators(in);
+Attention attend(const AttentionArguments& arguments) {
+  const AttentionInputs in = checked(arguments);
+  return is_fused(arguments) ? attend_fused(in) : attend_by_operators(in);
 }
 
-AttentionGradients attend_backward(const at::Tensor& grad_out, const at::Tensor& z,
-                                   const at::Tensor& att_src, const at::Tensor& att_dst,
-                                   const Attention& saved, const BlockTensors& block,
-                                   double negative_slope, AttentionPath path) {
-  const AttentionInputs in = checked(z, att_src, att_dst, block, negative_slope);
+AttentionGradients attend_backward(const AttentionArguments& arguments, const at::Tensor& grad_out,
+                                   const Attention& saved) {
+  const AttentionInputs in = checked(arguments);
   check_backward(in, grad_out, saved);
-  const bool fused = z.is_cpu() && path == AttentionPath::by_device;
-  if (!fused) return attend_backward_by_operators(in, grad_out, saved);
+  if (!is_fused(arguments)) return attend_backward_by_operators(in, grad_out, saved);
   check_by_source(in);
   return attend_backward_fused(in, grad_out, saved);
 }

@@ -66,7 +66,7 @@ void prefetch(const float* row, int64_t width) {
 }
 
 // What the passes read and write. Each pass uses some of it.
-struct Pass {
+struct AttentionPass {
   AttentionHeads heads;
   float slope = 0;
   int64_t destinations = 0;
@@ -94,8 +94,8 @@ struct Pass {
   float* of(float* scores, int64_t i) const { return scores + i * heads.count; }
 };
 
-Pass make_pass(const AttentionInputs& in, const Attention& attention) {
-  Pass pass;
+AttentionPass make_pass(const AttentionInputs& in, const Attention& attention) {
+  AttentionPass pass;
   pass.heads = in.heads;
   pass.slope = static_cast<float>(in.slope);
   pass.destinations = in.block.destinations;
@@ -113,7 +113,7 @@ Pass make_pass(const AttentionInputs& in, const Attention& attention) {
 
 // ---- forward ----
 
-void score(const Pass& pass, int64_t j) {
+void score(const AttentionPass& pass, int64_t j) {
   const float* const row = pass.row(pass.z, j);
   dot_heads(pass.heads, row, pass.att_src, pass.of(pass.source_scores, j));
   if (j < pass.destinations)
@@ -122,7 +122,8 @@ void score(const Pass& pass, int64_t j) {
 
 // The functions for one edge have no branches and pointers that do not overlap, so that compilers
 // can vectorise them. Edge `edge` goes from source j to destination i.
-void add_scores(const Pass& pass, int64_t j, int64_t i, int64_t edge, float* __restrict best) {
+void add_scores(const AttentionPass& pass, int64_t j, int64_t i, int64_t edge,
+                float* __restrict best) {
   const float* __restrict source = pass.of(pass.source_scores, j);
   const float* __restrict own = pass.of(pass.destination_scores, i);
   float* __restrict scores = pass.of(pass.weights, edge);
@@ -148,7 +149,7 @@ void multiply(int64_t heads, const float* __restrict by, float* __restrict score
 }
 
 // The weights of one list. `best` and `sum` are scratch memory with one float per head.
-void weigh(const Pass& pass, int64_t i, float* __restrict best, float* __restrict sum) {
+void weigh(const AttentionPass& pass, int64_t i, float* __restrict best, float* __restrict sum) {
   const int64_t heads = pass.heads.count;
   const int64_t begin = pass.offsets[i], end = pass.offsets[i + 1];
   float* const self = pass.of(pass.weights, pass.edges + i);
@@ -163,7 +164,7 @@ void weigh(const Pass& pass, int64_t i, float* __restrict best, float* __restric
   multiply(heads, sum, self);
 }
 
-void gather(const Pass& pass, int64_t i) {
+void gather(const AttentionPass& pass, int64_t i) {
   float* const out = pass.row(pass.out, i);
   std::fill_n(out, pass.heads.width(), 0.0F);
   for (int64_t e = pass.offsets[i]; e < pass.offsets[i + 1]; ++e) {
@@ -185,7 +186,7 @@ Attention attend_fused(const AttentionInputs& in) {
                       empty(in.edges + block.destinations, in.heads.count),
                       empty(block.sources, in.heads.count),
                       empty(block.destinations, in.heads.count)};
-  Pass pass = make_pass(in, result);
+  AttentionPass pass = make_pass(in, result);
   pass.out = result.out.data_ptr<float>();
   for_blocks(block.sources, kRowsPerBlock, [&](int64_t begin, int64_t end) {
     for (int64_t j = begin; j < end; ++j) score(pass, j);
@@ -214,7 +215,7 @@ void add_products(int64_t count, const float* __restrict a, const float* __restr
 }
 
 // Turns the gradient of an edge's weight into that of its score.
-void grade_edge(const Pass& pass, int64_t j, int64_t i, int64_t edge,
+void grade_edge(const AttentionPass& pass, int64_t j, int64_t i, int64_t edge,
                 const float* __restrict mean) {
   const float* __restrict source = pass.of(pass.source_scores, j);
   const float* __restrict own = pass.of(pass.destination_scores, i);
@@ -232,7 +233,7 @@ void grade_edge(const Pass& pass, int64_t j, int64_t i, int64_t edge,
 
 // The gradients of the scores of one list. A weight's gradient is <grad_out_i, z_j>; the gradient
 // of the softmax subtracts their weighted mean. `mean` is scratch memory with one float per head.
-void grade_scores(const Pass& pass, int64_t i, float* mean) {
+void grade_scores(const AttentionPass& pass, int64_t i, float* mean) {
   const int64_t heads = pass.heads.count;
   const int64_t begin = pass.offsets[i], end = pass.offsets[i + 1];
   const float* const grad_out = pass.row(pass.grad_out, i);
@@ -255,7 +256,7 @@ void grade_scores(const Pass& pass, int64_t i, float* mean) {
 
 // One row of z's gradient. `total`, with one float per head, receives the gradient of the source's
 // score.
-void grade_source(const Pass& pass, int64_t j, float* total) {
+void grade_source(const AttentionPass& pass, int64_t j, float* total) {
   const int64_t heads = pass.heads.count;
   float* const grad = pass.row(pass.grad_z, j);
   std::fill_n(grad, pass.heads.width(), 0.0F);
@@ -281,7 +282,7 @@ void grade_source(const Pass& pass, int64_t j, float* total) {
 
 // The gradient of z, and in `grad_att` ([2, width]) those of the two attention vectors. Chunks of
 // sources give partial sums, which are added in the order of the chunks.
-void grade_sources(const Pass& pass, int64_t sources, float* grad_att) {
+void grade_sources(const AttentionPass& pass, int64_t sources, float* grad_att) {
   const int64_t width = pass.heads.width();
   const int64_t chunk =
       std::max(kFewestRowsPerChunk, (sources + kAttentionChunks - 1) / kAttentionChunks);
@@ -313,7 +314,7 @@ AttentionGradients attend_backward_fused(const AttentionInputs& in, const at::Te
   const at::Tensor grad_destination_scores = at::empty_like(saved.destination_scores);
   const at::Tensor grad_att = at::zeros({2, 1, in.heads.count, in.heads.channels}, in.z.options());
   AttentionGradients grads = {at::empty_like(in.z), grad_att.select(0, 0), grad_att.select(0, 1)};
-  Pass pass = make_pass(in, saved);
+  AttentionPass pass = make_pass(in, saved);
   pass.source_offsets = block.source_offsets.data_ptr<int32_t>();
   pass.by_source = block.by_source.data_ptr<int32_t>();
   pass.source_edges = block.source_edges.data_ptr<int32_t>();

@@ -1,3 +1,5 @@
+// Batch norm (nn/layer.h). On a CPU, sums over rows are made in parts of a fixed size, so that they
+// do not depend on the number of threads.
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/native_batch_norm.h>
 #include <ATen/ops/native_batch_norm_backward.h>

@@ -13,9 +13,9 @@
 
 namespace plimsoll::nn {
 
-// The memory of one tensor. Our allocator for torch uses the same function (train/device.cc). It
-// rounds up to one of eight sizes per doubling, so that batches of slightly different size can use
-// the same memory.
+// The memory of one tensor. Our allocator for torch uses the same function
+// (train/tensor_memory.cc). It rounds up to one of eight sizes per doubling, so that batches of
+// slightly different size can use the same memory.
 inline constexpr uint64_t kTensorHeaderBytes = 128;
 constexpr uint64_t tensor_room_bytes(uint64_t value_bytes) {
   const uint64_t bytes = value_bytes + kTensorHeaderBytes;

@@ -162,7 +162,7 @@ class Gat final : public Layer {
   at::Tensor forward(const LayerInput& input, bool training) override {
     block_ = input.block;
     const at::Tensor z = product(input.x, parameters_[3].value.t());
-    Attention attention = attend(z, parameters_[0].value, parameters_[1].value, *block_);
+    Attention attention = attend(arguments(z));
     at::Tensor out = std::exchange(attention.out, {});  // backward does not read it
     add_bias(out, parameters_[2].value);
     if (training) {
@@ -174,8 +174,7 @@ class Gat final : public Layer {
   }
 
   at::Tensor backward(const at::Tensor& gradient, bool input_gradient) override {
-    const AttentionGradients g = attend_backward(gradient, z_, parameters_[0].value,
-                                                 parameters_[1].value, attention_, *block_);
+    const AttentionGradients g = attend_backward(arguments(z_), gradient, attention_);
     parameters_[0].gradient.add_(g.att_src);
     parameters_[1].gradient.add_(g.att_dst);
     add_bias_gradient(parameters_[2], gradient);
@@ -191,6 +190,10 @@ class Gat final : public Layer {
   }
 
  private:
+  AttentionArguments arguments(const at::Tensor& z) const {
+    return {z, parameters_[0].value, parameters_[1].value, *block_};
+  }
+
   const BlockTensors* block_ = nullptr;
   at::Tensor x_;
   at::Tensor z_;

@@ -1,3 +1,5 @@
+// Cross-entropy and accuracy (nn/operations.h). The gradient is made together with the loss, in the
+// memory of the logits' softmax.
 #include <ATen/ops/_log_softmax.h>
 #include <ATen/ops/argmax.h>
 #include <ATen/ops/empty.h>

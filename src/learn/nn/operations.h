@@ -101,19 +101,21 @@ struct AttentionGradients {
 // allocate a message for every edge; on a GPU the last bits may differ from run to run.
 enum class AttentionPath { by_device, operators };
 
-// z is [sources, heads * channels]; att_src and att_dst are [1, heads, channels]. All are float and
-// on the same device.
-Attention attend(const at::Tensor& z, const at::Tensor& att_src, const at::Tensor& att_dst,
-                 const BlockTensors& block, double negative_slope = 0.2,
-                 AttentionPath path = AttentionPath::by_device);
+// The tensors are float and on the same device.
+struct AttentionArguments {
+  at::Tensor z;        // [sources, heads * channels]
+  at::Tensor att_src;  // [1, heads, channels]
+  at::Tensor att_dst;  // [1, heads, channels]
+  const BlockTensors& block;
+  double negative_slope = 0.2;
+  AttentionPath path = AttentionPath::by_device;
+};
+Attention attend(const AttentionArguments& arguments);
 
 // `saved` is the result of attend() for the same arguments; its `out` is not read. On a CPU the
 // block needs its edges by source.
-AttentionGradients attend_backward(const at::Tensor& grad_out, const at::Tensor& z,
-                                   const at::Tensor& att_src, const at::Tensor& att_dst,
-                                   const Attention& saved, const BlockTensors& block,
-                                   double negative_slope = 0.2,
-                                   AttentionPath path = AttentionPath::by_device);
+AttentionGradients attend_backward(const AttentionArguments& arguments, const at::Tensor& grad_out,
+                                   const Attention& saved);
 
 // ---- cross-entropy with label smoothing, as in PyTorch (loss.cc) ----
 

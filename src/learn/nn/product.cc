@@ -1,3 +1,4 @@
+// Matrix products (nn/operations.h), on a CPU in blocks of rows.
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/mm.h>

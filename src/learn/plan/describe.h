@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "plan/fastest.h"
 #include "plan/plan.h"
+#include "plan/remedies.h"
 #include "recipe/recipe.h"
 
 namespace plimsoll::plan {

@@ -83,10 +83,11 @@ memory::Buffer<uint32_t> load_split(const graph::Store& store, size_t split,
                                   [](std::span<const uint32_t>) {});
 }
 
-class Drawer {
+// Draws one neighbourhood, of more and more seeds.
+class ProbeDrawer {
  public:
-  Drawer(const graph::Store& store, const recipe::Recipe& recipe, const DrawBudget& budget,
-         memory::Ledger& ledger)
+  ProbeDrawer(const graph::Store& store, const recipe::Recipe& recipe, const DrawBudget& budget,
+              memory::Ledger& ledger)
       : topology_(open_topology(store, budget.in_memory, ledger)),
         loaded_(budget.from.empty() ? load_split(store, 0, ledger) : memory::Buffer<uint32_t>()),
         train_nodes_(budget.from.empty() ? loaded_.span() : budget.from),
@@ -182,7 +183,7 @@ DrawBudget draw_budget(const graph::Store& store, uint64_t disk_reads) {
 
 Draws draw(const graph::Store& store, const recipe::Recipe& recipe, const DrawBudget& budget,
            memory::Ledger& ledger) {
-  Drawer drawer(store, recipe, budget, ledger);
+  ProbeDrawer drawer(store, recipe, budget, ledger);
   Draws none;
   none.hops.resize(drawer.hops());
   uint64_t seeds = std::min(drawer.candidates(), kFirstSeeds);

@@ -9,8 +9,8 @@
 
 #include "base/units.h"
 #include "gpu/cuda_accelerator.h"
-#include "plan/arrange.h"
 #include "plan/footprint.h"
+#include "plan/lines.h"
 
 namespace plimsoll::plan {
 namespace {

@@ -1,9 +1,10 @@
+#include "plan/lines.h"
+
 #include <algorithm>
 #include <array>
 #include <numeric>
 
 #include "io/lined_file.h"
-#include "plan/arrange.h"
 
 namespace plimsoll::plan {
 namespace {

@@ -1,18 +1,14 @@
-// The measured speed of this machine, from which a plan predicts times: how to measure it, and the
-// cache file that keeps it between runs.
+// The measured speed of a machine, from which a plan predicts times.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
-#include <filesystem>
-#include <functional>
-#include <optional>
 #include <string>
+#include <thread>
 
-#include "base/host.h"
 #include "gpu/rates.h"
-#include "memory/ledger.h"
-#include "memory/limit.h"
 #include "plan/measuring.h"
 #include "recipe/recipe.h"
 
@@ -44,7 +40,7 @@ struct StepRates {
   double product_gain = 1;
   double pass_gain = 1;
   // By how much a typical batch on a CPU is slower than these rates predict; by model.
-  std::array<double, kModelKinds> more = {1, 1, 1, 1};
+  std::array<double, kModelKinds> slowdown = {1, 1, 1, 1};
   gpu::GpuRates on_gpu;        // of batches that a GPU makes itself
   uint64_t library_bytes = 0;  // memory that loading the training library took; 0 = not measured
   std::string device;          // "cpu", or the name of a GPU
@@ -74,56 +70,10 @@ struct Machine {
 
   bool known() const { return making.known() && step.known(); }
   // Whether other programs used so much that the machine is faster when it is quiet.
-  bool was_busy() const;
+  bool was_busy() const {
+    return spoils(other_load, std::max(1U, std::thread::hardware_concurrency()));
+  }
   bool operator==(const Machine&) const = default;
 };
-
-// Measures training steps with `computing` threads, while the other threads make batches.
-using MeasureSteps = std::function<StepRates(unsigned computing, memory::Ledger& ledger)>;
-
-// Takes about six seconds, and up to 640 MiB of the ledger: with less, rows would be in the CPU's
-// caches and the rates too high. Reads `file`, bypassing the page cache if the file system allows.
-// A large file gives better rates, because a disk has caches, too. If the path or the file is
-// empty, the read rates are 0. Without `measure_steps` the step rates stay unknown. Throws
-// Error{io} if the file cannot be read.
-Machine calibrate(const std::filesystem::path& file, unsigned threads,
-                  const MeasureSteps& measure_steps, memory::Ledger& ledger,
-                  const Host& host = Host::real());
-
-// The cache file: $XDG_CACHE_HOME/plimsoll/machine.json, else the same in ~/.cache; empty if
-// neither variable is set. Problems with the cache are never an error: the machine is then measured
-// again.
-std::filesystem::path machine_cache_file(const Host& host = Host::real());
-
-// The key of an entry in the cache, which names everything the rates depend on: "AMD EPYC, 2
-// threads, disk 254:0, cpu". The disk is that of `file`, which may be empty; a file that is small
-// enough for a disk's caches gets a different key. `device` is the device that trains.
-std::string machine_key(const std::filesystem::path& file, unsigned threads,
-                        const std::string& device, const Host& host = Host::real());
-
-// Empty if the file is missing, damaged or of another version, or does not have the key.
-std::optional<Machine> load_machine(const std::filesystem::path& cache_file,
-                                    const std::string& key);
-
-// Adds or replaces the entry. False if the file cannot be written.
-bool save_machine(const std::filesystem::path& cache_file, const std::string& key,
-                  const Machine& machine);
-
-struct Wanted {
-  std::filesystem::path file;  // on the disk to measure; empty = do not measure a disk
-  unsigned threads = 1;
-  std::string device = "cpu";  // "cpu", or the name of a GPU
-  bool again = false;          // measure even if the cache has the key
-  MeasureSteps measure_steps;  // empty if there is no training library, or no memory for it
-  Host host = Host::real();    // for the load of other programs and the cache file
-};
-
-// From the cache, else measured now and saved. Rates that were measured on a busy machine, or
-// without the training library although there is one now, are measured again as soon as possible.
-Machine known_machine(const Wanted& wanted, memory::Ledger& ledger);
-
-// Whether known_machine() would measure now instead of taking the rates from the cache. Measuring
-// takes seconds, which a command should announce.
-bool must_measure(const Wanted& wanted);
 
 }  // namespace plimsoll::plan

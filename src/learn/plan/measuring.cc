@@ -101,12 +101,33 @@ constexpr uint64_t kLeastNodes = 4096;
 constexpr double kSeconds = 0.25;   // per measurement
 constexpr double kMostSeconds = 2;  // of the clock, where a measurement counts CPU time
 constexpr uint64_t kKey = 0x6d616b65;
+constexpr size_t kPieces = 64;  // that threads make of a graph
 
-// All nodes have the same number of neighbours, drawn uniformly: no node is hot.
+}  // namespace
+
+sample::Topology make_topology(const RegularGraph& graph, memory::Ledger& ledger) {
+  const uint64_t edges = graph.nodes * graph.degree;
+  memory::Pages offsets(ledger, "calibration", (graph.nodes + 1) * sizeof(uint64_t));
+  memory::Pages neighbors(ledger, "calibration", edges * sizeof(uint32_t));
+  auto* const bounds = static_cast<uint64_t*>(offsets.data());
+  for (uint64_t i = 0; i <= graph.nodes; ++i) bounds[i] = i * graph.degree;
+  auto* const values = static_cast<uint32_t*>(neighbors.data());
+  const RandomStream random(graph.key, 0);
+  parallel_for(graph.threads, kPieces, [&](size_t piece) {
+    for (uint64_t i = edges * piece / kPieces; i < edges * (piece + 1) / kPieces; ++i) {
+      values[i] = static_cast<uint32_t>(below(random.at(i), graph.nodes));
+    }
+  });
+  return {std::move(offsets), std::move(neighbors), graph.nodes, edges};
+}
+
+namespace {
+
+// A regular graph with rows.
 class MadeUpGraph {
  public:
   MadeUpGraph(uint64_t nodes, unsigned threads, memory::Ledger& ledger)
-      : topology_(make_topology(nodes, threads, ledger)),
+      : topology_(make_topology({nodes, kDegree, kKey, threads}, ledger)),
         table_(ledger, "calibration", nodes * MakingRates::kRowBytes),
         rows_({.data = table_.data(),
                .row_bytes = MakingRates::kRowBytes,
@@ -127,24 +148,6 @@ class MadeUpGraph {
   batch::Seeds seeds() const { return batch::Seeds::shuffled(seeds_, kKey); }
 
  private:
-  static constexpr size_t kPieces = 64;
-
-  static sample::Topology make_topology(uint64_t nodes, unsigned threads, memory::Ledger& ledger) {
-    memory::Pages offsets(ledger, "calibration", (nodes + 1) * sizeof(uint64_t));
-    memory::Pages neighbors(ledger, "calibration", nodes * kDegree * sizeof(uint32_t));
-    auto* const bounds = static_cast<uint64_t*>(offsets.data());
-    for (uint64_t i = 0; i <= nodes; ++i) bounds[i] = i * kDegree;
-    auto* const values = static_cast<uint32_t*>(neighbors.data());
-    const uint64_t edges = nodes * kDegree;
-    const RandomStream random(kKey, 0);
-    parallel_for(threads, kPieces, [&](size_t piece) {
-      for (uint64_t i = edges * piece / kPieces; i < edges * (piece + 1) / kPieces; ++i) {
-        values[i] = static_cast<uint32_t>(below(random.at(i), nodes));
-      }
-    });
-    return {std::move(offsets), std::move(neighbors), nodes, edges};
-  }
-
   sample::Topology topology_;
   memory::Buffer<unsigned char> table_;
   feature::RowSource rows_;
@@ -155,7 +158,7 @@ uint64_t nodes_in(uint64_t bytes) {
   return std::max(std::min(bytes, kMostBytes) / kBytesPerNode, kLeastNodes);
 }
 
-struct Setting {
+struct MakingSetting {
   std::vector<uint32_t> fanout;
   uint64_t batch_size = 0;
   recipe::ModelKind model = recipe::ModelKind::gcn;
@@ -170,11 +173,11 @@ constexpr uint64_t kCopyingBytes = 192 * 1024;
 uint64_t share_of(const memory::Ledger& ledger, unsigned threads) {
   return ledger.available_bytes() / 2 / std::max(1U, threads);
 }
-Setting summing_setting(uint64_t bytes) {
+MakingSetting summing_setting(uint64_t bytes) {
   return {.fanout = {15, 10},
           .batch_size = std::clamp(bytes / kSummingBytes, kLeastSeeds, kMostSeeds)};
 }
-Setting copying_setting(uint64_t bytes) {
+MakingSetting copying_setting(uint64_t bytes) {
   return {.fanout = {15, 10},
           .batch_size = std::clamp(bytes / kCopyingBytes, kLeastSeeds, kMostSeeds),
           .model = recipe::ModelKind::gat};
@@ -208,7 +211,8 @@ struct Made {
 // Makes batches like a worker of the pipeline.
 class Maker {
  public:
-  Maker(const MadeUpGraph& graph, const Setting& setting, uint64_t number, memory::Ledger& ledger)
+  Maker(const MadeUpGraph& graph, const MakingSetting& setting, uint64_t number,
+        memory::Ledger& ledger)
       : graph_(graph),
         assembly_(batch::assembly_for(setting.model, recipe::Norm::full)),
         sampler_(graph.topology(),
@@ -264,7 +268,7 @@ constexpr int kWarmUp = 2;  // batches; after them nothing is allocated any more
 
 // The average batch. Measured with as many threads as training uses, because cores that share
 // caches, memory or a physical core are slower.
-Made measure(const MadeUpGraph& graph, const Setting& setting, unsigned threads,
+Made measure(const MadeUpGraph& graph, const MakingSetting& setting, unsigned threads,
              memory::Ledger& ledger) {
   std::deque<Maker> makers;
   for (unsigned i = 0; i < threads; ++i) makers.emplace_back(graph, setting, i, ledger);
@@ -281,7 +285,7 @@ Made measure(const MadeUpGraph& graph, const Setting& setting, unsigned threads,
 
 // The CPU time of the whole process per batch that goes through the pipeline: its threads do
 // nothing else meanwhile.
-double pipeline_seconds(const MadeUpGraph& graph, const Setting& setting, unsigned threads,
+double pipeline_seconds(const MadeUpGraph& graph, const MakingSetting& setting, unsigned threads,
                         memory::Ledger& ledger) {
   batch::Pipeline pipeline(graph.topology(), graph.rows(),
                            {.fanout = setting.fanout,
@@ -322,7 +326,7 @@ struct BusyMakers::Work {
 
 BusyMakers::Work::Work(unsigned count, memory::Ledger& ledger)
     : graph(nodes_in(ledger.available_bytes() / 4), count, ledger) {
-  const Setting setting = summing_setting(share_of(ledger, count));
+  const MakingSetting setting = summing_setting(share_of(ledger, count));
   for (unsigned i = 0; i < count; ++i) makers.emplace_back(graph, setting, i, ledger);
   for (Maker& maker : makers) {
     maker.make();
@@ -340,9 +344,9 @@ BusyMakers::~BusyMakers() = default;
 MakingRates measure_making(unsigned threads, memory::Ledger& ledger) {
   const MadeUpGraph graph(nodes_in(ledger.available_bytes() / 8 * 5), threads, ledger);
   const uint64_t share = share_of(ledger, threads);
-  const Setting summing = summing_setting(share);
-  const Setting small = {.fanout = {3, 2},
-                         .batch_size = std::max(kLeastSeeds, summing.batch_size / 8)};
+  const MakingSetting summing = summing_setting(share);
+  const MakingSetting small = {.fanout = {3, 2},
+                               .batch_size = std::max(kLeastSeeds, summing.batch_size / 8)};
   const Made few = measure(graph, small, threads, ledger);
   const Made summed = measure(graph, summing, threads, ledger);
   const Made copied = measure(graph, copying_setting(share), threads, ledger);

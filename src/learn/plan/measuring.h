@@ -10,6 +10,7 @@
 
 #include "base/host.h"
 #include "memory/ledger.h"
+#include "sample/topology.h"
 
 namespace plimsoll::plan {
 
@@ -54,6 +55,16 @@ class OtherLoad {
 
 // Whether so much other load spoils a measurement on a machine with `cpus` CPUs.
 bool spoils(double other_cores, unsigned cpus);
+
+// A graph for measurements: all nodes have the same number of neighbours, drawn uniformly, so no
+// node is hot.
+struct RegularGraph {
+  uint64_t nodes = 0;
+  uint64_t degree = 0;
+  uint64_t key = 0;  // other keys give other neighbours
+  unsigned threads = 1;
+};
+sample::Topology make_topology(const RegularGraph& graph, memory::Ledger& ledger);
 
 // The cost of making batches: CPU seconds of one thread while all other threads are busy. Measured
 // with the pipeline that training uses, on a synthetic graph in memory.

@@ -1,15 +1,14 @@
 // The plan of a training run, made before anything is allocated: whether it fits into the memory
-// limit, what it will hold in memory, and if it does not fit, which options would help. Pure
-// functions: values in, values out.
+// limit, and what it will hold in memory. Pure functions: values in, values out.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "plan/arrange.h"
 #include "plan/arrangement.h"
 #include "plan/gpu_layout.h"
+#include "plan/lines.h"
 #include "plan/probe.h"
 #include "plan/question.h"
 #include "plan/timing.h"
@@ -67,59 +66,5 @@ uint64_t ledger_bytes(const Plan& plan);
 
 // The least limit that fits: make_plan(question).minimum_bytes, without the rest of the plan.
 uint64_t minimum_bytes(const Question& question);
-
-// An option that would make a run need less memory.
-struct Remedy {
-  std::string options;         // as on the command line: "--batch-size 256"
-  uint64_t minimum_bytes = 0;  // the least limit with these options
-  bool enough = false;         // whether it then fits into the question's limit
-};
-
-// Smaller and smaller fan-outs with the same number of layers, down to one neighbour per layer:
-// 15,10 -> 8,5 -> 4,3 -> ...
-std::vector<std::vector<uint32_t>> smaller_fanouts(const std::vector<uint32_t>& fanout);
-
-struct FanoutDraws {
-  std::vector<uint32_t> fanout;
-  Draws draws;
-};
-
-// One remedy for each of --batch-size, --fanout, --hidden and --workers that lowers the minimum:
-// with the largest value that is enough, else with the smallest value. If none is enough, one more
-// remedy combines the smallest values of all. `smaller` are draws for smaller_fanouts(), in the
-// same order.
-std::vector<Remedy> find_remedies(const Question& question, const Draws& draws,
-                                  const std::vector<FanoutDraws>& smaller);
-
-// ---- the fastest setting for a limit ----
-
-// The batch size changes what is learned, so this is only advice: a training never applies it by
-// itself.
-
-struct Setting {
-  uint64_t batch_size = 0;
-  unsigned workers = 0;  // 0 = the plan chooses
-  Plan plan;
-};
-
-struct Fastest {
-  Setting best;
-  // The fastest for each batch size that fits, in the order of the batch sizes tried.
-  std::vector<Setting> others;
-};
-
-// What may be changed.
-struct Freedom {
-  std::vector<uint64_t> batch_sizes;  // to choose from; empty = only the question's
-  bool workers = true;
-};
-
-// Powers of two around the default, up to what is useful for the store's training nodes.
-std::vector<uint64_t> usual_batch_sizes(const Question& question);
-
-// `best` is the question's own setting unless the fastest one is faster by more than the
-// uncertainty of such a prediction. If nothing fits, `others` is empty and `best` is the question's
-// own plan.
-Fastest find_fastest(const Question& question, const Draws& draws, const Freedom& freedom);
 
 }  // namespace plimsoll::plan

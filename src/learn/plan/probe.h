@@ -55,8 +55,8 @@ struct Draws {
     std::vector<uint32_t> offsets;
     std::vector<uint32_t> indices;
   };
-  // If more than 1: sampled from a smaller graph of the same kind; the real graph is so many times
-  // as large. Some of the seeds then represent a whole batch.
+  // If more than 1: sampled from a smaller graph of the same kind; the real graph is this many
+  // times larger. Some of the seeds then represent a whole batch.
   double scale = 1;
   uint64_t seeds = 0;           // 0 if not even one could be sampled
   std::vector<uint32_t> nodes;  // positions in the store; the seeds come first
@@ -78,7 +78,7 @@ struct DrawBudget {
 inline constexpr uint64_t kPlanningBytes = uint64_t{256} << 20;
 
 // Small lists are loaded into memory, where reads are almost free: the plan is then the same on
-// every disk. Others get so many reads from disk.
+// every disk. For others, sampling may make `disk_reads` reads.
 DrawBudget draw_budget(const graph::Store& store, uint64_t disk_reads);
 
 // Samples as many seeds, in random order, as about `reads` reads and the ledger allow.

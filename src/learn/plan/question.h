@@ -13,8 +13,8 @@
 
 namespace plimsoll::plan {
 
-// Batches for another program, which computes with them itself. Nothing else is held here, and they
-// are made in the form of batch/flat.h, too.
+// For a loader: another program computes with the batches. Nothing but batches is held; they also
+// exist in the form of batch/flat.h.
 struct Loading {
   unsigned held = 2;          // batches that the other program may have at the same time
   uint64_t tables_bytes = 0;  // of ids and labels, which are in memory as a whole
@@ -44,7 +44,7 @@ struct Question {
   uint64_t checkpoint_bytes = 0;
 
   Work work() const { return {store, recipe, probe}; }
-  // The most seeds that one rank has of a batch of so many.
+  // The most seeds of such a batch that one rank gets.
   uint64_t own_seeds(uint64_t batch_size) const { return (batch_size + ranks - 1) / ranks; }
   uint64_t batches() const {  // per epoch
     const uint64_t size = recipe.batch_size == 0 ? 1 : recipe.batch_size;

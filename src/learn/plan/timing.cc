@@ -46,7 +46,7 @@ class Computing {
   Computing(const StepRates& rates, ModelKind model, bool gpu, unsigned threads)
       : rates_(rates),
         threads_(gpu ? 1 : std::max(1U, threads)),
-        more_(rates.more.at(static_cast<size_t>(model))) {}
+        slowdown_(rates.slowdown.at(static_cast<size_t>(model))) {}
   const StepRates& rates() const { return rates_; }
 
   // A matrix product that is computed `times` times, forward and backward together.
@@ -58,7 +58,7 @@ class Computing {
  private:
   Effort spread(double seconds, double blocks, double gain) const {
     const double threads = std::clamp(blocks, 1.0, threads_);
-    if (blocks > kSmallBlocks) seconds *= more_;
+    if (blocks > kSmallBlocks) seconds *= slowdown_;
     const double power = rates_.threads > 1
                              ? std::log(std::max(1.0, gain)) / std::log(rates_.threads)
                              : kThreadsHelp;
@@ -68,7 +68,7 @@ class Computing {
 
   const StepRates& rates_;
   double threads_;
-  double more_;
+  double slowdown_;
 };
 
 // Products of narrow matrices are slower than those of wide ones.

@@ -6,9 +6,9 @@
 #include <cstdint>
 
 #include "io/bulk_reader.h"
-#include "plan/arrange.h"
 #include "plan/arrangement.h"
 #include "plan/gpu_layout.h"
+#include "plan/lines.h"
 #include "plan/machine.h"
 #include "plan/question.h"
 

@@ -1,10 +1,10 @@
+// The disk's work for batches, alone or in windows, and the size of windows (plan/timing.h).
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "batch/window.h"
 #include "io/file.h"
-#include "plan/arrange.h"
 #include "plan/footprint.h"
 #include "plan/timing.h"
 

@@ -28,8 +28,6 @@ constexpr std::array<std::string_view, 2> kNorms = {"sampled", "full"};
 constexpr std::array<std::string_view, 2> kDraws = {"uniform", "labor"};
 constexpr std::array<std::string_view, 2> kEvaluations = {"sampled", "full"};
 constexpr std::array<std::string_view, 3> kSchedules = {"constant", "cosine", "plateau"};
-constexpr std::array<std::string_view, 6> kStatuses = {"running", "finished",    "early stopped",
-                                                       "stopped", "interrupted", "unknown"};
 
 std::span<const std::string_view> names_of(ModelKind /*kind*/) { return kModels; }
 std::span<const std::string_view> names_of(Norm /*norm*/) { return kNorms; }
@@ -110,6 +108,7 @@ requires std::is_enum_v<Enum> std::string read(const json& value, Enum& out) {
 
 // One field of the recipe, as the functions of this file use it.
 struct Field {
+  RecipeField id;
   const char* name;
   bool may_change;  // when a run is resumed
   bool is_new;      // older versions did not write it
@@ -119,8 +118,10 @@ struct Field {
 };
 
 template <auto Member>
-constexpr Field field(const char* name, bool may_change = false, bool is_new = false) {
-  return {name,
+constexpr Field field(RecipeField id, const char* name, bool may_change = false,
+                      bool is_new = false) {
+  return {id,
+          name,
           may_change,
           is_new,
           [](const Recipe& recipe) { return write(recipe.*Member); },
@@ -129,24 +130,24 @@ constexpr Field field(const char* name, bool may_change = false, bool is_new = f
 }
 
 constexpr std::array kFields = {
-    field<&Recipe::model>("model"),
-    field<&Recipe::fanout>("fanout"),
-    field<&Recipe::hidden>("hidden"),
-    field<&Recipe::heads>("heads"),
-    field<&Recipe::dropout>("dropout"),
-    field<&Recipe::batch_norm>("batch_norm"),
-    field<&Recipe::norm>("norm"),
-    field<&Recipe::sampler>("sampler", /*may_change=*/false, /*is_new=*/true),
-    field<&Recipe::batch_size>("batch_size"),
-    field<&Recipe::epochs>("epochs", /*may_change=*/true),
-    field<&Recipe::lr>("lr"),
-    field<&Recipe::weight_decay>("weight_decay"),
-    field<&Recipe::schedule>("schedule"),
-    field<&Recipe::label_smoothing>("label_smoothing"),
-    field<&Recipe::patience>("patience", /*may_change=*/true),
-    field<&Recipe::evaluation>("evaluation", /*may_change=*/true),
-    field<&Recipe::log_steps>("log_steps", /*may_change=*/true),
-    field<&Recipe::seed>("seed"),
+    field<&Recipe::model>(RecipeField::model, "model"),
+    field<&Recipe::fanout>(RecipeField::fanout, "fanout"),
+    field<&Recipe::hidden>(RecipeField::hidden, "hidden"),
+    field<&Recipe::heads>(RecipeField::heads, "heads"),
+    field<&Recipe::dropout>(RecipeField::dropout, "dropout"),
+    field<&Recipe::batch_norm>(RecipeField::batch_norm, "batch_norm"),
+    field<&Recipe::norm>(RecipeField::norm, "norm"),
+    field<&Recipe::sampler>(RecipeField::sampler, "sampler", /*may_change=*/false, /*is_new=*/true),
+    field<&Recipe::batch_size>(RecipeField::batch_size, "batch_size"),
+    field<&Recipe::epochs>(RecipeField::epochs, "epochs", /*may_change=*/true),
+    field<&Recipe::lr>(RecipeField::lr, "lr"),
+    field<&Recipe::weight_decay>(RecipeField::weight_decay, "weight_decay"),
+    field<&Recipe::schedule>(RecipeField::schedule, "schedule"),
+    field<&Recipe::label_smoothing>(RecipeField::label_smoothing, "label_smoothing"),
+    field<&Recipe::patience>(RecipeField::patience, "patience", /*may_change=*/true),
+    field<&Recipe::evaluation>(RecipeField::evaluation, "evaluation", /*may_change=*/true),
+    field<&Recipe::log_steps>(RecipeField::log_steps, "log_steps", /*may_change=*/true),
+    field<&Recipe::seed>(RecipeField::seed, "seed"),
 };
 
 // The value as the user writes it: "256", "15,10", "gcn".
@@ -307,10 +308,10 @@ Recipe parse(std::string_view text, std::string_view where) {
   return from_json(read_json(text, where), where);
 }
 
-Recipe resume(const Recipe& stored, const Recipe& given, const std::set<std::string>& given_names) {
+Recipe resume(const Recipe& stored, const Recipe& given, const RecipeFields& fields) {
   Recipe recipe = stored;
   for (const Field& field : kFields) {
-    if (!given_names.contains(field.name)) continue;
+    if (!fields.contains(field.id)) continue;
     if (field.may_change) {
       field.copy(recipe, given);
     } else if (field.get(given) != field.get(stored)) {
@@ -321,14 +322,6 @@ Recipe resume(const Recipe& stored, const Recipe& given, const std::set<std::str
   }
   check(recipe);
   return recipe;
-}
-
-std::string_view name(TrainingStatus status) { return kStatuses.at(static_cast<size_t>(status)); }
-
-TrainingStatus status_named(std::string_view name) {
-  const auto* const found = std::ranges::find(kStatuses, name);
-  if (found == kStatuses.end()) return TrainingStatus::unknown;
-  return static_cast<TrainingStatus>(found - kStatuses.begin());
 }
 
 }  // namespace plimsoll::recipe

@@ -1,7 +1,6 @@
 // A recipe holds every setting that decides what a training run learns. Two runs with the same
 // recipe on the same store give the same model. Where and how fast they run (device, threads,
-// folders) is not part of it. Also here: the random keys that its seed gives, and the words for how
-// a training ended.
+// folders) is not part of it. Also here: the random keys that its seed gives.
 #pragma once
 
 #include <cstdint>
@@ -54,6 +53,29 @@ struct Recipe {
   bool operator==(const Recipe&) const = default;
 };
 
+// A Recipe's fields, in its order.
+enum class RecipeField {
+  model,
+  fanout,
+  hidden,
+  heads,
+  dropout,
+  batch_norm,
+  norm,
+  sampler,
+  batch_size,
+  epochs,
+  lr,
+  weight_decay,
+  schedule,
+  label_smoothing,
+  patience,
+  evaluation,
+  log_steps,
+  seed,
+};
+using RecipeFields = std::set<RecipeField>;
+
 // Parse the words of the command line. Throw Error{usage} that names the word and the choices.
 ModelKind parse_model(std::string_view word);
 Norm parse_norm(std::string_view word);
@@ -82,10 +104,10 @@ Recipe from_json(const nlohmann::json& json, std::string_view where);
 // The same from any text.
 Recipe parse(std::string_view text, std::string_view where);
 
-// The recipe of a resumed run: the stored one. `given_names` are the fields given on the command
-// line. epochs, patience, log_steps and evaluation may change; any other given field must have the
-// stored value, else throws Error{usage} with both values.
-Recipe resume(const Recipe& stored, const Recipe& given, const std::set<std::string>& given_names);
+// The recipe of a resumed run: the stored one. `fields` are those given on the command line.
+// epochs, patience, log_steps and evaluation may change; any other given field must have the stored
+// value, else throws Error{usage} with both values.
+Recipe resume(const Recipe& stored, const Recipe& given, const RecipeFields& fields);
 
 // The random keys of a training: one for each purpose and epoch, all from the recipe's seed. The
 // same seed and epoch give the same batches in every program.
@@ -94,18 +116,5 @@ enum class Purpose : uint64_t { shuffle = 1, draws = 2, dropout = 3, parameters 
 constexpr uint64_t epoch_key(uint64_t seed, Purpose purpose, uint64_t epoch) {
   return RandomStream(seed, static_cast<uint64_t>(purpose)).at(epoch);
 }
-
-// The state of a training, one word in results.json and diary.json.
-enum class TrainingStatus {
-  running,
-  finished,
-  early_stopped,  // by --patience
-  stopped,        // by a signal; it can be resumed
-  interrupted,    // it ended without saying so; only readers use it
-  unknown,        // a word of another version
-};
-
-std::string_view name(TrainingStatus status);        // "early stopped"
-TrainingStatus status_named(std::string_view name);  // `unknown` for other words
 
 }  // namespace plimsoll::recipe

@@ -63,9 +63,12 @@ class JointSampler {
  private:
   struct Scratch;
   class Lent;
+  class MissingLists;
 
   void find_bounds(std::span<Draft> drafts);
+  void read_bounds(std::span<Draft> drafts);
   void pick(std::span<Draft> drafts, size_t hop);
+  void lay_out(Draft& draft, size_t hop, Scratch& scratch) const;
   void pick_resident(Draft& draft, size_t hop, Scratch& scratch) const;
   static void number(Draft& draft, size_t hop, Scratch& scratch);
   static uint64_t hop_key(const Draft& draft, size_t hop);

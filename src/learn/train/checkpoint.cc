@@ -156,7 +156,7 @@ void read_adam(TorchFileReader& file, const nn::Model& model, nn::Adam& adam) {
 }  // namespace
 
 StoreIdentity identity_of(const graph::Store& store) {
-  return {dataset_name(store), store_checksum(store)};
+  return {graph::dataset_name(store), graph::store_checksum(store)};
 }
 
 nn::ModelShape shape_of(const recipe::Recipe& recipe, const graph::Store& store) {

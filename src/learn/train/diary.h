@@ -1,13 +1,10 @@
-// What a training writes for those who look at it while it runs: diary.json in the save folder (how
-// far it is, its curves, its memory by tag over time, the command, the machine), and the logs for
-// other tools (track/step_log.h).
+// diary.json in the save folder, for those who look at a training while it runs: how far it is, its
+// curves, its memory by tag over time, the command, the machine.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
-#include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -15,7 +12,6 @@
 #include "base/parallel.h"
 #include "memory/ledger.h"
 #include "memory/timeline.h"
-#include "track/step_log.h"
 #include "train/job.h"
 #include "train/results.h"
 
@@ -86,16 +82,5 @@ class Diary {
   std::mutex writing_;  // one writer at a time
   Ticker ticker_;       // last: it uses all of the above
 };
-
-// Opens the logs that the job asks for, and those that a resumed run already has. `series` has the
-// epochs so far. Null if there is no log. `note` prints a line for people.
-std::unique_ptr<track::StepLog> open_logs(const TrainJob& job, const std::string& dataset,
-                                          const std::vector<EpochResult>& series,
-                                          const std::function<void(const std::string&)>& note);
-
-// `resident_bytes`: the memory of this process now.
-track::LogStep log_step(const EpochResult& result, uint64_t resident_bytes);
-
-track::StepLog::Ending log_ending(const Results& results);
 
 }  // namespace plimsoll::train

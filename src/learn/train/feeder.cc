@@ -6,37 +6,12 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <c10/util/Exception.h>
 
-#include <map>
-#include <mutex>
 #include <span>
 #include <thread>
 #include <utility>
 
-#include "batch/assemble.h"
-
 namespace plimsoll::train {
 namespace {
-
-class PinnedPages final : public memory::PageSource {
- public:
-  uint64_t whole_bytes(uint64_t bytes) const override { return plan::pinned_bytes(bytes); }
-  void* allocate(uint64_t bytes) override {
-    const std::lock_guard lock(mutex_);
-    at::Tensor tensor = at::empty({static_cast<int64_t>(bytes)},
-                                  at::TensorOptions().dtype(at::kByte).pinned_memory(true));
-    void* data = tensor.data_ptr();
-    lent_[data] = std::move(tensor);
-    return data;
-  }
-  void release(void* data, uint64_t /*bytes*/) noexcept override {
-    const std::lock_guard lock(mutex_);
-    lent_.erase(data);
-  }
-
- private:
-  std::mutex mutex_;
-  std::map<void*, at::Tensor> lent_;
-};
 
 // from_blob takes only pointers to non-const; these tensors are never written to.
 template <typename T>
@@ -59,11 +34,6 @@ at::Tensor view_or_empty(std::span<const uint32_t> values) {
 }
 
 }  // namespace
-
-std::unique_ptr<memory::PageSource> pinned_pages(c10::Device device) {
-  if (device.is_cpu()) return nullptr;
-  return std::make_unique<PinnedPages>();
-}
 
 nn::BatchTensors view_tensors(const batch::Batch& batch) {
   // Nodes beyond the input's rows are not needed: their rows are already in the sums.
@@ -223,31 +193,5 @@ void Feeder::copy(Copying& copying) {
     }
   }
 }
-
-batch::PipelineOptions batches_of(const recipe::Recipe& recipe, graph::FirstLayer first_layer) {
-  return {.fanout = batch::drawn_fanout(recipe, first_layer),
-          .draw = recipe.sampler,
-          .assembly = batch::assembly_for(recipe, first_layer)};
-}
-
-namespace {
-
-batch::PipelineOptions at_place(batch::PipelineOptions what, const Place& place,
-                                memory::PageSource* pages) {
-  what.workers = place.arrangement.workers;
-  what.slots = place.arrangement.slots();
-  what.window = place.arrangement.windows();
-  what.pages = pages;
-  what.on_stall = place.on_stall;
-  return what;
-}
-
-}  // namespace
-
-BatchFeed::BatchFeed(const Place& place, const feature::RowSource& rows,
-                     batch::PipelineOptions what)
-    : pages(pinned_pages(place.device)),
-      pipeline(place.topology, rows, at_place(std::move(what), place, pages.get()), place.ledger),
-      feeder(pipeline, place.device) {}
 
 }  // namespace plimsoll::train

@@ -9,24 +9,13 @@
 #include <c10/core/Stream.h>
 
 #include <deque>
-#include <functional>
-#include <memory>
 #include <optional>
-#include <vector>
 
 #include "batch/pipeline.h"
-#include "feature/rows.h"
-#include "memory/buffer.h"
-#include "memory/ledger.h"
 #include "nn/model.h"
 #include "plan/arrangement.h"
-#include "recipe/recipe.h"
-#include "sample/topology.h"
 
 namespace plimsoll::train {
-
-// Pinned memory, from which a GPU copies asynchronously; null for a CPU.
-std::unique_ptr<memory::PageSource> pinned_pages(c10::Device device);
 
 // The tensors are views: the batch must stay alive.
 nn::BatchTensors view_tensors(const batch::Batch& batch);
@@ -83,30 +72,6 @@ class Feeder {
   std::deque<Copying> queue_;  // the caller uses the front one
   bool more_ = false;
   FedBatch nothing_;
-};
-
-// What is needed to make batches, independent of the model.
-struct Place {
-  const sample::Topology& topology;
-  plan::Arrangement arrangement;
-  c10::Device device;
-  memory::Ledger& ledger;
-  // Called when a batch takes unusually long: see PipelineOptions.
-  std::function<void(const std::string& what)> on_stall = {};
-};
-
-// Which batches a recipe is trained on: fan-out, draw and assembly.
-batch::PipelineOptions batches_of(const recipe::Recipe& recipe,
-                                  graph::FirstLayer first_layer = graph::FirstLayer::none);
-
-// A pipeline with its feeder.
-struct BatchFeed {
-  // `what` says which batches; everything else in it follows from the place.
-  BatchFeed(const Place& place, const feature::RowSource& rows, batch::PipelineOptions what);
-
-  std::unique_ptr<memory::PageSource> pages;
-  batch::Pipeline pipeline;
-  Feeder feeder;
 };
 
 }  // namespace plimsoll::train

@@ -13,7 +13,6 @@
 
 #include <filesystem>
 
-#include "gpu/cuda_accelerator.h"
 #include "gpu/cuda_functions.h"
 #include "gpu/emulation.h"
 #include "gpu/host_accelerator.h"
@@ -48,15 +47,11 @@ std::string gpu_problem(c10::Device device, const std::set<uint32_t>& fanouts) {
   return gpu::device_code_problem(device.index(), fanouts);
 }
 
-std::unique_ptr<gpu::Accelerator> open_gpu(const GpuOptions& options) {
+std::unique_ptr<gpu::Accelerator> open_gpu(const gpu::CudaAccelerator::Options& options) {
   if (gpu::emulated()) return std::make_unique<gpu::HostAccelerator>(options.limit_bytes);
   release_unused_tensors();
   gpu::cuda::look_first_in(gpu::cuda::cuda_folders(torch_folder()));
-  return std::make_unique<gpu::CudaAccelerator>(
-      gpu::CudaAccelerator::Options{.ordinal = options.device.index(),
-                                    .limit_bytes = options.limit_bytes,
-                                    .fanouts = options.fanouts,
-                                    .tf32 = options.tf32});
+  return std::make_unique<gpu::CudaAccelerator>(options);
 }
 
 }  // namespace plimsoll::train

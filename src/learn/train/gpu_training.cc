@@ -49,10 +49,10 @@ at::Tensor view(const void* data, at::IntArrayRef sizes, at::IntArrayRef strides
 std::unique_ptr<gpu::Accelerator> open_for(const GpuTraining::Job& job) {
   const plan::GpuLayout& plan = job.plan.on_gpu;
   auto opened =
-      open_gpu({.device = job.device,
-                .fanouts = gpu::drawn_fanouts(job.recipe),
+      open_gpu({.ordinal = job.device.index(),
                 // The ledger counts what is taken through it; the rest is torch's and the driver's.
                 .limit_bytes = plan.limit_bytes - plan.model_bytes - plan::kGpuContextBytes,
+                .fanouts = gpu::drawn_fanouts(job.recipe),
                 .tf32 = job.run.tf32});
   const uint64_t needed = plan.data_bytes();
   const uint64_t free = opened->free_bytes();

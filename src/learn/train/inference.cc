@@ -13,8 +13,8 @@
 #include "base/random.h"
 #include "batch/layerwise.h"
 #include "nn/operations.h"
-#include "train/device.h"
 #include "train/gpu_training.h"
+#include "train/torch_errors.h"
 
 namespace plimsoll::train {
 namespace {

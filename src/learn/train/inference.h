@@ -19,10 +19,10 @@
 #include "feature/rows.h"
 #include "nn/model.h"
 #include "recipe/recipe.h"
-#include "train/feeder.h"
+#include "train/batch_feed.h"
+#include "train/epoch_lines.h"
 #include "train/job.h"
 #include "train/rank_group.h"
-#include "train/report.h"
 
 namespace plimsoll::train {
 

@@ -1,6 +1,6 @@
 // The interface between commands and the training library, the only part that uses torch. This
 // header does not need torch, so that the program can plan and report errors before it loads the
-// library, which takes half a second.
+// library, which takes a third of a second.
 #pragma once
 
 #include <chrono>
@@ -23,17 +23,17 @@ namespace plimsoll::train {
 
 enum class DeviceKind { automatic, cpu, cuda };
 enum class Output { classes, logits, embeddings };
-enum class SplitChoice { train, valid, test, all };
+enum class PredictedNodes { train, valid, test, all };
 
 // As on the command line.
 constexpr std::string_view name(DeviceKind kind) {
   if (kind == DeviceKind::automatic) return "auto";
   return kind == DeviceKind::cpu ? "cpu" : "cuda";
 }
-constexpr std::string_view name(SplitChoice split) {
-  if (split == SplitChoice::train) return "train";
-  if (split == SplitChoice::valid) return "valid";
-  return split == SplitChoice::test ? "test" : "all";
+constexpr std::string_view name(PredictedNodes split) {
+  if (split == PredictedNodes::train) return "train";
+  if (split == PredictedNodes::valid) return "valid";
+  return split == PredictedNodes::test ? "test" : "all";
 }
 
 // The usual memory of the process itself: libtorch, its threads, the heap and, with a GPU, the
@@ -41,8 +41,8 @@ constexpr std::string_view name(SplitChoice split) {
 // uses more.
 constexpr const char* kRuntimeTag = "runtime";
 constexpr uint64_t kRuntimeBytes = uint64_t{168} << 20;
-constexpr uint64_t kCudaRuntimeBytes = uint64_t{384}
-                                       << 20;  // the libraries are larger, even unused
+// The libraries are larger, even unused.
+constexpr uint64_t kCudaRuntimeBytes = uint64_t{384} << 20;
 constexpr uint64_t kGpuRuntimeBytes = uint64_t{1400} << 20;  // including memory that torch pins
 // Small tensors and thread stacks, in addition to what is resident after libtorch is loaded.
 constexpr uint64_t kHeapBytes = uint64_t{16} << 20;
@@ -89,7 +89,7 @@ inline formats::NpyRows::Options output_options(Output output, const std::filesy
 struct PredictJob {
   const graph::Store& store;
   std::filesystem::path checkpoint;
-  SplitChoice split = SplitChoice::test;
+  PredictedNodes split = PredictedNodes::test;
   Output output = Output::classes;
   recipe::Evaluation evaluation = recipe::Evaluation::sampled;
   std::filesystem::path out;      // .npy; rows by ascending original id

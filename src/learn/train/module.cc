@@ -26,6 +26,9 @@
 #include "train/job.h"
 #include "train/pickled_values.h"
 #include "train/rank_group.h"
+#include "train/step_rates.h"
+#include "train/tensor_memory.h"
+#include "train/torch_errors.h"
 #include "train/trainer.h"
 
 namespace plimsoll::train {
@@ -47,7 +50,7 @@ auto guarded(const Work& work) {
 
 // Ranks may have a store each, on a disk of their own host.
 void check_same(ranks::Group& group, const TrainJob& job) {
-  const auto stores = group.exchange(store_checksum(job.store));
+  const auto stores = group.exchange(graph::store_checksum(job.store));
   const auto recipes = group.exchange(recipe::to_json(job.recipe).dump());
   for (unsigned rank = 1; rank < stores.size(); ++rank) {
     if (stores[rank] == stores[0] && recipes[rank] == recipes[0]) continue;

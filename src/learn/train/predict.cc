@@ -1,3 +1,5 @@
+// What predict does (train/inference.h): computes the asked nodes, sorts the rows by original id,
+// and writes them. With several ranks, rank 0 gets the rows of the others and writes all.
 #include <ATen/ops/empty.h>
 #include <fmt/format.h>
 
@@ -26,26 +28,27 @@
 #include "train/inference.h"
 #include "train/kept_rows.h"
 #include "train/rank_group.h"
+#include "train/tensor_memory.h"
 
 namespace plimsoll::train {
 namespace {
 
 // Null for all nodes.
-const batch::Split* split_of(const Data& data, SplitChoice split) {
+const batch::Split* split_of(const Data& data, PredictedNodes split) {
   switch (split) {
-    case SplitChoice::train:
+    case PredictedNodes::train:
       return &data.splits.train;
-    case SplitChoice::valid:
+    case PredictedNodes::valid:
       return &data.splits.valid;
-    case SplitChoice::test:
+    case PredictedNodes::test:
       return &data.splits.test;
-    case SplitChoice::all:
+    case PredictedNodes::all:
       break;
   }
   return nullptr;
 }
 
-std::string_view name_of(SplitChoice split) {
+std::string_view name_of(PredictedNodes split) {
   constexpr std::array<std::string_view, 4> kNames = {"training", "validation", "test", "all"};
   return kNames.at(static_cast<size_t>(split));
 }

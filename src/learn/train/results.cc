@@ -72,10 +72,27 @@ RankFigures parse_figures(const std::string& text) {
 
 namespace {
 
+ordered_json stages_json(const StageMilliseconds& stages) {
+  return {{"sample", number(stages.sample)},   {"gather", number(stages.gather)},
+          {"forward", number(stages.forward)}, {"backward", number(stages.backward)},
+          {"step", number(stages.step)},       {"waiting", number(stages.waiting)}};
+}
+
+ordered_json disk_json(const batch::ReadCounts& reads) {
+  const bool rows_unknown = reads.rows == 0 && reads.rows_on_disk > 0;
+  return {{"method", reads.method},
+          {"reads", reads.reads},
+          {"bytes", reads.bytes},
+          {"seconds", number(reads.seconds)},
+          {"rows", rows_unknown ? ordered_json(nullptr) : ordered_json(reads.rows)},
+          {"rows_on_disk", reads.rows_on_disk},
+          {"windows", reads.windows},
+          {"window_batches", reads.window_batches}};
+}
+
 // Everything but the series.
 ordered_json head_json(const Results& results) {
   const recipe::Recipe& recipe = results.recipe;
-  const StageMilliseconds& stages = results.stages;
   ordered_json ranks = ordered_json::array();
   for (const RankFigures& figures : results.ranks) ranks.push_back(to_json(figures));
   return {
@@ -101,13 +118,7 @@ ordered_json head_json(const Results& results) {
       {"device", results.device},
       {"batches_run", results.batches_run},
       {"batches_per_second", number(results.batches_per_second)},
-      {"stage_milliseconds",
-       {{"sample", number(stages.sample)},
-        {"gather", number(stages.gather)},
-        {"forward", number(stages.forward)},
-        {"backward", number(stages.backward)},
-        {"step", number(stages.step)},
-        {"waiting", number(stages.waiting)}}},
+      {"stage_milliseconds", stages_json(results.stages)},
       {"peak_memory_bytes", results.peak_memory_bytes},
       {"planned_memory_bytes", results.planned_memory_bytes},
       {"planned_gpu_bytes", results.planned_gpu_bytes},
@@ -122,17 +133,7 @@ ordered_json head_json(const Results& results) {
         {"window_bytes", results.arrangement.window_bytes},
         {"ahead", results.arrangement.ahead},
         {"held", results.arrangement.held}}},
-      {"disk",
-       {{"method", results.reads.method},
-        {"reads", results.reads.reads},
-        {"bytes", results.reads.bytes},
-        {"seconds", number(results.reads.seconds)},
-        {"rows", results.reads.rows == 0 && results.reads.rows_on_disk > 0
-                     ? ordered_json(nullptr)
-                     : ordered_json(results.reads.rows)},
-        {"rows_on_disk", results.reads.rows_on_disk},
-        {"windows", results.reads.windows},
-        {"window_batches", results.reads.window_batches}}},
+      {"disk", disk_json(results.reads)},
       {"store_checksum", results.store_checksum},
       {"ranks", ranks},
       {"recipe", recipe::to_json(recipe)}};
@@ -140,8 +141,7 @@ ordered_json head_json(const Results& results) {
 
 constexpr int kIndent = 2;
 constexpr uint64_t kHeadTextBytes = 64 * 1024;
-constexpr uint64_t kEpochResultTextBytes =
-    320;  // six lines with a key and a number, and two braces
+constexpr uint64_t kEpochResultTextBytes = 320;  // six lines with a key and a number, two braces
 
 std::string dump(const ordered_json& json) {
   return json.dump(kIndent, ' ', false, ordered_json::error_handler_t::replace);

@@ -17,6 +17,7 @@
 #include "memory/timeline.h"
 #include "plan/plan.h"
 #include "recipe/recipe.h"
+#include "recipe/training_status.h"
 
 namespace plimsoll::train {
 
@@ -102,9 +103,6 @@ bool has_results(const std::filesystem::path& save_dir, uint64_t epochs, uint64_
 // bytes, the plan's peak and the limit.
 void write_memory_log(const std::filesystem::path& file,
                       std::span<const memory::MemorySample> samples, const plan::Plan& plan);
-
-using graph::dataset_name;
-using graph::store_checksum;
 
 // "2024-05-17T09:30:00+02:00", local time.
 std::string timestamp(std::chrono::system_clock::time_point when);

@@ -1,3 +1,5 @@
+// Reads a file of torch.save (train/torch_file.h) as untrusted input: the archive's sizes are
+// checked against the file, and memory is leased, before anything is loaded.
 #include <ATen/ops/empty.h>
 #include <c10/util/Exception.h>
 #include <fcntl.h>
@@ -31,7 +33,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint64_t kLeasedByTorchBytes = 64 * 1024;  // from this size on: train/device.h
+constexpr uint64_t kLeasedByTorchBytes = 64 * 1024;  // from this size on: tensor_memory.h
 constexpr uint64_t kMostMembers = 100'000;           // libzip keeps 300 bytes per member
 constexpr std::string_view kPickleName = "/data.pkl";
 

@@ -17,8 +17,8 @@
 #include "base/units.h"
 #include "nn/threads.h"
 #include "recipe/recipe.h"
-#include "train/device.h"
 #include "train/footprint.h"
+#include "train/torch_errors.h"
 
 namespace plimsoll::train {
 namespace {
@@ -145,9 +145,8 @@ double Trainer::learning_rate() const {
 }
 
 bool Trainer::train_epoch() {
-  const batch::Split& split = data_.splits.train;
   const batch::Seeds seeds = batch::Seeds::shuffled(
-      split.nodes.span(), epoch_key(recipe_.seed, Purpose::shuffle, position_.epoch));
+      data_.splits.train.nodes.span(), epoch_key(recipe_.seed, Purpose::shuffle, position_.epoch));
   const uint64_t total = seeds.batches(recipe_.batch_size);
   if (position_.batch >= total) return true;  // the run was stopped during the evaluation
   if (++passes_ == 2) pace_ = {};             // the first epoch warms up
@@ -161,41 +160,34 @@ bool Trainer::train_epoch() {
     pace_.seconds += seconds_since(start);
   };
   report_.begin_pass(kTrainingTitle, total, position_.batch);
-  if (gpu_ != nullptr) {
-    const bool ended = train_epoch_on_gpu(total);
+  try {
+    const bool ended = gpu_ != nullptr ? train_on_gpu(total) : train_on_pipeline(seeds);
     stop_watch();
     return ended;
+  } catch (const Interrupted&) {
+    stop_watch();
+    throw;
   }
+}
+
+bool Trainer::train_on_pipeline(const batch::Seeds& seeds) {
+  const uint64_t total = seeds.batches(recipe_.batch_size);
   feed_.feeder.start({.seeds = seeds,
-                      .labels = split.labels.span(),
+                      .labels = data_.splits.train.labels.span(),
                       .batch_size = recipe_.batch_size,
                       .first_batch = position_.batch,
                       .key = epoch_key(recipe_.seed, Purpose::draws, position_.epoch),
                       .gradients = true,
                       .cut = inference_.cut()});
-  const auto next = [&]() -> FedBatch& {
-    try {
-      return feed_.feeder.next();
-    } catch (const Interrupted&) {
-      stop_watch();
-      throw;
-    }
-  };
-  for (FedBatch* fed = &next(); fed->batch != nullptr; fed = &next()) {
+  for (FedBatch* fed = &feed_.feeder.next(); fed->batch != nullptr; fed = &feed_.feeder.next()) {
     room_keeper_.rethrow_failure();  // here, so that a computed batch is also counted
     const bool ended = fed->batch->last_part();
     if (!train_batch(*fed) || !ended) continue;
     ++position_.batch;
     ++batches_done_;
     ++pace_.batches;
-    const double loss =
-        position_.loss_sum / static_cast<double>(std::max<uint64_t>(1, position_.seeds));
-    report_.advance(position_.batch, loss);
-    if (diary_ != nullptr) diary_->batch(position_.epoch + 1, position_.batch, total, loss);
-    if (asked_to_stop() != 0) {
-      stop_watch();
-      return false;
-    }
+    show_batch(total);
+    if (asked_to_stop() != 0) return false;
     if (seconds_since(last_write_) > job_.checkpoint_minutes * 60) write_checkpoints();
   }
   if (position_.batch < total) {
@@ -204,19 +196,15 @@ bool Trainer::train_epoch() {
     finish_batch(position_.batch, seeds.size() - position_.batch * recipe_.batch_size, {});
     ++position_.batch;
     ++batches_done_;
-    if (asked_to_stop() != 0) {
-      stop_watch();
-      return false;
-    }
+    if (asked_to_stop() != 0) return false;
   }
   look_at_losses();
   report_.end_pass();
-  stop_watch();
   return true;
 }
 
 // The GPU is given batch after batch; their losses are read together.
-bool Trainer::train_epoch_on_gpu(uint64_t total) {
+bool Trainer::train_on_gpu(uint64_t total) {
   const uint64_t epoch = position_.epoch;
   const auto key = [&](Purpose purpose) { return epoch_key(recipe_.seed, purpose, epoch); };
   gpu_->begin({.split = data_.splits.train,
@@ -233,15 +221,19 @@ bool Trainer::train_epoch_on_gpu(uint64_t total) {
     ++batches_done_;
     ++pace_.batches;
     if (gpu_batches_ >= kLossesAtOnce || position_.batch == total) look_at_losses();
-    const double loss =
-        position_.loss_sum / static_cast<double>(std::max<uint64_t>(1, position_.seeds));
-    report_.advance(position_.batch, loss);
-    if (diary_ != nullptr) diary_->batch(epoch + 1, position_.batch, total, loss);
+    show_batch(total);
     if (asked_to_stop() != 0) return false;
     if (seconds_since(last_write_) > job_.checkpoint_minutes * 60) write_checkpoints();
   }
   report_.end_pass();
   return true;
+}
+
+void Trainer::show_batch(uint64_t total) {
+  const double loss =
+      position_.loss_sum / static_cast<double>(std::max<uint64_t>(1, position_.seeds));
+  report_.advance(position_.batch, loss);
+  if (diary_ != nullptr) diary_->batch(position_.epoch + 1, position_.batch, total, loss);
 }
 
 bool Trainer::train_batch(FedBatch& fed) {

@@ -18,15 +18,16 @@
 #include "memory/timeline.h"
 #include "nn/model.h"
 #include "nn/operations.h"
+#include "train/batch_feed.h"
 #include "train/checkpoint.h"
 #include "train/data.h"
-#include "train/device.h"
 #include "train/diary.h"
+#include "train/epoch_lines.h"
 #include "train/gpu_training.h"
 #include "train/inference.h"
 #include "train/job.h"
 #include "train/rank_group.h"
-#include "train/report.h"
+#include "train/training_logs.h"
 
 namespace plimsoll::train {
 
@@ -63,8 +64,10 @@ class Trainer {
   double learning_rate() const;
   // Trains one epoch or the rest of it; false if a signal stopped it.
   bool train_epoch();
-  // The same where the GPU makes the batches.
-  bool train_epoch_on_gpu(uint64_t total);
+  bool train_on_pipeline(const batch::Seeds& seeds);
+  bool train_on_gpu(uint64_t total);  // where the GPU makes the batches
+  // In the bar and the diary.
+  void show_batch(uint64_t total);
   void look_at_gpu_losses();
   // Adds the loss of a batch to the epoch's. Throws Error{diverged} if it is not finite.
   void count_loss(uint64_t batch, uint64_t seeds, double sum);
@@ -82,7 +85,7 @@ class Trainer {
   bool writes() const { return group_ == nullptr || group_->first(); }
   // Adds to the gradients; returns the sum of the losses, on the device.
   at::Tensor forward_backward(const nn::BatchTensors& tensors, int64_t batch_seeds);
-  // `why`: of the shortage.
+  // `why`: what was too small.
   void begin_again(const batch::Batch& batch, const std::string& why);
   void look_at_losses();
   void finish_epoch();
@@ -100,6 +103,11 @@ class Trainer {
   bool wants_early_stop() const;
   // Writes and prints the results. Returns the signal that arrived meanwhile, else 0.
   int end(Status status);
+  Results results_so_far(Status status) const;
+  // The last checkpoints and the accuracy of the best epoch. Returns the signal that arrived
+  // meanwhile, else 0.
+  int end_training(Results& results);
+  void add_memory(Results& results) const;
   std::optional<double> train_accuracy_of_best();
   void share_model();
   batch::ReadCounts all_reads() const;

@@ -79,7 +79,7 @@ batch::ReadCounts Trainer::all_reads() const {
   return all;
 }
 
-int Trainer::end(Status status) {
+Results Trainer::results_so_far(Status status) const {
   Results results{.dataset = store_.name,
                   .recipe = recipe_,
                   .parameters = static_cast<uint64_t>(model_.parameter_count()),
@@ -97,34 +97,38 @@ int Trainer::end(Status status) {
                   .batches_per_second =
                       pace_.seconds == 0 ? 0 : static_cast<double>(pace_.batches) / pace_.seconds,
                   .batches_run = batches_done_};
-  int signal_number = 0;
-  if (pace_.batches > 0) {
-    const auto each = [&](double seconds) {
-      return 1000 * seconds / static_cast<double>(pace_.batches);
-    };
-    results.stages = {each(pace_.stages.sample),     each(pace_.stages.gather),
-                      each(pace_.computing.forward), each(pace_.computing.backward),
-                      each(pace_.computing.step),    each(pace_.stages.waiting)};
+  if (pace_.batches == 0) return results;
+  const auto each = [&](double seconds) {
+    return 1000 * seconds / static_cast<double>(pace_.batches);
+  };
+  results.stages = {each(pace_.stages.sample),     each(pace_.stages.gather),
+                    each(pace_.computing.forward), each(pace_.computing.backward),
+                    each(pace_.computing.step),    each(pace_.stages.waiting)};
+  return results;
+}
+
+int Trainer::end_training(Results& results) {
+  write_checkpoints();
+  report_.end_epochs();
+  release_batches();  // for the checkpoint of the best epoch
+  // From here on the model holds the best epoch, so no checkpoint may be written.
+  try {
+    results.train_accuracy = train_accuracy_of_best();
+  } catch (const Interrupted& interrupted) {
+    report_.end_pass();
+    feed_.feeder.drop();
+    results.status = Status::stopped;
+    return interrupted.signal_number();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::memory && error.kind() != ErrorKind::disk) throw;
+    report_.end_pass();
+    feed_.feeder.drop();
+    report_.note(fmt::format("the accuracy on the training nodes is left out: {}", error.what()));
   }
-  if (status != Status::stopped) {
-    write_checkpoints();
-    report_.end_epochs();
-    release_batches();  // for the checkpoint of the best epoch
-    // From here on the model holds the best epoch, so no checkpoint may be written.
-    try {
-      results.train_accuracy = train_accuracy_of_best();
-    } catch (const Interrupted& interrupted) {
-      report_.end_pass();
-      feed_.feeder.drop();
-      results.status = Status::stopped;
-      signal_number = interrupted.signal_number();
-    } catch (const Error& error) {
-      if (error.kind() != ErrorKind::memory && error.kind() != ErrorKind::disk) throw;
-      report_.end_pass();
-      feed_.feeder.drop();
-      report_.note(fmt::format("the accuracy on the training nodes is left out: {}", error.what()));
-    }
-  }
+  return 0;
+}
+
+void Trainer::add_memory(Results& results) const {
   const memory::ProcessUsage usage = memory::process_usage();
   const uint64_t lent = job_.ledger.used_bytes();
   results.peak_memory_bytes = usage.peak_resident_bytes;
@@ -134,6 +138,12 @@ int Trainer::end(Status status) {
     results.gpu_limit_bytes = job_.plan.on_gpu.limit_bytes;
   }
   results.unattributed_bytes = usage.resident_bytes > lent ? usage.resident_bytes - lent : 0;
+}
+
+int Trainer::end(Status status) {
+  Results results = results_so_far(status);
+  const int signal_number = status == Status::stopped ? 0 : end_training(results);
+  add_memory(results);
   gather_ranks(results);
   if (!writes()) return signal_number;
   if (!job_.memory_log.empty()) write_memory_log(job_.memory_log, timeline_.samples(), job_.plan);

@@ -11,12 +11,6 @@
 namespace plimsoll::io {
 namespace {
 
-std::string checksum_of(std::string_view text) {
-  Checksum checksum;
-  checksum.update(std::as_bytes(std::span(text)));
-  return checksum.hex();
-}
-
 std::string random_text(size_t size) {
   const RandomStream stream(1, 1);
   std::string text(size, '\0');

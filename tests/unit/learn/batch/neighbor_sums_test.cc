@@ -1,3 +1,5 @@
+#include "batch/neighbor_sums.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,7 +11,6 @@
 #include "base/half.h"
 #include "base/random.h"
 #include "base/units.h"
-#include "batch/precompute.h"
 #include "graph/store.h"
 #include "sample/small_graph.h"
 #include "temp_folder.h"

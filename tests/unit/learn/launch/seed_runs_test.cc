@@ -26,14 +26,24 @@ class SeedRunsTest : public testing::Test {
     write_file(folder / "last.pth", "");
   }
 
-  SeedsOptions asked(uint64_t first, uint64_t count) const {
-    return {.first = first, .count = count, .folder = folder_.path()};
+  TrainRequest asked(uint64_t first) const {
+    TrainRequest request;
+    request.recipe.seed = first;
+    request.save_dir = folder_.path();
+    return request;
+  }
+
+  // The same, to continue the seeds that have begun.
+  TrainRequest continued(TrainRequest request) const {
+    request.resume = request.save_dir;
+    return request;
   }
 
   // What it refuses; empty if nothing.
-  static std::string refused(const SeedsOptions& options, ErrorKind kind = ErrorKind::exists) {
+  static std::string refused(const TrainRequest& request, uint64_t count = 2,
+                             ErrorKind kind = ErrorKind::exists) {
     try {
-      check_same_training(options);
+      check_same_training(request, count);
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), kind);
       return error.what();
@@ -45,24 +55,24 @@ class SeedRunsTest : public testing::Test {
 };
 
 TEST_F(SeedRunsTest, AcceptOtherSeedsOfTheSameRecipe) {
-  EXPECT_EQ(refused(asked(0, 2)), "");
+  EXPECT_EQ(refused(asked(0)), "");
   train(0);
   train(1);
-  EXPECT_EQ(refused(asked(10, 2)), "");
+  EXPECT_EQ(refused(asked(10)), "");
 }
 
 TEST_F(SeedRunsTest, RefuseOtherSeedsOfAnotherRecipe) {
   train(0);
-  SeedsOptions options = asked(10, 2);
-  options.recipe.model = recipe::ModelKind::sage;
-  options.recipe.epochs = 1;
-  const std::string text = refused(options);
+  TrainRequest request = asked(10);
+  request.recipe.model = recipe::ModelKind::sage;
+  request.recipe.epochs = 1;
+  const std::string text = refused(request);
   EXPECT_THAT(text, HasSubstr("seed_0 is of another training: model gcn instead of sage, epochs "
                               "100 instead of 1"));
-  options.resume = true;
-  EXPECT_EQ(refused(options), text) << "a new seed beside those that have begun";
-  options.force = true;
-  EXPECT_EQ(refused(options), "") << "the other seeds are deleted";
+  request = continued(request);
+  EXPECT_EQ(refused(request), text) << "a new seed beside those that have begun";
+  request.force = true;
+  EXPECT_EQ(refused(request), "") << "the other seeds are deleted";
 }
 
 TEST_F(SeedRunsTest, RefuseABegunSeedOfAnotherRecipe) {
@@ -80,29 +90,27 @@ TEST_F(SeedRunsTest, RefuseABegunSeedOfAnotherRecipe) {
                                 {"series", nlohmann::json::array()},
                                 {"memory", {{"tags", {"rows"}}, {"samples", {{0, 1, 2}}}}}};
   write_file(folder_ / "seed_0" / "diary.json", diary.dump());
-  SeedsOptions options = asked(10, 2);
-  EXPECT_EQ(refused(options), "");
-  options.recipe.hidden = 7;
-  EXPECT_THAT(refused(options), HasSubstr("hidden 256 instead of 7"));
+  TrainRequest request = asked(10);
+  EXPECT_EQ(refused(request), "");
+  request.recipe.hidden = 7;
+  EXPECT_THAT(refused(request), HasSubstr("hidden 256 instead of 7"));
 }
 
 TEST_F(SeedRunsTest, ContinueWithTheRecipeThatWasStored) {
   recipe::Recipe small;
   small.hidden = 8;
   train(0, small);
-  SeedsOptions options = asked(0, 1);
-  options.resume = true;
-  EXPECT_EQ(refused(options), "") << "no seed is new";
-  options.count = 2;
-  EXPECT_THAT(refused(options), HasSubstr("hidden 8 instead of 256")) << "seed 1 would be another";
-  options.recipe.hidden = 8;
-  options.given = {"hidden", "seed"};
-  EXPECT_EQ(refused(options), "");
-  options.recipe.epochs = 7;
-  options.given.insert("epochs");
-  EXPECT_EQ(refused(options), "") << "seed 0 gets as many epochs";
-  options.recipe.hidden = 16;
-  EXPECT_THAT(refused(options, ErrorKind::usage), HasSubstr("seed_0: "));
+  TrainRequest request = continued(asked(0));
+  EXPECT_EQ(refused(request, 1), "") << "no seed is new";
+  EXPECT_THAT(refused(request), HasSubstr("hidden 8 instead of 256")) << "seed 1 would be another";
+  request.recipe.hidden = 8;
+  request.given = {recipe::RecipeField::hidden, recipe::RecipeField::seed};
+  EXPECT_EQ(refused(request), "");
+  request.recipe.epochs = 7;
+  request.given.insert(recipe::RecipeField::epochs);
+  EXPECT_EQ(refused(request), "") << "seed 0 gets as many epochs";
+  request.recipe.hidden = 16;
+  EXPECT_THAT(refused(request, 2, ErrorKind::usage), HasSubstr("seed_0: "));
 }
 
 }  // namespace

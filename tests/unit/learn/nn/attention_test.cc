@@ -43,11 +43,12 @@ struct Case {
   BlockTensors block;
   at::Tensor z, att_src, att_dst, grad_out;
 
-  Attention forward(AttentionPath path) const {
-    return attend(z, att_src, att_dst, block, kSlope, path);
+  AttentionArguments arguments(AttentionPath path = kFused) const {
+    return {z, att_src, att_dst, block, kSlope, path};
   }
+  Attention forward(AttentionPath path) const { return attend(arguments(path)); }
   AttentionGradients backward(AttentionPath path, const Attention& saved) const {
-    return attend_backward(grad_out, z, att_src, att_dst, saved, block, kSlope, path);
+    return attend_backward(arguments(path), grad_out, saved);
   }
 };
 
@@ -210,13 +211,13 @@ TEST_P(PygLayers, AreMatchedForwardAndBackward) {
   const at::Tensor att_dst = read_floats(state.at("att_dst"));
   const at::Tensor z = x.mm(weight.t());
 
-  const Attention attention = attend(z, att_src, att_dst, block);
+  const AttentionArguments arguments = {z, att_src, att_dst, block};
+  const Attention attention = attend(arguments);
   const at::Tensor expected = read_floats(layer.at("output"));
   expect_close(attention.out + read_floats(state.at("bias")), expected, scale_of(expected), "out");
 
   const at::Tensor grad_out = at::arange(expected.numel(), at::kFloat).view_as(expected);
-  const AttentionGradients actual =
-      attend_backward(grad_out, z, att_src, att_dst, attention, block);
+  const AttentionGradients actual = attend_backward(arguments, grad_out, attention);
   const at::Tensor grad_x = read_floats(layer.at("grad_x"));
   const at::Tensor grad_weight = read_floats(grads.at("lin_src.weight"));
   const at::Tensor grad_src = read_floats(grads.at("att_src"));
@@ -243,9 +244,8 @@ struct Results {
 Results run_on_threads(const Case& made, unsigned threads) {
   set_computing_threads(threads);
   Results results;
-  results.attention = attend(made.z, made.att_src, made.att_dst, made.block);
-  results.grads = attend_backward(made.grad_out, made.z, made.att_src, made.att_dst,
-                                  results.attention, made.block);
+  results.attention = attend(made.arguments());
+  results.grads = attend_backward(made.arguments(), made.grad_out, results.attention);
   set_computing_threads(1);
   return results;
 }
@@ -272,12 +272,11 @@ TEST(Attention, IsTheSameOnAGpu) {
         &there.block.indices, &there.block.source_offsets, &there.block.by_source,
         &there.block.source_edges})
     *tensor = tensor->to(at::kCUDA);
-  const Attention here = attend(made.z, made.att_src, made.att_dst, made.block);
-  const Attention away = attend(there.z, there.att_src, there.att_dst, there.block);
+  const Attention here = attend(made.arguments());
+  const Attention away = attend(there.arguments());
   expect_same(here, away);
-  expect_same(
-      attend_backward(made.grad_out, made.z, made.att_src, made.att_dst, here, made.block),
-      attend_backward(there.grad_out, there.z, there.att_src, there.att_dst, away, there.block));
+  expect_same(attend_backward(made.arguments(), made.grad_out, here),
+              attend_backward(there.arguments(), there.grad_out, away));
 }
 
 TEST(Attention, WeighsEveryListToOne) {

@@ -1,7 +1,8 @@
+#include "plan/fastest.h"
+
 #include <gtest/gtest.h>
 
 #include "made_up_store.h"
-#include "plan/plan.h"
 
 namespace plimsoll::plan {
 namespace {

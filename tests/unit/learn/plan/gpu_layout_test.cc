@@ -10,9 +10,9 @@
 #include "gpu/cuda_accelerator.h"
 #include "io/lined_file.h"
 #include "made_up_store.h"
-#include "plan/arrange.h"
 #include "plan/describe.h"
 #include "plan/footprint.h"
+#include "plan/lines.h"
 #include "plan/timing.h"
 
 namespace plimsoll::plan {

@@ -1,7 +1,8 @@
+#include "plan/layout.h"
+
 #include <gtest/gtest.h>
 
 #include "made_up_store.h"
-#include "plan/arrange.h"
 #include "plan/timing.h"
 
 namespace plimsoll::plan {

@@ -1,8 +1,9 @@
+#include "plan/lines.h"
+
 #include <gtest/gtest.h>
 
 #include "io/lined_file.h"
 #include "made_up_store.h"
-#include "plan/arrange.h"
 
 namespace plimsoll::plan {
 namespace {

@@ -1,3 +1,5 @@
+#include "plan/machine_cache.h"
+
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -7,7 +9,6 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "plan/machine.h"
 #include "temp_folder.h"
 
 namespace plimsoll::plan {
@@ -191,7 +192,7 @@ class KnownMachine : public MachineCache {
     return machine_key(wanted_.file, wanted_.threads, wanted_.device, wanted_.host);
   }
 
-  Wanted wanted_ = {.file = folder_ / "rows"};
+  MachineRequest wanted_ = {.file = folder_ / "rows"};
   memory::Ledger ledger_{32 * kMiB};
   memory::Ledger none_{0};  // measuring would need memory
 };

@@ -5,7 +5,7 @@
 #include "batch/seeds.h"
 #include "batch/window.h"
 #include "made_up_store.h"
-#include "plan/arrange.h"
+#include "plan/layout.h"
 
 namespace plimsoll::plan {
 namespace {

@@ -151,7 +151,10 @@ TEST(RecipeCheck, RefusesWhatMakesNone) {
 
 TEST(Resume, UsesTheStoredRecipe) {
   EXPECT_EQ(resume(unusual(), Recipe(), {}), unusual());
-  EXPECT_EQ(resume(unusual(), unusual(), {"model", "fanout", "seed", "batch_norm"}), unusual());
+  EXPECT_EQ(
+      resume(unusual(), unusual(),
+             {RecipeField::model, RecipeField::fanout, RecipeField::seed, RecipeField::batch_norm}),
+      unusual());
 }
 
 TEST(Resume, LetsTheLengthAndTheEvaluationChange) {
@@ -166,9 +169,14 @@ TEST(Resume, LetsTheLengthAndTheEvaluationChange) {
   expected.patience = 4;
   expected.log_steps = 5;
   expected.evaluation = Evaluation::sampled;
-  EXPECT_EQ(resume(unusual(), given, {"epochs", "patience", "log_steps", "evaluation"}), expected);
+  EXPECT_EQ(resume(unusual(), given,
+                   {RecipeField::epochs, RecipeField::patience, RecipeField::log_steps,
+                    RecipeField::evaluation}),
+            expected);
   expected.evaluation = Evaluation::full;
-  EXPECT_EQ(resume(unusual(), given, {"epochs", "patience", "log_steps"}), expected);
+  EXPECT_EQ(resume(unusual(), given,
+                   {RecipeField::epochs, RecipeField::patience, RecipeField::log_steps}),
+            expected);
 }
 
 TEST(Resume, RefusesAnotherRecipeWithBothValues) {
@@ -176,30 +184,16 @@ TEST(Resume, RefusesAnotherRecipeWithBothValues) {
   given.hidden = 128;
   expect_error(ErrorKind::usage,
                {"--hidden 128 was given, the checkpoint has 256; leave it out, or start a new run"},
-               [&] { resume(Recipe(), given, {"hidden"}); });
+               [&] { resume(Recipe(), given, {RecipeField::hidden}); });
   given.fanout = {5, kAllNeighbors};
   expect_error(ErrorKind::usage, {"--fanout 5,all was given, the checkpoint has 15,10"},
-               [&] { resume(Recipe(), given, {"fanout"}); });
+               [&] { resume(Recipe(), given, {RecipeField::fanout}); });
   given.weight_decay = 0.5;
   expect_error(ErrorKind::usage, {"--weight-decay 0.5 was given"},
-               [&] { resume(Recipe(), given, {"weight_decay"}); });
+               [&] { resume(Recipe(), given, {RecipeField::weight_decay}); });
   given.model = ModelKind::sage;
   expect_error(ErrorKind::usage, {"--model sage was given, the checkpoint has gcn"},
-               [&] { resume(Recipe(), given, {"model"}); });
-}
-
-TEST(TrainingStatus, IsReadFromItsOwnName) {
-  for (const TrainingStatus status :
-       {TrainingStatus::running, TrainingStatus::finished, TrainingStatus::early_stopped,
-        TrainingStatus::stopped, TrainingStatus::interrupted}) {
-    EXPECT_EQ(status_named(name(status)), status) << name(status);
-  }
-  EXPECT_EQ(name(TrainingStatus::early_stopped), "early stopped");
-}
-
-TEST(TrainingStatus, OfAnotherVersionIsUnknown) {
-  EXPECT_EQ(status_named("paused"), TrainingStatus::unknown);
-  EXPECT_EQ(status_named(""), TrainingStatus::unknown);
+               [&] { resume(Recipe(), given, {RecipeField::model}); });
 }
 
 }  // namespace

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "nn/model.h"
-#include "train/device.h"
 #include "train/small_run.h"
+#include "train/tensor_memory.h"
 
 namespace plimsoll::train {
 namespace {

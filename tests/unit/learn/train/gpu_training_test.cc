@@ -20,8 +20,8 @@
 #include "nn/dense_model.h"
 #include "sample/small_graph.h"
 #include "temp_folder.h"
+#include "train/batch_feed.h"
 #include "train/data.h"
-#include "train/feeder.h"
 #include "train/small_run.h"
 
 namespace plimsoll::train {

@@ -183,10 +183,10 @@ TEST(StoreChecksum, CoversEveryFile) {
   graph::write_store(folder / "a.plim", {});
   graph::write_store(folder / "b.plim", {});
   graph::write_store(folder / "c.plim", {.labels = {0, 1, -1, 0}});
-  const std::string checksum = store_checksum(graph::open(folder / "a.plim"));
+  const std::string checksum = graph::store_checksum(graph::open(folder / "a.plim"));
   EXPECT_EQ(checksum.size(), 16);
-  EXPECT_EQ(store_checksum(graph::open(folder / "b.plim")), checksum);
-  EXPECT_NE(store_checksum(graph::open(folder / "c.plim")), checksum);
+  EXPECT_EQ(graph::store_checksum(graph::open(folder / "b.plim")), checksum);
+  EXPECT_NE(graph::store_checksum(graph::open(folder / "c.plim")), checksum);
 }
 
 TEST(DatasetName, IsTheSourcesOrTheFolders) {
@@ -195,8 +195,8 @@ TEST(DatasetName, IsTheSourcesOrTheFolders) {
   graph::Meta nameless = graph::meta_of({});
   nameless.source = nullptr;
   graph::write_store(folder / "b.plim", {}, nameless);
-  EXPECT_EQ(dataset_name(graph::open(folder / "a.plim")), "tiny");
-  EXPECT_EQ(dataset_name(graph::open(folder / "b.plim/")), "b");
+  EXPECT_EQ(graph::dataset_name(graph::open(folder / "a.plim")), "tiny");
+  EXPECT_EQ(graph::dataset_name(graph::open(folder / "b.plim/")), "b");
 }
 
 TEST(Timestamp, IsIso8601WithItsZone) {

@@ -1,3 +1,5 @@
+#include "train/tensor_memory.h"
+
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
@@ -11,7 +13,6 @@
 #include "memory/ledger.h"
 #include "nn/model.h"
 #include "temp_folder.h"
-#include "train/device.h"
 
 namespace plimsoll::train {
 namespace {

@@ -1,4 +1,4 @@
-#include "train/report.h"
+#include "train/epoch_lines.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

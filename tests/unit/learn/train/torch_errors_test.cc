@@ -1,4 +1,4 @@
-#include "train/device.h"
+#include "train/torch_errors.h"
 
 #include <c10/util/Exception.h>
 #include <gtest/gtest.h>

@@ -1,8 +1,9 @@
+#include "plan/remedies.h"
+
 #include <gtest/gtest.h>
 
 #include "made_up_store.h"
 #include "plan/describe.h"
-#include "plan/plan.h"
 
 namespace plimsoll::plan {
 namespace {

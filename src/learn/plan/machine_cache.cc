@@ -1,4 +1,4 @@
-#include "plan/machine.h"
+#include "plan/machine_cache.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -8,132 +8,18 @@
 #include <array>
 #include <chrono>
 #include <cmath>
-#include <memory>
-#include <numeric>
-#include <random>
 #include <system_error>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "base/error.h"
 #include "base/json.h"
-#include "base/parallel.h"
-#include "base/random.h"
 #include "base/text_file.h"
-#include "base/units.h"
 #include "io/file.h"
 #include "io/partial_file.h"
-#include "io/random_read.h"
-#include "memory/buffer.h"
 #include "plan/measuring.h"
 
 namespace plimsoll::plan {
-namespace {
-
-constexpr uint64_t kMostAreaBytes = 32 * kMiB;
-constexpr uint64_t kLeastAreaBytes = kMiB;
-constexpr unsigned kMostQueues = 4;
-constexpr unsigned kMakersPart = 8;  // of the threads of a training make batches
-
-// The size of the file as reads see it: in whole sectors.
-uint64_t readable_bytes(const io::RowFile& file) {
-  return (file.size_bytes + file.alignment - 1) / file.alignment * file.alignment;
-}
-
-struct ReadMeasurement {
-  uint64_t bytes = 0;         // of a read
-  uint64_t at_once = 32'768;  // under way
-  double seconds = 0.4;       // to measure for
-};
-
-// A new key, so that each calibration reads other positions. A host, a controller or a server may
-// still cache those of the last one, and would be faster than the disk.
-uint64_t elsewhere() {
-  std::random_device device;
-  return (uint64_t{device()} << 32) | device();
-}
-
-// Reads a second anywhere in the file; a file smaller than one is read whole.
-double read_rate(io::ReadQueue& queue, const io::RowFile& file, const ReadMeasurement& measurement,
-                 std::span<std::byte> area) {
-  const uint64_t end = readable_bytes(file);
-  const uint64_t bytes = std::min(measurement.bytes, end);
-  if (bytes == 0) return 0;
-  const RandomStream random(elsewhere(), bytes);
-  std::vector<io::Piece> pieces;
-  uint64_t drawn = 0;
-  const uint64_t most = std::min<uint64_t>(area.size() / bytes, measurement.at_once);
-  const auto read = [&](uint64_t count) {
-    pieces.resize(count);
-    std::byte* to = area.data();
-    for (io::Piece& piece : pieces) {
-      piece = {below(random.at(drawn++), end / bytes) * bytes, static_cast<uint32_t>(bytes), to};
-      to += bytes;
-    }
-    queue.read(file, pieces);
-  };
-  return measure_rate(
-      {.seconds = measurement.seconds, .first = std::min<uint64_t>(most, 16), .most = most}, read);
-}
-
-// By several queues, as workers have them: one may be bound by the thread that waits for it.
-double reads_of_many(const io::RowFile& file, uint64_t bytes, unsigned count,
-                     memory::Ledger& ledger, std::span<std::byte> area) {
-  std::vector<std::unique_ptr<io::ReadQueue>> queues;
-  for (unsigned i = 0; i < count; ++i) queues.push_back(io::ReadQueue::open(ledger));
-  std::vector<double> rates(count);
-  const size_t part = area.size() / count / bytes * bytes;
-  parallel_for(count, count, [&](size_t i) {
-    rates[i] = read_rate(*queues[i], file, {bytes}, area.subspan(i * part, part));
-  });
-  return std::reduce(rates.begin(), rates.end());
-}
-
-void measure_disk(const std::filesystem::path& path, unsigned threads, memory::Ledger& ledger,
-                  Machine& machine) {
-  const io::RowFile file = io::open_rows(path);
-  const auto queue = io::ReadQueue::open(ledger);
-  const uint64_t bytes = std::clamp(ledger.available_bytes() / 4, kLeastAreaBytes, kMostAreaBytes);
-  const memory::Buffer<std::byte> area(ledger, "calibration", bytes);
-  std::ranges::fill(area.span(), std::byte{1});  // so that no read waits for a fresh page
-  machine.read_method = queue->method();
-  machine.read_bytes = std::max(file.alignment, io::kSectorBytes);
-  machine.reads_per_second = read_rate(*queue, file, {machine.read_bytes}, area.span());
-  const unsigned queues = std::min(threads, kMostQueues);
-  machine.most_reads_per_second =
-      queues < 2 ? machine.reads_per_second
-                 : std::max(machine.reads_per_second,
-                            reads_of_many(file, machine.read_bytes, queues, ledger, area.span()));
-  const double alone = read_rate(*queue, file, {machine.read_bytes, 1, 0.1}, area.span());
-  machine.read_seconds = alone > 0 ? 1 / alone : 0;
-  const uint64_t large_bytes = std::min(io::kStreamBytes, readable_bytes(file));
-  machine.read_bytes_per_second =
-      read_rate(*queue, file, {large_bytes}, area.span()) * static_cast<double>(large_bytes);
-}
-
-}  // namespace
-
-bool Machine::was_busy() const {
-  return spoils(other_load, std::max(1U, std::thread::hardware_concurrency()));
-}
-
-Machine calibrate(const std::filesystem::path& file, unsigned threads,
-                  const MeasureSteps& measure_steps, memory::Ledger& ledger, const Host& host) {
-  Machine machine{.threads = threads};
-  const OtherLoad others(host);
-  if (!file.empty()) measure_disk(file, threads, ledger, machine);
-  machine.making = measure_making(threads, ledger);
-  if (measure_steps) {
-    // As a training divides them.
-    const unsigned makers = std::min(threads - 1, (threads + kMakersPart - 1) / kMakersPart);
-    const BusyMakers busy(makers, ledger);
-    machine.step = measure_steps(threads - makers, ledger);
-  }
-  machine.other_load = others.cores();
-  return machine;
-}
-
 namespace {
 
 namespace fs = std::filesystem;
@@ -233,9 +119,10 @@ json step_json(const StepRates& step) {
   for (const auto& [name, value] : step_fields(step)) object[name] = *value;
   for (const auto& [name, value] : gpu_fields(step.on_gpu)) object[name] = *value;
   for (const recipe::ModelKind kind : kModels) {
-    object[std::string(recipe::name(kind))] = {{"base", step.of(kind).base},
-                                               {"layer", step.of(kind).layer},
-                                               {"more", step.more.at(static_cast<size_t>(kind))}};
+    object[std::string(recipe::name(kind))] = {
+        {"base", step.of(kind).base},
+        {"layer", step.of(kind).layer},
+        {"more", step.slowdown.at(static_cast<size_t>(kind))}};
   }
   return object;
 }
@@ -258,7 +145,7 @@ bool read_step(const json& entry, StepRates& step) {
            const json fixed = object.value(std::string(recipe::name(kind)), json());
            StepRates::Fixed& to = step.fixed.at(static_cast<size_t>(kind));
            return fixed.is_object() && read(fixed, "base", to.base) &&
-                  read(fixed, "more", step.more.at(static_cast<size_t>(kind))) &&
+                  read(fixed, "more", step.slowdown.at(static_cast<size_t>(kind))) &&
                   read(fixed, "layer", to.layer);
          });
 }
@@ -335,34 +222,34 @@ bool save_machine(const fs::path& cache_file, const std::string& key, const Mach
 
 namespace {
 
-std::string key_of(const Wanted& wanted) {
-  return machine_key(wanted.file, wanted.threads, wanted.device, wanted.host);
+std::string key_of(const MachineRequest& request) {
+  return machine_key(request.file, request.threads, request.device, request.host);
 }
 
-bool has_all(const std::optional<Machine>& kept, const Wanted& wanted) {
-  return kept && (kept->step.known() || !wanted.measure_steps);
+bool has_all(const std::optional<Machine>& kept, const MachineRequest& request) {
+  return kept && (kept->step.known() || !request.measure_steps);
 }
 
-bool is_good_enough(const std::optional<Machine>& kept, const Wanted& wanted) {
-  return has_all(kept, wanted) && !wanted.again &&
-         (!kept->was_busy() || !is_quiet_now(wanted.host));
+bool is_good_enough(const std::optional<Machine>& kept, const MachineRequest& request) {
+  return has_all(kept, request) && !request.again &&
+         (!kept->was_busy() || !is_quiet_now(request.host));
 }
 
 }  // namespace
 
-bool must_measure(const Wanted& wanted) {
-  return !is_good_enough(load_machine(machine_cache_file(wanted.host), key_of(wanted)), wanted);
+bool must_measure(const MachineRequest& request) {
+  return !is_good_enough(load_machine(machine_cache_file(request.host), key_of(request)), request);
 }
 
-Machine known_machine(const Wanted& wanted, memory::Ledger& ledger) {
-  const fs::path cache_file = machine_cache_file(wanted.host);
-  const std::string key = key_of(wanted);
+Machine known_machine(const MachineRequest& request, memory::Ledger& ledger) {
+  const fs::path cache_file = machine_cache_file(request.host);
+  const std::string key = key_of(request);
   const std::optional<Machine> kept = load_machine(cache_file, key);
-  if (is_good_enough(kept, wanted)) return *kept;
+  if (is_good_enough(kept, request)) return *kept;
   Machine machine =
-      calibrate(wanted.file, wanted.threads, wanted.measure_steps, ledger, wanted.host);
+      calibrate(request.file, request.threads, request.measure_steps, ledger, request.host);
   // Of two that were measured beside other work, the better.
-  if (has_all(kept, wanted) && machine.was_busy() && kept->other_load <= machine.other_load) {
+  if (has_all(kept, request) && machine.was_busy() && kept->other_load <= machine.other_load) {
     return *kept;
   }
   save_machine(cache_file, key, machine);

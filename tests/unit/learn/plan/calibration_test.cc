@@ -1,4 +1,4 @@
-#include "plan/machine.h"
+#include "plan/calibration.h"
 
 #include <gtest/gtest.h>
 

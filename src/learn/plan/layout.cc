@@ -1,4 +1,4 @@
-#include "plan/arrange.h"
+#include "plan/layout.h"
 
 #include <algorithm>
 #include <cmath>

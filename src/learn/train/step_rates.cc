@@ -1,3 +1,5 @@
+#include "train/step_rates.h"
+
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
@@ -12,7 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/random.h"
 #include "base/units.h"
 #include "batch/assemble.h"
 #include "gpu/cuda_accelerator.h"
@@ -23,7 +24,6 @@
 #include "nn/threads.h"
 #include "plan/measuring.h"
 #include "plan/timing.h"
-#include "train/device.h"
 #include "train/gpu_device.h"
 #include "train/inference.h"
 
@@ -104,7 +104,7 @@ class MadeUpBatches {
  public:
   MadeUpBatches(ModelKind kind, const Look& look, c10::Device device)
       : values_(ledger_, "calibration", uint64_t{kNodes} * look.columns),
-        topology_(make_topology()),
+        topology_(plan::make_topology({.nodes = kNodes, .degree = 10, .key = 1}, ledger_)),
         rows_({.data = reinterpret_cast<const unsigned char*>(values_.data()),
                .row_bytes = look.columns * sizeof(float),
                .count = kNodes,
@@ -134,21 +134,6 @@ class MadeUpBatches {
 
  private:
   static constexpr uint32_t kNodes = 1 << 16;
-  static constexpr uint32_t kDegree = 10;
-
-  sample::Topology make_topology() {
-    memory::Pages offsets(ledger_, "calibration", (kNodes + 1) * sizeof(uint64_t));
-    memory::Pages neighbors(ledger_, "calibration", kNodes * kDegree * sizeof(uint32_t));
-    for (uint64_t i = 0; i <= kNodes; ++i) {
-      static_cast<uint64_t*>(offsets.data())[i] = i * kDegree;
-    }
-    const RandomStream random(1, 0);
-    for (uint32_t i = 0; i < kNodes * kDegree; ++i) {
-      static_cast<uint32_t*>(neighbors.data())[i] =
-          static_cast<uint32_t>(below(random.at(i), kNodes));
-    }
-    return {std::move(offsets), std::move(neighbors), kNodes, kNodes * kDegree};
-  }
 
   memory::Ledger ledger_{192 * kMiB};
   memory::Buffer<float> values_;
@@ -204,7 +189,7 @@ double fixed_seconds(ModelKind kind, int64_t layers, c10::Device device) {
 
 // How many times longer a typical step takes than the rates predict, because matrices are larger
 // than the caches and because of everything that no rate covers.
-double more_than_rates(ModelKind kind, const StepRates& rates, c10::Device device) {
+double slowdown_of(ModelKind kind, const StepRates& rates, c10::Device device) {
   constexpr int64_t kColumns = 128;
   const Look look = {kColumns, 1024, {10, 5}};
   Learner learner({.kind = kind,
@@ -277,8 +262,8 @@ double attention(const BlockSize& size, int64_t columns, c10::Device device) {
   const at::Tensor gradient = at::rand({size.destinations, columns}).to(device);
   const auto edges = static_cast<double>(size.destinations * (size.degree + 1));
   return edges * static_cast<double>(columns) * rate_of([&] {
-           const nn::Attention attended = nn::attend(z, own, own, block);
-           return nn::attend_backward(gradient, z, own, own, attended, block).z;
+           const nn::AttentionArguments arguments = {z, own, own, block};
+           return nn::attend_backward(arguments, gradient, nn::attend(arguments)).z;
          });
 }
 
@@ -347,7 +332,7 @@ StepRates measure_steps(c10::Device device, unsigned threads) {
   nn::set_computing_threads(threads);
   if (device.is_cpu()) {
     for (const ModelKind kind : {ModelKind::gcn, ModelKind::sage, ModelKind::gat}) {
-      rates.more.at(static_cast<size_t>(kind)) = more_than_rates(kind, rates, device);
+      rates.slowdown.at(static_cast<size_t>(kind)) = slowdown_of(kind, rates, device);
     }
   }
   return rates;
@@ -356,9 +341,9 @@ StepRates measure_steps(c10::Device device, unsigned threads) {
 gpu::GpuRates measure_gpu(c10::Device device, memory::Ledger& ledger) {
   if (gpu::emulated()) return {};
   const auto opened =
-      open_gpu({.device = device,
-                .fanouts = {gpu::kMeasuredFanout},
-                .limit_bytes = gpu::kMeasuringBytes + gpu::CudaAccelerator::kWorkspaceBytes});
+      open_gpu({.ordinal = device.index(),
+                .limit_bytes = gpu::kMeasuringBytes + gpu::CudaAccelerator::kWorkspaceBytes,
+                .fanouts = {gpu::kMeasuredFanout}});
   return gpu::measure_rates(*opened, ledger);
 }
 

@@ -1,6 +1,7 @@
+#include "train/step_rates.h"
+
 #include <gtest/gtest.h>
 
-#include "train/device.h"
 #include "train/small_run.h"
 
 namespace plimsoll::train {

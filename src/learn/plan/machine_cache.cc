@@ -25,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr uint64_t kVersion = 5;           // of the file, and of how the figures are measured
+constexpr uint64_t kVersion = 6;           // of the file, and of how the figures are measured
 constexpr size_t kMostBytes = 256 * 1024;  // of the file: hundreds of machines
 // A file below this may come from caches of the disk and says nothing of a large one.
 constexpr uint64_t kSmallFileBytes = uint64_t{1} << 30;

@@ -23,9 +23,11 @@
 namespace plimsoll::plan {
 namespace {
 
-// With fewer rounds, the median could be a round in which the disk was busy with something else.
-constexpr size_t kLeastRounds = 3;
-constexpr double kLongest = 4;  // times the requested time
+// With fewer rates, the median could be one of a time in which the disk was busy with something
+// else.
+constexpr size_t kLeastRates = 3;
+constexpr double kStretches = 4;  // of the requested time
+constexpr double kLongest = 4;    // times the requested time
 
 double seconds_of(clockid_t clock) {
   timespec time{};
@@ -48,18 +50,25 @@ double measure_rate(const RateOptions& options, const std::function<void(uint64_
   uint64_t count = std::min(options.first, options.most);
   work(count);
   std::vector<double> rates;
-  double round_start = clock();
+  double stretch_start = clock();
+  double round_start = stretch_start;
+  uint64_t stretch_count = 0;
   do {
     work(count);
+    stretch_count += count;
     const double round_end = clock();
-    const double round_seconds = std::max(round_end - round_start, 1e-9);
-    const bool grows = round_seconds < options.seconds / 10 && count < options.most;
+    const bool grows = round_end - round_start < options.seconds / 10 && count < options.most;
     if (grows) rates.clear();  // discard rounds that were too short
-    rates.push_back(static_cast<double>(count) / round_seconds);
+    const double stretch_seconds = std::max(round_end - stretch_start, 1e-9);
+    if (grows || stretch_seconds >= options.seconds / kStretches) {
+      rates.push_back(static_cast<double>(stretch_count) / stretch_seconds);
+      stretch_start = round_end;
+      stretch_count = 0;
+    }
     if (grows) count = std::min(2 * count, options.most);
     round_start = round_end;
   } while (round_start - start < options.seconds ||
-           (rates.size() < kLeastRounds && round_start - start < kLongest * options.seconds));
+           (rates.size() < kLeastRates && round_start - start < kLongest * options.seconds));
   const auto middle = rates.begin() + static_cast<ptrdiff_t>(rates.size() / 2);
   std::nth_element(rates.begin(), middle, rates.end());
   return *middle;

@@ -27,9 +27,10 @@ struct RateOptions {
   uint64_t most = 1 << 20;  // the most units of a round
 };
 
-// Units of work per second: the median over rounds of about a tenth of the time each. work(count)
-// does that many units. The rate need not be known before: a disk may do a hundred reads a second
-// or a million.
+// Units of work per second: the median over stretches of about a quarter of the time each.
+// work(count) does that many units. The rate need not be known before: a disk may do a hundred
+// reads a second or a million. A stretch has many rounds, because a cloud's disk may be fast for
+// some milliseconds and then wait for its next share of the time.
 double measure_rate(const RateOptions& options, const std::function<void(uint64_t count)>& work,
                     const Clock& clock = steady_seconds);
 

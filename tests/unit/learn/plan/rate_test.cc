@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "plan/measuring.h"
@@ -71,6 +72,25 @@ TEST_F(Rate, IsNotMovedByAStallAtTheStart) {
         [&] { return now_; });
     EXPECT_NEAR(rate, 1e5, 1) << stalled;
   }
+}
+
+TEST_F(Rate, CountsTheWaitsOfADiskThatIsHeldBack) {
+  // It may read 1000 units in each tenth of a second, and reads them in a hundredth.
+  uint64_t left = 1000;
+  const double rate = measure_rate(
+      {.seconds = 0.4, .first = 16, .most = 64},
+      [&](uint64_t count) {
+        for (uint64_t i = 0; i < count; ++i) {
+          if (left == 0) {
+            now_ = (std::floor(now_ * 10 + 1e-6) + 1) / 10;
+            left = 1000;
+          }
+          --left;
+          now_ += 1e-5;
+        }
+      },
+      [&] { return now_; });
+  EXPECT_NEAR(rate, 10'000, 2'500);
 }
 
 TEST_F(Rate, OfWorkThatTakesNoTimeIsFinite) {

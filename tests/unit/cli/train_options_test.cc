@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +15,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 using Fanout = std::vector<uint32_t>;
+using Field = recipe::RecipeField;
 
 // One command line, parsed and completed.
 class Parsed {
@@ -90,8 +90,9 @@ TEST(TrainOptions, UnderstandTheSpellingsOfTheScript) {
     EXPECT_EQ(options.running.run.workers, 2);
     EXPECT_EQ(options.recipe.log_steps, 4);
     EXPECT_EQ(options.save_dir, "s");
-    EXPECT_EQ(options.given, std::set<std::string>(
-                                 {"hidden", "weight_decay", "batch_size", "fanout", "log_steps"}));
+    EXPECT_EQ(options.given,
+              (recipe::RecipeFields{Field::hidden, Field::weight_decay, Field::batch_size,
+                                    Field::fanout, Field::log_steps}));
   }
 }
 
@@ -174,7 +175,7 @@ TEST(ResumeOption, GoesOnInItsFolder) {
   const Parsed parsed({"x", "--resume", "m", "--epochs", "200"});
   EXPECT_EQ(parsed.said, "");
   EXPECT_EQ(parsed.options.save_dir, "m");
-  EXPECT_EQ(parsed.options.given, std::set<std::string>{"epochs"});
+  EXPECT_EQ(parsed.options.given, recipe::RecipeFields{Field::epochs});
   EXPECT_EQ(Parsed({"x", "--resume", "m", "--save-dir", "m"}).said, "");
   expect_refused({"x", "--resume", "m", "--save_dir", "n"}, "leave --save-dir n out");
   expect_refused({"x", "--resume", "m", "--force"}, "give one of them");
@@ -262,7 +263,7 @@ TEST(TrainOptions, RepeatTheLogsOfARun) {
 TEST(TrainingCommand, HasTheSettingsThatWereChosen) {
   Parsed parsed({"x", "--hidden", "64"});
   parsed.options.recipe.batch_size = 2048;
-  parsed.options.given.insert("batch_size");
+  parsed.options.given.insert(Field::batch_size);
   parsed.options.running.run.workers = 5;
   EXPECT_EQ(parsed.training("auto"),
             "plimsoll train x --hidden 64 --batch-size 2048 --workers 5 --memory auto");

@@ -103,7 +103,7 @@ TEST_F(MachineCache, ThatIsDamagedIsForgottenAndMadeAnew) {
                                   std::string("\xff\xfe\x00", 3),
                                   good.substr(0, good.size() / 2),
                                   std::string(5000, '['),
-                                  replaced("\"version\": 5", "\"version\": 2"),
+                                  replaced("\"version\": ", "\"version\": 9"),
                                   replaced("\"machines\"", "\"engines\""),
                                   replaced("\"this\": {", "\"this\": 5, \"that\": {"),
                                   replaced("257123.4", "\"fast\""),

@@ -50,10 +50,18 @@ Pipeline::Pipeline(const sample::Topology& topology, const feature::RowSource& r
 }
 
 void Pipeline::start(const Pass& pass) {
+  const bool expected = !expected_.empty() && pass.draws_like(expected_.front());
+  if (expected) {
+    const Clock::time_point begin = Clock::now();
+    std::unique_lock lock(mutex_);
+    wait_patiently(lock, [&] { return !filling_ahead_; });
+    times_.waiting += seconds_since(begin);
+  }
   stop();
   if (!taken_.empty()) fail(ErrorKind::internal, "{} batches not given back", taken_.size());
+  expected ? expected_.pop_front() : expected_.clear();
   pass_ = pass;
-  batch_count_ = count_batches();
+  batch_count_ = count_batches(pass);
   next_to_make_ = pass.first_batch;
   next_to_take_ = begin_of(pass.first_batch);
   again_.clear();
@@ -61,12 +69,12 @@ void Pipeline::start(const Pass& pass) {
   free_.clear();
   making_ = 0;
   most_seeds_ = UINT64_MAX;
-  paused_ = crowded_ = making_window_ = false;
+  paused_ = crowded_ = making_window_ = filling_ahead_ = tried_ahead_ = false;
   lone_batch_.reset();
   for (const auto& slot : slots_) free_.push_back(slot.get());
   failure_ = nullptr;
   window_maker_.release();
-  windows_.begin(pass.first_batch, batch_count_, uses_windows());
+  windows_.begin({pass.first_batch, batch_count_}, uses_windows(), expected);
   if (windows_.in_use()) {
     threads_.emplace_back([this](const std::stop_token& stopping) { make_windows(stopping); });
   }
@@ -76,29 +84,31 @@ void Pipeline::start(const Pass& pass) {
   }
 }
 
+void Pipeline::expect(std::vector<Pass> passes) {
+  const std::lock_guard lock(mutex_);
+  expected_.assign(passes.begin(), passes.end());
+  changed_.notify_all();
+}
+
 void Pipeline::stop() {
   for (auto& thread : threads_) thread.request_stop();
   threads_.clear();
 }
 
-uint64_t Pipeline::seeds_of(uint64_t index) const {
-  return std::min(pass_->batch_size, pass_->seeds.size() - index * pass_->batch_size);
-}
-
 // All of a batch that this pipeline makes.
-Pipeline::Range Pipeline::whole(uint64_t index) const {
-  const uint64_t seeds = seeds_of(index);
-  return {index, pass_->cut.begin(seeds), pass_->cut.end(seeds)};
+Pipeline::Range Pipeline::whole(const Pass& pass, uint64_t index) {
+  const uint64_t seeds = pass.seeds_of(index);
+  return {index, pass.cut.begin(seeds), pass.cut.end(seeds)};
 }
 
 // The batches of the pass in which this pipeline has a part.
-uint64_t Pipeline::count_batches() const {
-  if (pass_->batch_size < pass_->cut.parts) {
-    fail(ErrorKind::internal, "batches of {} seeds, cut into {} parts", pass_->batch_size,
-         pass_->cut.parts);
+uint64_t Pipeline::count_batches(const Pass& pass) {
+  if (pass.batch_size < pass.cut.parts) {
+    fail(ErrorKind::internal, "batches of {} seeds, cut into {} parts", pass.batch_size,
+         pass.cut.parts);
   }
-  const uint64_t batches = pass_->seeds.batches(pass_->batch_size);
-  const bool last_is_empty = batches > 0 && pass_->cut.empty(seeds_of(batches - 1));
+  const uint64_t batches = pass.seeds.batches(pass.batch_size);
+  const bool last_is_empty = batches > 0 && pass.cut.empty(pass.seeds_of(batches - 1));
   return last_is_empty ? batches - 1 : batches;
 }
 
@@ -188,13 +198,7 @@ const Batch* Pipeline::take() {
   paused_ = false;
   taking_ = true;
   changed_.notify_all();
-  while (!changed_.wait_for(lock, options_.patience, [&] { return can_take(); })) {
-    if (!options_.on_stall) continue;
-    const std::string what = describe();
-    lock.unlock();
-    options_.on_stall(what);
-    lock.lock();
-  }
+  wait_patiently(lock, [&] { return can_take(); });
   taking_ = false;
   if (failure_) std::rethrow_exception(failure_);
   times_.waiting += seconds_since(start);
@@ -206,6 +210,18 @@ const Batch* Pipeline::take() {
   const Batch* batch = &slot->assembler.batch();
   taken_[batch] = slot;
   return batch;
+}
+
+// Says what everyone waits for if that takes long.
+void Pipeline::wait_patiently(std::unique_lock<std::mutex>& lock,
+                              const std::function<bool()>& done) {
+  while (!changed_.wait_for(lock, options_.patience, done)) {
+    if (!options_.on_stall) continue;
+    const std::string what = describe();
+    lock.unlock();
+    options_.on_stall(what);
+    lock.lock();
+  }
 }
 
 void Pipeline::give_back(const Batch* batch) {

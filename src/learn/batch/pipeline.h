@@ -13,10 +13,12 @@
 // workers make batches from them. Batches that are made again have no window.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <exception>
 #include <functional>
 #include <map>
@@ -73,6 +75,15 @@ struct Pass {
   // The part of every batch that this pipeline makes. Only the last batch may have an empty part,
   // so batch_size must not be less than the number of parts; take() leaves that batch out.
   BatchCut cut = {};
+
+  uint64_t seeds_of(uint64_t batch) const {
+    return std::min(batch_size, seeds.size() - batch * batch_size);
+  }
+  // Whether both have the same batches with the same neighbourhoods.
+  bool draws_like(const Pass& other) const {
+    return seeds == other.seeds && batch_size == other.batch_size && key == other.key &&
+           first_batch == other.first_batch && cut == other.cut;
+  }
 };
 
 // Seconds, summed over threads.
@@ -105,6 +116,10 @@ class Pipeline {
 
   // Begins a pass and drops the current one, if any. All batches must have been given back.
   void start(const Pass& pass);
+  // The passes that will probably follow the current one, in this order. While the last batches of
+  // a pass are made, the first window of the next one is read. A start() of another pass than the
+  // next one drops all of it.
+  void expect(std::vector<Pass> passes);
   void stop();
 
   // Waits for the next batch or part of a batch, in order; null after the last one. Do not call it
@@ -168,7 +183,7 @@ class Pipeline {
   bool claim(const std::stop_token& stopping, Worker& worker);
   void make(Worker& worker);
   void begin(const Range& range, Assembler& assembler);
-  uint64_t begin_draws(const Range& range, sample::Neighborhood& out) const;
+  static uint64_t begin_draws(const Pass& pass, const Range& range, sample::Neighborhood& out);
   bool make_smaller(Worker& worker);
   void add_reads(const io::ReadQueue::Counts& before, const io::ReadQueue::Counts& after,
                  const std::function<std::string()>& method);
@@ -176,16 +191,24 @@ class Pipeline {
   bool can_take();
   Slot& free_taken(const Batch* batch);
   void make_windows(const std::stop_token& stopping);
-  std::unique_ptr<WindowQueue::Entry> claim_window(const std::stop_token& stopping);
+  struct WindowTask {
+    std::unique_ptr<WindowQueue::Entry> entry;  // null: there is nothing to do any more
+    Pass pass;
+    bool ahead = false;  // of the next pass
+  };
+  std::optional<WindowTask> claim_window(const std::stop_token& stopping);
+  void fill(WindowTask& task);
+  bool can_look_ahead() const;
+  void wait_patiently(std::unique_lock<std::mutex>& lock, const std::function<bool()>& done);
   BatchPages pages() const { return BatchPages::of(options_.pages, options_.flat != nullptr); }
   void empty(Slot& slot);
   void give_back_all();
   bool alone() const;
   bool others_hold();
   std::map<Range, Slot*>::iterator find_next();
-  uint64_t seeds_of(uint64_t index) const;
-  Range whole(uint64_t index) const;
-  uint64_t count_batches() const;
+  Range whole(uint64_t index) const { return whole(*pass_, index); }
+  static Range whole(const Pass& pass, uint64_t index);
+  static uint64_t count_batches(const Pass& pass);
   Range begin_of(uint64_t index) const;
   std::string describe() const;
 
@@ -210,6 +233,9 @@ class Pipeline {
   std::map<const Batch*, Slot*> taken_;
   uint64_t making_ = 0;  // how many batches and windows are being made
   WindowQueue windows_;
+  std::deque<Pass> expected_;
+  bool filling_ahead_ = false;
+  bool tried_ahead_ = false;          // in this pass
   uint64_t most_seeds_ = UINT64_MAX;  // per part; lowered when a part does not fit
   bool taking_ = false;               // the trainer waits in take()
   bool paused_ = false;               // set by make_again(), until the next take()

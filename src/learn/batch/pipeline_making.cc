@@ -87,7 +87,7 @@ void Pipeline::make(Worker& worker) {
     std::swap(assembler.neighborhood(),
               worker.window->window.neighborhoods[range.index - window->first]);
   } else {
-    const uint64_t key = begin_draws(range, assembler.neighborhood());
+    const uint64_t key = begin_draws(*pass_, range, assembler.neighborhood());
     const auto seeds = assembler.neighborhood().nodes.first(range.last - range.first);
     worker.seeds.renew(seeds.size());
     const auto copy = worker.seeds.first(seeds.size());
@@ -127,8 +127,7 @@ void Pipeline::add_reads(const io::ReadQueue::Counts& before, const io::ReadQueu
 }
 
 // Writes the seeds of a batch or of a part of it, and returns the key of its draws.
-uint64_t Pipeline::begin_draws(const Range& range, sample::Neighborhood& out) const {
-  const Pass& pass = *pass_;
+uint64_t Pipeline::begin_draws(const Pass& pass, const Range& range, sample::Neighborhood& out) {
   const uint64_t first = range.index * pass.batch_size + range.first;
   const uint64_t count = range.last - range.first;
   out.seeds = static_cast<uint32_t>(count);
@@ -152,7 +151,7 @@ void Pipeline::begin(const Range& range, Assembler& assembler) {
   const Range all = whole(range.index);
   batch.before = static_cast<uint32_t>(range.first - all.first);
   batch.whole = static_cast<uint32_t>(all.last - all.first);
-  batch.of_all = static_cast<uint32_t>(seeds_of(range.index));
+  batch.of_all = static_cast<uint32_t>(pass.seeds_of(range.index));
   batch.labels = assembler.labels().first(count);
 }
 
@@ -163,60 +162,83 @@ bool Pipeline::uses_windows() const {
 // The thread that makes windows.
 void Pipeline::make_windows(const std::stop_token& stopping) {
   try {
-    while (std::unique_ptr<WindowQueue::Entry> entry = claim_window(stopping)) {
-      const WindowMaker::Times times_before = window_maker_.times();
-      const io::ReadQueue::Counts read_before = window_maker_.reads();
-      bool refused = false;
-      making_window_ = true;
-      try {
-        window_maker_.make(entry->window, entry->window.first, entry->wanted,
-                           [&](uint64_t index, sample::Neighborhood& out) {
-                             return begin_draws(whole(index), out);
-                           });
-      } catch (const Error& error) {
-        if (error.kind() != ErrorKind::memory) throw;
-        refused = true;
-      }
-      making_window_ = false;
-      const std::lock_guard lock(mutex_);
-      --making_;
-      changed_.notify_all();
-      times_.sample += window_maker_.times().sample - times_before.sample;
-      times_.gather += window_maker_.times().read - times_before.read;
-      add_reads(read_before, window_maker_.reads(), [&] { return window_maker_.read_method(); });
-      if (refused) {
-        // Before a worker that waits for memory goes on.
-        windows_.refused(std::move(entry));
-        window_maker_.release();
-      } else {
-        ++reads_.windows;
-        reads_.window_batches += entry->window.count;
-        windows_.open(std::move(entry));
-      }
+    while (std::optional<WindowTask> task = claim_window(stopping)) {
+      if (task->entry) fill(*task);
     }
   } catch (...) {
     const std::lock_guard lock(mutex_);
     if (!failure_) failure_ = std::current_exception();
+    filling_ahead_ = false;
     changed_.notify_all();
   }
 }
 
-// Waits for a free window; null if the pipeline stops, if a worker failed or if there is nothing
+void Pipeline::fill(WindowTask& task) {
+  const WindowMaker::Times times_before = window_maker_.times();
+  const io::ReadQueue::Counts read_before = window_maker_.reads();
+  WindowQueue::Entry& entry = *task.entry;
+  bool refused = false;
+  making_window_ = true;
+  try {
+    window_maker_.make(entry.window, entry.window.first, entry.wanted,
+                       [&](uint64_t index, sample::Neighborhood& out) {
+                         return begin_draws(task.pass, whole(task.pass, index), out);
+                       });
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::memory) throw;
+    refused = true;
+  }
+  making_window_ = false;
+  const std::lock_guard lock(mutex_);
+  --making_;
+  changed_.notify_all();
+  times_.sample += window_maker_.times().sample - times_before.sample;
+  times_.gather += window_maker_.times().read - times_before.read;
+  add_reads(read_before, window_maker_.reads(), [&] { return window_maker_.read_method(); });
+  if (!refused) {
+    ++reads_.windows;
+    reads_.window_batches += entry.window.count;
+    task.ahead ? windows_.keep_ahead(std::move(task.entry)) : windows_.open(std::move(task.entry));
+  } else {
+    // Before a worker that waits for memory goes on. The next pass makes its own first window.
+    task.ahead ? task.entry.reset() : windows_.refused(std::move(task.entry));
+    window_maker_.release();
+  }
+  if (task.ahead) filling_ahead_ = false;
+}
+
+// Whether the next pass can have its first window now: the disk has nothing else to do.
+bool Pipeline::can_look_ahead() const {
+  return !windows_.has_more() && !tried_ahead_ && !expected_.empty() && windows_.can_take() &&
+         !paused_ && !alone();
+}
+
+// Waits for a free window; empty if the pipeline stops, if a worker failed or if there is nothing
 // left for windows.
-std::unique_ptr<WindowQueue::Entry> Pipeline::claim_window(const std::stop_token& stopping) {
+std::optional<Pipeline::WindowTask> Pipeline::claim_window(const std::stop_token& stopping) {
   std::unique_lock lock(mutex_);
   const bool go_on = changed_.wait(lock, stopping, [&] {
-    if (failure_ || !windows_.in_use()) return true;
+    if (failure_ || !windows_.in_use() || can_look_ahead()) return true;
     return windows_.has_more() && windows_.can_take() && !paused_ && !alone();
   });
-  if (!go_on || stopping.stop_requested() || failure_ || !windows_.in_use()) return nullptr;
-  std::unique_ptr<WindowQueue::Entry> entry = windows_.take();
-  if (entry) {
+  if (!go_on || stopping.stop_requested() || failure_ || !windows_.in_use()) return {};
+  WindowTask task{.pass = *pass_, .ahead = can_look_ahead()};
+  if (task.ahead) {
+    tried_ahead_ = true;
+    task.pass = expected_.front();
+    const uint64_t batches = count_batches(task.pass);
+    if (task.pass.first_batch >= batches) return task;
+    task.entry = windows_.take_ahead({task.pass.first_batch, batches});
+    filling_ahead_ = task.entry != nullptr;
+  } else {
+    task.entry = windows_.take();
+  }
+  if (task.entry) {
     ++making_;
   } else {
     changed_.notify_all();
   }
-  return entry;
+  return task;
 }
 
 // After a refused lease: drops what the worker made, to be made again alone in memory. If it does

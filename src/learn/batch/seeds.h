@@ -22,6 +22,7 @@ class Shuffle {
  public:
   Shuffle(uint64_t count, uint64_t key);
   uint64_t at(uint64_t i) const;
+  bool operator==(const Shuffle&) const = default;
 
  private:
   uint64_t permute(uint64_t x) const;
@@ -65,6 +66,12 @@ class Seeds {
     if (set_ != nullptr) return static_cast<uint32_t>(set_->at(place));
     return nodes_.empty() ? static_cast<uint32_t>(place) : nodes_[place];
   }
+  // Whether both are the same nodes of the same list, in the same order.
+  bool operator==(const Seeds& other) const {
+    return nodes_.data() == other.nodes_.data() && nodes_.size() == other.nodes_.size() &&
+           count_ == other.count_ && first_ == other.first_ && set_ == other.set_ &&
+           shuffle_ == other.shuffle_;
+  }
 
  private:
   Seeds(std::span<const uint32_t> nodes, uint64_t count) : nodes_(nodes), count_(count) {}
@@ -86,6 +93,7 @@ struct BatchCut {
   uint64_t end(uint64_t seeds) const { return seeds * (part + 1) / parts; }
   bool empty(uint64_t seeds) const { return begin(seeds) == end(seeds); }
   bool whole() const { return parts == 1; }
+  bool operator==(const BatchCut&) const = default;
 };
 
 // The nodes of a split and their labels: a few bytes per node of the split, not an array as long as

@@ -14,41 +14,71 @@ constexpr uint64_t kMostRefusals = 8;  // of such windows in a row
 
 }  // namespace
 
-void WindowQueue::begin(uint64_t first, uint64_t batch_count, bool in_use) {
+// Full windows of a pass are equally large.
+uint64_t WindowQueue::full_window(const Batches& batches) const {
+  const uint64_t left =
+      std::max<uint64_t>(1, batches.count - std::min(batches.first, batches.count));
+  const uint64_t windows = (left + options_.batches - 1) / options_.batches;
+  return (left + windows - 1) / windows;
+}
+
+void WindowQueue::begin(const Batches& batches, bool in_use, bool keeps_ahead) {
+  std::unique_ptr<Entry> ahead = std::move(ahead_);
   if (!in_use) free_.clear();
   for (auto& entry : open_) {
     if (in_use) free_.push_back(std::move(entry));
   }
   open_.clear();
   for (const auto& entry : free_) entry->window.neighborhoods.clear();
-  end_ = first;
-  batch_count_ = batch_count;
-  const uint64_t batches = std::max<uint64_t>(1, batch_count - std::min(first, batch_count));
-  const uint64_t windows = (batches + options_.batches - 1) / options_.batches;
-  most_batches_ = (batches + windows - 1) / windows;
+  end_ = batches.first;
+  batch_count_ = batches.count;
+  most_batches_ = full_window(batches);
   next_count_ = in_use ? std::clamp<uint64_t>(options_.first_batches, 1, most_batches_) : 0;
   shrunk_ = false;
   refusals_ = 0;
+  if (!in_use || !ahead) return;
+  if (keeps_ahead) {
+    next_count_ = most_batches_;
+    open(std::move(ahead));
+  } else {
+    ahead->window.neighborhoods.clear();
+    free_.push_back(std::move(ahead));
+  }
 }
 
 void WindowQueue::skip_to(uint64_t batch) { end_ = std::max(end_, batch); }
 
-std::unique_ptr<WindowQueue::Entry> WindowQueue::take() {
-  std::unique_ptr<Entry> entry;
+// Null if there is no memory for one.
+std::unique_ptr<WindowQueue::Entry> WindowQueue::free_entry() {
   if (!free_.empty()) {
-    entry = std::move(free_.back());
+    std::unique_ptr<Entry> entry = std::move(free_.back());
     free_.pop_back();
-  } else {
-    try {
-      entry = std::make_unique<Entry>(rows_, ledger_);
-    } catch (const Error& error) {
-      if (error.kind() != ErrorKind::memory) throw;
-      next_count_ = 0;
-      return nullptr;
-    }
+    return entry;
+  }
+  try {
+    return std::make_unique<Entry>(rows_, ledger_);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::memory) throw;
+    return nullptr;
+  }
+}
+
+std::unique_ptr<WindowQueue::Entry> WindowQueue::take() {
+  std::unique_ptr<Entry> entry = free_entry();
+  if (!entry) {
+    next_count_ = 0;
+    return nullptr;
   }
   entry->window.first = end_;
   entry->wanted = std::min(next_count_, batch_count_ - end_);
+  return entry;
+}
+
+std::unique_ptr<WindowQueue::Entry> WindowQueue::take_ahead(const Batches& next) {
+  std::unique_ptr<Entry> entry = free_entry();
+  if (!entry) return nullptr;
+  entry->window.first = next.first;
+  entry->wanted = std::min(full_window(next), next.count - next.first);
   return entry;
 }
 
@@ -93,6 +123,7 @@ void WindowQueue::drop(uint64_t next_to_make) {
   if (!open_.empty()) shrink();
   open_.clear();
   free_.clear();
+  ahead_.reset();
   end_ = next_to_make;
 }
 

@@ -4,6 +4,9 @@
 // The first windows may be small, so that the trainer does not wait long for its first batch. Full
 // windows of a pass are equally large: the last one is as dense as the others. Windows shrink if
 // their memory is refused, and grow again slowly.
+//
+// While the last batches of a pass are made, the first window of the next pass can be filled: the
+// disk does not wait for the end of the pass.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +33,12 @@ class WindowQueue {
 
   // Begins a pass over the batches from `first` up to `batch_count`, with or without windows. The
   // next pass with windows gets the memory of this one's rows: the kernel clears every fresh page.
-  void begin(uint64_t first, uint64_t batch_count, bool in_use);
+  // With `keeps_ahead`, the window that was filled ahead is the first of this pass.
+  struct Batches {
+    uint64_t first = 0;
+    uint64_t count = 0;  // of the pass, those before `first` included
+  };
+  void begin(const Batches& batches, bool in_use, bool keeps_ahead);
   // Whether more windows will be made. Ends if there is no memory for them.
   bool in_use() const { return next_count_ > 0; }
   // Batches before this one are in windows, or made, or will be made without a window.
@@ -47,6 +55,12 @@ class WindowQueue {
   // Its memory was refused. The next window is smaller, or its batches go without a window.
   void refused(std::unique_ptr<Entry> entry);
 
+  // A free window for the first batches of the next pass, and what becomes of it. Only if this pass
+  // has no more windows to fill; the memory is that of a window of this pass.
+  std::unique_ptr<Entry> take_ahead(const Batches& next);
+  void keep_ahead(std::unique_ptr<Entry> entry) { ahead_ = std::move(entry); }
+  bool has_ahead() const { return ahead_ != nullptr; }
+
   // The window that has the batch, or null.
   Entry* find(uint64_t batch) const;
   // One of its batches was made or refused.
@@ -57,6 +71,8 @@ class WindowQueue {
   void drop(uint64_t next_to_make);
 
  private:
+  uint64_t full_window(const Batches& batches) const;
+  std::unique_ptr<Entry> free_entry();
   void shrink();
 
   const feature::RowSource& rows_;
@@ -64,6 +80,7 @@ class WindowQueue {
   memory::Ledger& ledger_;
   std::vector<std::unique_ptr<Entry>> free_;
   std::deque<std::unique_ptr<Entry>> open_;  // in the order of their batches
+  std::unique_ptr<Entry> ahead_;             // the first window of the next pass, filled
   uint64_t end_ = 0;
   uint64_t batch_count_ = 0;
   uint64_t most_batches_ = 1;  // of a window in this pass

@@ -282,34 +282,44 @@ namespace {
 
 constexpr uint64_t kShares = 24;  // of the memory that lines and windows divide
 
+// `layout` with lines and windows in `room`; window 1 if windows do not fit.
+Layout divided(const Question& question, const Layout& layout, uint64_t room,
+               const WindowRoom& windows) {
+  const LineChoice lines(question.work());
+  Layout tried = layout;
+  tried.arrangement.lines = lines.within(room - windows.bytes);
+  tried.arrangement = with_windows(question, tried.arrangement,
+                                   {windows.bytes / question.host_ranks, windows.least_windows});
+  if (tried.arrangement.window <= 1) return tried;
+  // Equal windows may leave memory to the lines.
+  const uint64_t taken = question.host_ranks * windows_bytes(question.work(), tried.arrangement);
+  tried.arrangement.lines = lines.within(room - std::min(room, taken));
+  return tried;
+}
+
 // The fastest division of the memory between lines and windows; empty if windows do not help.
 std::optional<Layout> windowed_layout(const Question& question, uint64_t usable_bytes) {
-  const LineChoice lines(question.work());
   std::optional<Layout> best;
   double fewest = 0;
+  const auto consider = [&](Layout tried) {
+    if (tried.arrangement.window <= 1) return;
+    const Reads reads = predict_reads(question.work(), tried.arrangement.lines);
+    const double seconds = choose_computing(question, tried.arrangement, reads);
+    if (best && seconds >= kNoGain * fewest) return;
+    tried.taken = taken_bytes(question, tried.arrangement, /*reads_disk=*/true);
+    tried.arrangement.first_window = first_window(question, tried.arrangement, reads);
+    best = std::move(tried);
+    fewest = seconds;
+  };
   for (unsigned workers = 1; workers <= most_making(question); ++workers) {
-    Layout layout = lay_out(question, arrange(question, {.workers = workers, .area_bytes = 0}),
-                            /*reads_disk=*/true);
+    const Layout layout = lay_out(
+        question, arrange(question, {.workers = workers, .area_bytes = 0}), /*reads_disk=*/true);
     if (layout.taken.all_bytes() >= usable_bytes) break;
     const uint64_t room = usable_bytes - layout.taken.all_bytes();
     for (uint64_t share = 1; share < kShares; ++share) {
-      const uint64_t for_windows = room / kShares * share;
-      Layout tried = layout;
-      tried.arrangement.lines = lines.within(room - for_windows);
-      tried.arrangement =
-          with_windows(question, tried.arrangement, for_windows / question.host_ranks);
-      if (tried.arrangement.window <= 1) continue;
-      // Equal windows may leave memory to the lines.
-      const uint64_t taken =
-          question.host_ranks * windows_bytes(question.work(), tried.arrangement);
-      tried.arrangement.lines = lines.within(room - std::min(room, taken));
-      const Reads reads = predict_reads(question.work(), tried.arrangement.lines);
-      const double seconds = choose_computing(question, tried.arrangement, reads);
-      if (best && seconds >= kNoGain * fewest) continue;
-      tried.taken = taken_bytes(question, tried.arrangement, /*reads_disk=*/true);
-      tried.arrangement.first_window = first_window(question, tried.arrangement, reads);
-      best = tried;
-      fewest = seconds;
+      for (const uint64_t least : {1, 2}) {
+        consider(divided(question, layout, room, {room / kShares * share, least}));
+      }
     }
     if (question.workers > 0) break;  // they are given
   }

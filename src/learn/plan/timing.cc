@@ -325,9 +325,11 @@ double predict_time(const Question& question, const Arrangement& arrangement, co
   const double shared = (making.core_seconds + computing) / cores * (in_turns ? kTurns : 1);
   const double seconds = std::max(longest(making.seconds, step), shared);
   double all = static_cast<double>(question.batches()) * seconds;
-  if (arrangement.window > 1 && reads.all() > 0) {
-    // Nothing is computed while the first window is read, and nothing is read while the last one is
-    // computed.
+  // The first window of an epoch is read while the epoch before is computed, if there is one.
+  // Otherwise nothing is computed while it is read, and nothing is read while the last one is
+  // computed.
+  const bool looks_ahead = !question.loading && question.recipe.epochs > 1;
+  if (arrangement.window > 1 && reads.all() > 0 && !looks_ahead) {
     all += making.seconds >= step ? arrangement.window * step
                                   : arrangement.window * making.seconds / kFirstPart;
   }

@@ -31,9 +31,17 @@ struct DiskWork {
 // With the arrangement's lines, in windows of `batches` batches.
 DiskWork window_work(const Question& question, const Arrangement& arrangement, double batches);
 
-// The arrangement with the largest windows that take at most `bytes`, or with the question's; with
-// window 1 if not even two batches fit.
-Arrangement with_windows(const Question& question, const Arrangement& arrangement, uint64_t bytes);
+struct WindowRoom {
+  uint64_t bytes = 0;  // that windows may take
+  // Of an epoch. One reads each row once an epoch, but nothing is trained until it is read, unless
+  // it was read while the pass before was computed. With two, one is read while batches of the
+  // other are trained.
+  uint64_t least_windows = 1;
+};
+// The arrangement with the largest windows that fit, or with the question's; with window 1 if not
+// even two batches fit.
+Arrangement with_windows(const Question& question, const Arrangement& arrangement,
+                         const WindowRoom& room);
 
 // ---- batches and epochs (timing.cc) ----
 

@@ -12,7 +12,6 @@ namespace plimsoll::plan {
 namespace {
 
 constexpr double kRowsVary = 1.08;  // some windows have more rows than the average one
-constexpr uint64_t kLeastWindows = batch::kWindows;  // an epoch: one is read, one is trained on
 constexpr auto kSector = static_cast<double>(io::kSectorBytes);
 
 // Items of one size, of which some are wanted, at random.
@@ -128,7 +127,8 @@ DiskWork window_work(const Question& question, const Arrangement& arrangement, d
           .rows = rows.rows / batches};
 }
 
-Arrangement with_windows(const Question& question, const Arrangement& arrangement, uint64_t bytes) {
+Arrangement with_windows(const Question& question, const Arrangement& arrangement,
+                         const WindowRoom& room) {
   const auto with = [&](uint64_t batches) {
     Arrangement tried = arrangement;
     tried.window = static_cast<unsigned>(batches);
@@ -139,9 +139,9 @@ Arrangement with_windows(const Question& question, const Arrangement& arrangemen
     return tried;
   };
   const auto fits = [&](uint64_t batches) {
-    return windows_bytes(question.work(), with(batches)) <= bytes;
+    return windows_bytes(question.work(), with(batches)) <= room.bytes;
   };
-  uint64_t most = std::max<uint64_t>(1, question.batches() / kLeastWindows);
+  uint64_t most = std::max<uint64_t>(1, question.batches() / room.least_windows);
   if (question.window > 0) most = question.window;
   if (most < 2 || !fits(2)) return arrangement;
   uint64_t least = 2;

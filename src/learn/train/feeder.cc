@@ -91,7 +91,7 @@ Feeder::Feeder(batch::Pipeline& pipeline, c10::Device device)
 }
 
 void Feeder::start(const batch::Pass& pass) {
-  drop();
+  while (!queue_.empty()) give_back_front();
   pipeline_.start(pass);
   more_ = true;
 }

@@ -88,16 +88,20 @@ batch::BatchCut Inference::cut() const {
   return {place.rank, place.size};
 }
 
+batch::Pass Inference::sampled_pass(const NodeQuery& query) const {
+  return {.seeds = query.seeds,
+          .labels = query.labels,
+          .batch_size = options_.batch_size,
+          .key = RandomStream(options_.seed, kEvaluationKey).at(0),
+          .cut = cut()};
+}
+
 void Inference::answer_sampled(std::span<const NodeQuery> queries, TrainReport& report,
                                const Take& take) {
   for (size_t i = 0; i < queries.size(); ++i) {
-    const batch::Pass pass = {.seeds = queries[i].seeds,
-                              .labels = queries[i].labels,
-                              .batch_size = options_.batch_size,
-                              .key = RandomStream(options_.seed, kEvaluationKey).at(0),
-                              .cut = cut()};
     for_each_batch(
-        sampled_, pass, report, [&](const batch::Batch& batch, const nn::BatchTensors& tensors) {
+        sampled_, sampled_pass(queries[i]), report,
+        [&](const batch::Batch& batch, const nn::BatchTensors& tensors) {
           take({i, batch.first_seed, model_.forward(tensors, /*training=*/false), tensors.labels});
         });
   }
@@ -231,6 +235,15 @@ void add_up(RankGroup& group, std::vector<double>& counts, int own_signal) {
 }
 
 }  // namespace
+
+std::vector<batch::Pass> evaluation_passes(const Inference& inference,
+                                           std::span<const batch::Split* const> splits) {
+  std::vector<batch::Pass> passes;
+  for (const NodeQuery& query : own_queries(inference, splits)) {
+    passes.push_back(inference.sampled_pass(query));
+  }
+  return passes;
+}
 
 std::vector<std::optional<double>> accuracies(Inference& inference,
                                               std::span<const batch::Split* const> splits,

@@ -80,6 +80,8 @@ class Inference {
 
   using Take = std::function<void(const Answer&)>;
   void answer(std::span<const NodeQuery> queries, TrainReport& report, const Take& take);
+  // The pass of `sampled` for a query, if not all neighbours are used.
+  batch::Pass sampled_pass(const NodeQuery& query) const;
 
  private:
   void answer_sampled(std::span<const NodeQuery> queries, TrainReport& report, const Take& take);
@@ -106,6 +108,10 @@ class Inference {
 std::vector<std::optional<double>> accuracies(Inference& inference,
                                               std::span<const batch::Split* const> splits,
                                               TrainReport& report);
+
+// The passes that accuracies() makes if not all neighbours are used.
+std::vector<batch::Pass> evaluation_passes(const Inference& inference,
+                                           std::span<const batch::Split* const> splits);
 
 // `plimsoll predict`: computes the nodes of a split with a trained model and writes the results as
 // a NumPy file. (predict.cc)

@@ -145,9 +145,8 @@ double Trainer::learning_rate() const {
 }
 
 bool Trainer::train_epoch() {
-  const batch::Seeds seeds = batch::Seeds::shuffled(
-      data_.splits.train.nodes.span(), epoch_key(recipe_.seed, Purpose::shuffle, position_.epoch));
-  const uint64_t total = seeds.batches(recipe_.batch_size);
+  const batch::Pass pass = training_pass(position_.epoch, position_.batch);
+  const uint64_t total = pass.seeds.batches(recipe_.batch_size);
   if (position_.batch >= total) return true;  // the run was stopped during the evaluation
   if (++passes_ == 2) pace_ = {};             // the first epoch warms up
   const Clock::time_point start = Clock::now();
@@ -161,7 +160,7 @@ bool Trainer::train_epoch() {
   };
   report_.begin_pass(kTrainingTitle, total, position_.batch);
   try {
-    const bool ended = gpu_ != nullptr ? train_on_gpu(total) : train_on_pipeline(seeds);
+    const bool ended = gpu_ != nullptr ? train_on_gpu(total) : train_on_pipeline(pass);
     stop_watch();
     return ended;
   } catch (const Interrupted&) {
@@ -170,15 +169,33 @@ bool Trainer::train_epoch() {
   }
 }
 
-bool Trainer::train_on_pipeline(const batch::Seeds& seeds) {
+batch::Pass Trainer::training_pass(uint64_t epoch, uint64_t first_batch) const {
+  return {.seeds = batch::Seeds::shuffled(data_.splits.train.nodes.span(),
+                                          epoch_key(recipe_.seed, Purpose::shuffle, epoch)),
+          .labels = data_.splits.train.labels.span(),
+          .batch_size = recipe_.batch_size,
+          .first_batch = first_batch,
+          .key = epoch_key(recipe_.seed, Purpose::draws, epoch),
+          .gradients = true,
+          .cut = inference_.cut()};
+}
+
+std::vector<batch::Pass> Trainer::passes_after_this_epoch() const {
+  const uint64_t next = position_.epoch + 1;
+  std::vector<batch::Pass> passes;
+  if (is_evaluated(next)) {
+    if (inference_.is_full()) return {};
+    passes = evaluation_passes(inference_, evaluated_splits());
+  }
+  if (next < recipe_.epochs) passes.push_back(training_pass(next, 0));
+  return passes;
+}
+
+bool Trainer::train_on_pipeline(const batch::Pass& pass) {
+  const batch::Seeds& seeds = pass.seeds;
   const uint64_t total = seeds.batches(recipe_.batch_size);
-  feed_.feeder.start({.seeds = seeds,
-                      .labels = data_.splits.train.labels.span(),
-                      .batch_size = recipe_.batch_size,
-                      .first_batch = position_.batch,
-                      .key = epoch_key(recipe_.seed, Purpose::draws, position_.epoch),
-                      .gradients = true,
-                      .cut = inference_.cut()});
+  feed_.feeder.start(pass);
+  feed_.pipeline.expect(passes_after_this_epoch());
   for (FedBatch* fed = &feed_.feeder.next(); fed->batch != nullptr; fed = &feed_.feeder.next()) {
     room_keeper_.rethrow_failure();  // here, so that a computed batch is also counted
     const bool ended = fed->batch->last_part();

@@ -5,6 +5,7 @@
 #include <c10/core/Device.h>
 #include <fmt/format.h>
 
+#include <array>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -64,7 +65,10 @@ class Trainer {
   double learning_rate() const;
   // Trains one epoch or the rest of it; false if a signal stopped it.
   bool train_epoch();
-  bool train_on_pipeline(const batch::Seeds& seeds);
+  batch::Pass training_pass(uint64_t epoch, uint64_t first_batch) const;
+  // As far as they go through the pipeline.
+  std::vector<batch::Pass> passes_after_this_epoch() const;
+  bool train_on_pipeline(const batch::Pass& pass);
   bool train_on_gpu(uint64_t total);  // where the GPU makes the batches
   // In the bar and the diary.
   void show_batch(uint64_t total);
@@ -89,6 +93,13 @@ class Trainer {
   void begin_again(const batch::Batch& batch, const std::string& why);
   void look_at_losses();
   void finish_epoch();
+  // Whether the epoch of this number, from 1, ends with an evaluation.
+  bool is_evaluated(uint64_t epoch) const {
+    return epoch == recipe_.epochs || epoch % recipe_.log_steps == 0;
+  }
+  std::array<const batch::Split*, 2> evaluated_splits() const {
+    return {&data_.splits.valid, &data_.splits.test};
+  }
   bool is_best(const EpochResult& result) const;
   void judge(const EpochResult& result);
   // Writes last.pth, and best.pth if there is a newer best epoch.

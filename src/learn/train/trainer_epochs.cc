@@ -55,12 +55,11 @@ void Trainer::finish_epoch() {
                      .loss = position_.loss_sum / static_cast<double>(position_.seeds),
                      .lr = learning_rate()};
   const bool last = result.epoch == recipe_.epochs;
-  const bool evaluated = last || result.epoch % recipe_.log_steps == 0;
+  const bool evaluated = is_evaluated(result.epoch);
   const auto is_due = [&] { return !written_ || seconds_since(last_write_) > kLeastWriteSeconds; };
   if (evaluated) {
     if (is_due()) write_checkpoints();  // an evaluation may take long or run out of memory
-    const std::array<const batch::Split*, 2> splits = {&data_.splits.valid, &data_.splits.test};
-    const auto shares = accuracies(inference_, splits, report_);
+    const auto shares = accuracies(inference_, evaluated_splits(), report_);
     result.valid_accuracy = shares[0];
     result.test_accuracy = shares[1];
   }

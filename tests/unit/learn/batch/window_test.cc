@@ -236,7 +236,7 @@ TEST_F(WindowTest, HasAsManyBatchesAsTheOthersOfItsPass) {
   const feature::RowSource rows = data_.source(place(0));
   const auto sizes = [&](const WindowOptions& options, uint64_t first, uint64_t last) {
     WindowQueue queue(rows, options, data_.ledger);
-    queue.begin(first, last, /*in_use=*/true);
+    queue.begin({first, last}, /*in_use=*/true, /*keeps_ahead=*/false);
     std::vector<uint64_t> all;
     while (queue.has_more()) {
       auto entry = queue.take();
@@ -261,7 +261,7 @@ TEST_F(WindowTest, LeavesItsMemoryToTheNextPass) {
   const feature::RowSource rows = data_.source(place(0));
   WindowQueue queue(rows, {.batches = 8, .first_batches = 8}, data_.ledger);
   const uint64_t before = data_.ledger.used_bytes();
-  queue.begin(0, 17, /*in_use=*/true);
+  queue.begin({0, 17}, /*in_use=*/true, /*keeps_ahead=*/false);
   auto made = queue.take();
   const WindowQueue::Entry* const first = made.get();
   made->window.count = made->wanted;
@@ -269,13 +269,13 @@ TEST_F(WindowTest, LeavesItsMemoryToTheNextPass) {
   const uint64_t held = data_.ledger.used_bytes();
   ASSERT_GT(held, before);
 
-  queue.begin(0, 17, /*in_use=*/true);
+  queue.begin({0, 17}, /*in_use=*/true, /*keeps_ahead=*/false);
   EXPECT_EQ(queue.find(0), nullptr);
   EXPECT_EQ(queue.take().get(), first);
 
-  queue.begin(0, 17, /*in_use=*/true);
+  queue.begin({0, 17}, /*in_use=*/true, /*keeps_ahead=*/false);
   queue.open(queue.take());
-  queue.begin(0, 17, /*in_use=*/false);
+  queue.begin({0, 17}, /*in_use=*/false, /*keeps_ahead=*/false);
   EXPECT_EQ(data_.ledger.used_bytes(), before);
 }
 

@@ -32,6 +32,27 @@ TEST(PredictTime, IsThatOfAsManyQueuesAsThereAreWorkers) {
   EXPECT_NEAR(seconds(8), alone / 3, alone / 20);
 }
 
+// With another epoch before it, the first window of an epoch is read in time. So a window may have
+// all batches of an epoch, and each row is read once.
+TEST(PredictTime, CountsTheFirstWindowOnlyOfALoneEpoch) {
+  const auto seconds = [&](uint64_t epochs, unsigned windows) {
+    Question question = made_up_question({.epochs = epochs});
+    question.machine.read_bytes_per_second = 1e7;
+    question.machine.most_reads_per_second = 1e4;
+    const unsigned window = static_cast<unsigned>(question.batches()) / windows;
+    const Arrangement arrangement = {.lines = {0, 0, 0},
+                                     .workers = 2,
+                                     .computing = 2,
+                                     .window = window,
+                                     .drawing = 2,
+                                     .price = read_price(question.machine)};
+    return predict_time(question, arrangement, {.rows = 1000});
+  };
+  EXPECT_LT(seconds(2, 1), seconds(2, 2));  // fewer reads
+  EXPECT_LT(seconds(2, 2), seconds(1, 2));
+  EXPECT_GT(seconds(1, 1) - seconds(2, 1), seconds(1, 2) - seconds(2, 2));
+}
+
 TEST(PredictTime, CountsBytesWhereRowsAreLong) {
   Question question = made_up_question({});
   question.store.row_bytes = 1 << 20;

@@ -59,7 +59,6 @@ class WindowQueue {
   // has no more windows to fill; the memory is that of a window of this pass.
   std::unique_ptr<Entry> take_ahead(const Batches& next);
   void keep_ahead(std::unique_ptr<Entry> entry) { ahead_ = std::move(entry); }
-  bool has_ahead() const { return ahead_ != nullptr; }
 
   // The window that has the batch, or null.
   Entry* find(uint64_t batch) const;

@@ -69,7 +69,7 @@ struct DriverFunctions {
   int (*wait_stream)(Stream stream);
   int (*begin_capture)(Stream stream, int mode);
   int (*end_capture)(Stream stream, Graph* graph);
-  int (*instantiate)(GraphExec* exec, Graph graph, unsigned long long flags);
+  int (*instantiate)(GraphExec* exec, Graph graph, uint64_t flags);
   int (*start_graph)(GraphExec exec, Stream stream);
   int (*destroy_exec)(GraphExec exec);
   int (*destroy_graph)(Graph graph);
@@ -85,9 +85,9 @@ struct DriverFunctions {
 // Of NVML, which tells what is free without a context. It comes with the driver.
 struct ManagementFunctions {
   struct Memory {
-    unsigned long long total_bytes;
-    unsigned long long free_bytes;
-    unsigned long long used_bytes;
+    uint64_t total_bytes;
+    uint64_t free_bytes;
+    uint64_t used_bytes;
   };
   int (*init)();
   int (*device_at)(const char* bus_id, Management* device);

@@ -308,7 +308,7 @@ std::optional<Layout> windowed_layout(const Question& question, uint64_t usable_
     if (best && seconds >= kNoGain * fewest) return;
     tried.taken = taken_bytes(question, tried.arrangement, /*reads_disk=*/true);
     tried.arrangement.first_window = first_window(question, tried.arrangement, reads);
-    best = std::move(tried);
+    best = tried;
     fewest = seconds;
   };
   for (unsigned workers = 1; workers <= most_making(question); ++workers) {

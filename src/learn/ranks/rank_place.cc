@@ -69,48 +69,17 @@ class Reader {
   const Variables& variables_;
 };
 
-void check_rank(const RankPlace& place, const char* rank_name, const char* size_name) {
-  if (place.size == 0 || place.rank >= place.size) {
-    fail(ErrorKind::usage,
-         "the variables {}={} and {}={} contradict each other: ranks count from "
-         "0 to one less than their number",
-         rank_name, place.rank, size_name, place.size);
-  }
-}
-
-RankPlace from_torchrun(const Reader& reader) {
-  reader.require({"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}, "torchrun");
-  RankPlace place{.rank = static_cast<unsigned>(*reader.number("RANK", kMostRanks)),
-                  .size = static_cast<unsigned>(*reader.number("WORLD_SIZE", kMostRanks)),
-                  .address = *reader.text("MASTER_ADDR"),
-                  .port = static_cast<uint16_t>(*reader.number("MASTER_PORT", kMostPort)),
-                  .agent_serves = reader.text("TORCHELASTIC_USE_AGENT_STORE") == "True",
-                  .attempt = reader.text("TORCHELASTIC_RESTART_COUNT").value_or("0"),
-                  .source = RankSource::torchrun};
-  check_rank(place, "RANK", "WORLD_SIZE");
-  // One process a host, as in a Kubernetes pod, needs no local rank.
-  place.local_rank = static_cast<unsigned>(reader.number("LOCAL_RANK", kMostRanks).value_or(0));
-  const auto local_size = reader.number("LOCAL_WORLD_SIZE", kMostRanks);
-  if (local_size && (place.local_rank >= *local_size || *local_size > place.size)) {
-    fail(ErrorKind::usage,
-         "the variables LOCAL_RANK={}, LOCAL_WORLD_SIZE={} and WORLD_SIZE={} contradict each other",
-         place.local_rank, *local_size, place.size);
-  }
-  if (place.address.empty() || place.port == 0) {
-    fail(ErrorKind::usage,
-         "MASTER_ADDR={} and MASTER_PORT={} are not an address where ranks can meet", place.address,
-         place.port);
-  }
-  return place;
+// MASTER_ADDR and MASTER_PORT do not count: they may be there for srun.
+bool has_torchrun(const Reader& reader) {
+  return reader.text("RANK") || reader.text("WORLD_SIZE") || reader.text("LOCAL_RANK") ||
+         reader.text("LOCAL_WORLD_SIZE");
 }
 
 // A task of srun has a step of its own. A batch script has PROCID and NTASKS as well, but is one
 // process: there --ranks, srun or torchrun start the ranks.
 bool in_srun_step(const Reader& reader) {
-  const auto step = reader.text("SLURM_STEP_ID");
-  if (!step || !reader.text("SLURM_PROCID")) return false;
-  const auto number = whole_number(*step);
-  return number && *number < kFirstSpecialStep;
+  const auto step = reader.number("SLURM_STEP_ID", UINT32_MAX);
+  return step && *step < kFirstSpecialStep;
 }
 
 const char* slurm_size_name(const Reader& reader) {
@@ -121,6 +90,75 @@ const char* slurm_hosts_name(const Reader& reader) {
   return reader.text("SLURM_STEP_NODELIST") ? "SLURM_STEP_NODELIST" : "SLURM_JOB_NODELIST";
 }
 
+struct Names {
+  const char* rank;
+  const char* size;
+  const char* local_rank;
+};
+
+void check_rank(const RankPlace& place, const Names& names) {
+  if (place.size == 0 || place.rank >= place.size) {
+    fail(ErrorKind::usage,
+         "the variables {}={} and {}={} contradict each other: ranks count from "
+         "0 to one less than their number",
+         names.rank, place.rank, names.size, place.size);
+  }
+  if (place.local_rank > place.rank) {
+    fail(ErrorKind::usage,
+         "the variables {}={} and {}={} contradict each other: a rank has at least as many ranks "
+         "before it as there are before it on its host",
+         names.rank, place.rank, names.local_rank, place.local_rank);
+  }
+}
+
+void check_address(const RankPlace& place) {
+  if (!place.address.empty() && place.port != 0) return;
+  fail(ErrorKind::usage,
+       "MASTER_ADDR={} and MASTER_PORT={} are not an address where ranks can meet", place.address,
+       place.port);
+}
+
+// Variables that a shell still has from another training would let every task of srun train alone,
+// or two of them as the same rank. A launcher inside of a task, such as torchrun, starts more ranks
+// than there are tasks, or says that it is there.
+void check_against_srun(const Reader& reader, const RankPlace& place) {
+  if (reader.text("TORCHELASTIC_RUN_ID") || !in_srun_step(reader)) return;
+  const char* const size_name = slurm_size_name(reader);
+  const auto task = reader.number("SLURM_PROCID", kMostRanks);
+  const auto tasks = reader.number(size_name, kMostRanks);
+  if (!task || !tasks || *tasks == 1 || place.size > *tasks) return;
+  if (place.size == *tasks && place.rank == *task) return;
+  fail(
+      ErrorKind::usage,
+      "the variables RANK={}, WORLD_SIZE={} and those of Slurm, SLURM_PROCID={}, {}={}, contradict "
+      "each other; unset RANK and WORLD_SIZE",
+      place.rank, place.size, *task, size_name, *tasks);
+}
+
+// The launcher's ranks have the variables of torchrun, too.
+RankPlace from_torchrun(const Reader& reader) {
+  reader.require({"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}, "torchrun");
+  RankPlace place{.rank = static_cast<unsigned>(*reader.number("RANK", kMostRanks)),
+                  .size = static_cast<unsigned>(*reader.number("WORLD_SIZE", kMostRanks)),
+                  .address = *reader.text("MASTER_ADDR"),
+                  .port = static_cast<uint16_t>(*reader.number("MASTER_PORT", kMostPort)),
+                  .agent_serves = reader.text("TORCHELASTIC_USE_AGENT_STORE") == "True",
+                  .attempt = reader.text("TORCHELASTIC_RESTART_COUNT").value_or("0"),
+                  .source = RankSource::torchrun};
+  // One process a host, as in a Kubernetes pod, needs no local rank.
+  place.local_rank = static_cast<unsigned>(reader.number("LOCAL_RANK", kMostRanks).value_or(0));
+  check_rank(place, {"RANK", "WORLD_SIZE", "LOCAL_RANK"});
+  const auto local_size = reader.number("LOCAL_WORLD_SIZE", kMostRanks);
+  if (local_size && (place.local_rank >= *local_size || *local_size > place.size)) {
+    fail(ErrorKind::usage,
+         "the variables LOCAL_RANK={}, LOCAL_WORLD_SIZE={} and WORLD_SIZE={} contradict each other",
+         place.local_rank, *local_size, place.size);
+  }
+  check_address(place);
+  if (!reader.text(kLauncherVariable)) check_against_srun(reader, place);
+  return place;
+}
+
 RankPlace from_slurm(const Reader& reader) {
   const char* const size_name = slurm_size_name(reader);
   const char* const hosts_name = slurm_hosts_name(reader);
@@ -129,7 +167,7 @@ RankPlace from_slurm(const Reader& reader) {
                   .size = static_cast<unsigned>(*reader.number(size_name, kMostRanks)),
                   .local_rank = static_cast<unsigned>(*reader.number("SLURM_LOCALID", kMostRanks)),
                   .source = RankSource::slurm};
-  check_rank(place, "SLURM_PROCID", size_name);
+  check_rank(place, {"SLURM_PROCID", size_name, "SLURM_LOCALID"});
   const std::string hosts = *reader.text(hosts_name);
   const auto host = first_host(hosts);
   if (!host) fail(ErrorKind::usage, "the variable {}={} is not a list of nodes", hosts_name, hosts);
@@ -138,6 +176,7 @@ RankPlace from_slurm(const Reader& reader) {
   const uint64_t step = *reader.number("SLURM_STEP_ID", UINT32_MAX);
   const auto port = reader.number("MASTER_PORT", kMostPort);
   place.port = static_cast<uint16_t>(port.value_or(kFirstPort + (job + step) % kPorts));
+  check_address(place);
   return place;
 }
 
@@ -167,7 +206,7 @@ std::optional<std::string> first_host(std::string_view list) {
 RankPlace find_place(const Variables& variables, unsigned asked) {
   const Reader reader(variables);
   RankPlace place;
-  if (reader.text("RANK") || reader.text("WORLD_SIZE")) {
+  if (has_torchrun(reader)) {
     place = from_torchrun(reader);
     if (reader.text(kLauncherVariable)) place.source = RankSource::launcher;
   } else if (in_srun_step(reader)) {

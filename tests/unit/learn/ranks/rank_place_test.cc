@@ -113,7 +113,8 @@ TEST(RankPlace, IsOneProcessInABatchScriptAndInAnInteractiveStep) {
 }
 
 TEST(RankPlace, MayStartRanksInAStepWithOneTask) {
-  const Map one = with(with(kSrun, "SLURM_NTASKS", "1"), "SLURM_PROCID", "0");
+  const Map first = with(with(kSrun, "SLURM_PROCID", "0"), "SLURM_LOCALID", "0");
+  const Map one = with(first, "SLURM_NTASKS", "1");
   EXPECT_EQ(place_in(one).source, RankSource::none);
   EXPECT_EQ(place_in(one, 2).source, RankSource::option);
 }
@@ -123,7 +124,9 @@ TEST(RankPlace, NamesTheVariablesThatAreMissing) {
     const std::string text = refusal_of(without(kTorchrun, missing));
     EXPECT_TRUE(says(text, std::string(missing) + " missing")) << text;
   }
-  for (const char* missing : {"SLURM_NTASKS", "SLURM_LOCALID", "SLURM_JOB_NODELIST"}) {
+  EXPECT_TRUE(says(refusal_of({{"LOCAL_RANK", "1"}}), "RANK, WORLD_SIZE"));
+  for (const char* missing :
+       {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "SLURM_JOB_NODELIST"}) {
     const std::string text = refusal_of(without(kSrun, missing));
     EXPECT_TRUE(says(text, std::string(missing) + " missing")) << text;
   }
@@ -134,6 +137,30 @@ TEST(RankPlace, NamesTheVariablesThatContradictEachOther) {
   EXPECT_TRUE(says(refusal_of(with(kSrun, "SLURM_PROCID", "8")), "SLURM_PROCID=8"));
   EXPECT_TRUE(says(refusal_of(with(kTorchrun, "LOCAL_RANK", "2")), "LOCAL_WORLD_SIZE=2"));
   EXPECT_TRUE(says(refusal_of(with(kTorchrun, "LOCAL_WORLD_SIZE", "9")), "WORLD_SIZE=8"));
+  const Map no_local_size = without(kTorchrun, "LOCAL_WORLD_SIZE");
+  EXPECT_TRUE(says(refusal_of(with(no_local_size, "LOCAL_RANK", "4")), "RANK=3 and LOCAL_RANK=4"));
+  EXPECT_TRUE(says(refusal_of(with(kSrun, "SLURM_LOCALID", "6")), "SLURM_LOCALID=6"));
+}
+
+TEST(RankPlace, RefusesTorchrunsVariablesThatContradictSlurms) {
+  const Map with_torchrun = {
+      {"RANK", "5"}, {"WORLD_SIZE", "8"}, {"MASTER_ADDR", "n01"}, {"MASTER_PORT", "29500"}};
+  Map both = kSrun;
+  both.insert(with_torchrun.begin(), with_torchrun.end());
+  EXPECT_EQ(place_in(both).source, RankSource::torchrun);
+  const std::string text = refusal_of(with(both, "RANK", "0"));
+  EXPECT_TRUE(says(text, "RANK=0, WORLD_SIZE=8")) << text;
+  EXPECT_TRUE(says(text, "SLURM_PROCID=5, SLURM_NTASKS=8")) << text;
+  EXPECT_NE(refusal_of(with(with(both, "RANK", "0"), "WORLD_SIZE", "1")), "");
+  // A launcher in each task.
+  EXPECT_EQ(place_in(with(both, "WORLD_SIZE", "16")).size, 16U);
+  EXPECT_EQ(place_in(with(with(both, "RANK", "0"), "TORCHELASTIC_RUN_ID", "x")).rank, 0U);
+}
+
+TEST(RankPlace, RefusesAnAddressThatIsNone) {
+  EXPECT_TRUE(says(refusal_of(with(kTorchrun, "MASTER_PORT", "0")), "MASTER_PORT=0"));
+  EXPECT_TRUE(says(refusal_of(with(kTorchrun, "MASTER_ADDR", "")), "MASTER_ADDR="));
+  EXPECT_TRUE(says(refusal_of(with(kSrun, "MASTER_ADDR", "")), "MASTER_ADDR="));
 }
 
 TEST(RankPlace, RefusesVariablesThatAreNoNumbers) {
@@ -142,6 +169,7 @@ TEST(RankPlace, RefusesVariablesThatAreNoNumbers) {
   EXPECT_TRUE(says(refusal_of(with(kTorchrun, "WORLD_SIZE", "")), "WORLD_SIZE="));
   EXPECT_TRUE(says(refusal_of(with(kTorchrun, "MASTER_PORT", "65536")), "MASTER_PORT=65536"));
   EXPECT_TRUE(says(refusal_of(with(kSrun, "SLURM_JOB_NODELIST", "a[")), "SLURM_JOB_NODELIST=a["));
+  EXPECT_TRUE(says(refusal_of(with(kSrun, "SLURM_STEP_ID", "x")), "SLURM_STEP_ID=x"));
 }
 
 TEST(RankPlace, RefusesAnotherNumberOfRanksThanTheVariables) {

@@ -66,10 +66,11 @@ check-limits: program
 	scripts/check_limits.sh build/release/plimsoll
 
 # Batches whose driver is killed at PLIMSOLL_KILLS moments, one experiment at a time and four at once, with
-# early stopping.
+# early stopping; and trainings of which a random rank is killed as often.
 check-kills: build
 	PLIMSOLL_KILLS=$(PLIMSOLL_KILLS) PLIMSOLL_EXPERIMENTS=40 tests/scenario/run_killed_test.sh $(BUILD)/plimsoll
 	PLIMSOLL_KILLS=$(PLIMSOLL_KILLS) tests/scenario/run_jobs_test.sh $(BUILD)/plimsoll
+	PLIMSOLL_RANK_KILLS=$(PLIMSOLL_KILLS) tests/scenario/train_ranks_killed_test.sh $(BUILD)/plimsoll
 
 # On a real Slurm of two nodes, which the tests start and stop. PLIMSOLL_REQUEUES=100 for a long run.
 check-slurm: build
@@ -121,7 +122,7 @@ help:
 	@echo 'make check-tsan    the unit tests under ThreadSanitizer'
 	@echo 'make fuzz          libFuzzer on every parser, FUZZ_SECONDS each'
 	@echo 'make check-limits  every model at the least limit of its plan'
-	@echo 'make check-kills   batches killed at PLIMSOLL_KILLS (50) moments and resumed'
+	@echo 'make check-kills   batches and ranks killed at PLIMSOLL_KILLS (50) moments'
 	@echo 'make check-all     the six above'
 	@echo 'make check-slurm   jobs on a real Slurm: requeues, preemption, memory'
 	@echo 'make bench         import and training against the machine'

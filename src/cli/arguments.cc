@@ -358,10 +358,10 @@ void add_running_options(CLI::App& command, launch::RunningOptions& options) {
   add_ranks(command, options.ranks);
   command
       .add_option("--rank-timeout", options.rank_timeout_minutes,
-                  "end all ranks if one is busy without progress for X minutes")
+                  "end all ranks if one makes no progress for X minutes (default: 30 if it does "
+                  "something, 6 seconds if it does nothing)")
       ->check(CLI::Range(kLeastRankMinutes, kMostRankMinutes))
       ->type_name("X")
-      ->capture_default_str()
       ->group(kResources);
   command.add_flag("--verify", options.verify,
                    "first read every file of the store and compare its checksum");

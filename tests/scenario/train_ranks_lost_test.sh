@@ -75,8 +75,48 @@ goes_on first_killed
 start stuck
 kill -STOP "$(rank_pid 1)"
 ends 45
-expect 13 "rank 1 on $(hostname)" "silent for 7 seconds" "rank 1 did not end in time"
+expect 13 "rank 1 on $(hostname)" "silent for 6 seconds" "rank 1 did not end in time"
 goes_on stuck
+
+# A rank hangs: only the thread that beats goes on. Of these, rank 0 is the one that writes.
+for rank in 0 1; do
+  start "hanging$rank"
+  /usr/bin/python3 "$TESTS/scenario/hold_process.py" "$(rank_pid $rank)" heart >held 2>&1 &
+  holder=$!
+  tries=0
+  until [ -s held ]; do
+    tries=$((tries + 1))
+    [ $tries -lt 1000 ] || fail "nothing is held"
+    sleep 0.02
+  done
+  if ! grep -q "^held" held; then
+    echo "not tested here: a rank that hangs ($(cat held))"
+    kill -KILL "$(cat pid)"
+    wait $waiter || true
+    rm pid
+    break
+  fi
+  ends 30
+  expect 13 "rank $rank on $(hostname)" "it hangs: for 6 seconds it has neither computed nor read nor written"
+  kill $holder 2>/dev/null || true
+  wait $holder 2>/dev/null || true
+  goes_on "hanging$rank"
+done
+
+# The whole job is suspended for longer than any silence, as Slurm does, and its processes wake up one by one.
+start suspended
+processes="$(cat pid) $(cat "/proc/$(cat pid)/task/$(cat pid)/children")"
+kill -STOP $processes
+sleep 12
+for process in $processes; do
+  kill -CONT "$process"
+  sleep 0.5
+done
+code=0
+wait $waiter || code=$?
+expect 0 "Epoch 004"
+rm pid
+same_tensors undisturbed/last.pth suspended/last.pth
 
 # Asked to end: one rank, the launcher.
 start one_asked

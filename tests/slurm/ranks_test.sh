@@ -1,7 +1,7 @@
 #!/bin/sh
 # Ranks that srun starts on both nodes find each other by Slurm's variables and learn what one process learns.
 # A rank that is killed ends the step, and a signal from Slurm stops all ranks with a checkpoint; both
-# continue.
+# continue. So does a job that Slurm suspends.
 . "$(dirname "$0")/../scenario/lib.sh"
 . "$TESTS/slurm/cluster.sh"
 . "$TESTS/scenario/ranks_lib.sh"
@@ -53,4 +53,17 @@ expect 0 "Epoch 060"
 run ranks "$PLIMSOLL" train a.plim $options --epochs 60 --save-dir whole --quiet
 expect 0 "Epoch 060"
 same_tensors whole/last.pth stopped/last.pth
-echo "four tasks on two nodes, a lost one, a stop and a resume"
+
+# Slurm suspends the job for longer than a lost rank is silent, and resumes it.
+: >output
+ranks "$PLIMSOLL" train a.plim $options --epochs 60 --save-dir suspended --quiet >output 2>&1 &
+step=$!
+until_prints "Epoch 001"
+job=$(squeue -h -o %A | head -1)
+scontrol suspend "$job" || fail "Slurm does not suspend the job"
+wait_until 10 is_in_state "$job" SUSPENDED || fail "the job is $(state "$job")"
+sleep 12
+scontrol resume "$job"
+wait $step || fail "a suspended job failed: $(cat output)"
+same_tensors whole/last.pth suspended/last.pth
+echo "four tasks on two nodes, a lost one, a stop and a resume, a suspended job"

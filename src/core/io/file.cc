@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "io/transfers.h"
 
 namespace plimsoll::io {
 namespace {
@@ -64,6 +65,7 @@ constexpr uint64_t kMostUnwrittenBytes = 4 * kStreamBytes;  // of one write, in 
 void leave_page_cache(const OpenFile& file, uint64_t offset, uint64_t bytes) {
   const auto begin = static_cast<off_t>(offset);
   const auto length = static_cast<off_t>(bytes);
+  const Syncing waiting;
   ::sync_file_range(
       file.fd.get(), begin, length,
       SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
@@ -80,6 +82,7 @@ void write_fully(const OpenFile& file, std::span<const std::byte> bytes, uint64_
                                    static_cast<off_t>(offset));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) fail_errno("write", file.path, errno);
+    count_transfer();
     if (large) leave_page_cache(file, offset, static_cast<uint64_t>(count));
     bytes = bytes.subspan(static_cast<size_t>(count));
     offset += static_cast<uint64_t>(count);
@@ -95,6 +98,7 @@ void read_fully(const OpenFile& file, std::span<std::byte> bytes, uint64_t offse
     if (count == 0) {
       fail(ErrorKind::io, "{} ends at byte {}, {} more expected", file.path, offset, bytes.size());
     }
+    count_transfer();
     bytes = bytes.subspan(static_cast<size_t>(count));
     offset += static_cast<uint64_t>(count);
   }
@@ -128,6 +132,7 @@ WrittenFile FileWriter::finish() {
     std::memset(buffer_.data() + filled_bytes_, 0, padded - filled_bytes_);
     write_buffer(padded);
   }
+  const Syncing waiting;
   if (::ftruncate(file_.fd.get(), static_cast<off_t>(total)) != 0 || ::fsync(file_.fd.get()) != 0) {
     fail_errno("finish", file_.path, errno);
   }
@@ -155,6 +160,7 @@ size_t FileReader::read_some(std::span<std::byte> out) {
                         static_cast<off_t>(buffer_offset_));
       } while (count < 0 && errno == EINTR);
       if (count < 0) fail_errno("read", file_.path, errno);
+      count_transfer();
       if (static_cast<uint64_t>(count) < buffered_bytes_) {
         fail(ErrorKind::io, "{} shrank to {} bytes while it was read", file_.path,
              buffer_offset_ + static_cast<uint64_t>(count));

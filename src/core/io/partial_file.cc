@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "io/transfers.h"
 
 namespace plimsoll::io {
 namespace {
@@ -25,6 +26,7 @@ Fd open_folder(const fs::path& path, int flags = 0) {
 }
 
 void sync_opened(const Fd& opened, const fs::path& folder, const Fd& on_its_disk) {
+  const Syncing waiting;
   if (opened && ::fsync(opened.get()) == 0) return;
   if (::syncfs(on_its_disk.get()) != 0) fail_errno("sync", folder.string(), errno);
 }
@@ -56,6 +58,7 @@ fs::path without_trailing_slash(const fs::path& path) {
 
 void sync_file(const fs::path& file) {
   const Fd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  const Syncing waiting;
   if (!fd || ::fsync(fd.get()) != 0) fail_errno("sync", file.string(), errno);
   ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);
 }
@@ -110,6 +113,7 @@ void PartialFile::append(std::span<const std::byte> bytes) {
 }
 
 void PartialFile::commit(Sync sync) {
+  const Syncing waiting;
   if (sync == Sync::yes && ::fsync(file_.fd.get()) != 0) fail_errno("sync", file_.path, errno);
   ::posix_fadvise(file_.fd.get(), 0, 0, POSIX_FADV_DONTNEED);  // nobody reads it soon
   if (::rename(file_.path.c_str(), target_.c_str()) != 0) {
@@ -133,6 +137,7 @@ void write_through(const fs::path& file, std::string_view text, Sync sync) {
     if (count < 0) fail_errno("write", file.string(), errno);
     text.remove_prefix(static_cast<size_t>(count));
   }
+  const Syncing waiting;
   // Pipes and devices have nothing to sync.
   if (sync == Sync::yes && ::fsync(fd.get()) != 0 && errno != EINVAL && errno != EROFS) {
     fail_errno("sync", file.string(), errno);

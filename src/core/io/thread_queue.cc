@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "io/random_read.h"
+#include "io/transfers.h"
 
 namespace plimsoll::io {
 namespace {
@@ -113,6 +114,7 @@ class ThreadQueue final : public ReadQueue {
         result =
             ::pread(round.file.file.fd.get(), rest.to, rest.bytes, static_cast<off_t>(rest.offset));
         if (result < 0) result = -errno;
+        count_transfer();
         step = advance(round.file, result, rest);
       }
       if (step == ReadStep::failed && !round.failed.exchange(true)) {

@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "io/random_read.h"
+#include "io/transfers.h"
 #include "memory/buffer.h"
 
 namespace plimsoll::io {
@@ -129,6 +130,7 @@ class UringQueue final : public ReadQueue {
       free_[free_count_++] = place;
     }
     ::io_uring_cq_advance(ring_->get(), taken);
+    if (taken > 0) count_transfer();
     under_way_ -= taken;
   }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -46,6 +47,30 @@ std::vector<uint64_t> share_number(ranks::Group& group, uint64_t mine) {
   return numbers;
 }
 
+ranks::BeatLimits limits_of(const RunningOptions& options) {
+  ranks::BeatLimits limits;
+  if (options.rank_timeout_minutes) {
+    const std::chrono::duration<double, std::ratio<60>> minutes(*options.rank_timeout_minutes);
+    limits.no_progress = std::chrono::duration_cast<std::chrono::milliseconds>(minutes);
+    limits.standstill = limits.no_progress;
+  }
+  return limits;
+}
+
+std::atomic<bool> has_said_why = false;  // a rank is lost
+
+// For ranks::GroupOptions. Plain system calls: the other threads may hold any lock.
+void end_hanging_process(const std::string& why, bool speaks) {
+  if (speaks && !has_said_why.exchange(true)) {
+    const std::string text =
+        "plimsoll: " + why +
+        "\nAll ranks end. This one hangs as well, and ends without another checkpoint; continue "
+        "with --resume.\n";
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
+  }
+  ::_exit(exit_code(ErrorKind::lost));
+}
+
 }  // namespace
 
 void check_for_ranks(const recipe::Recipe& recipe, unsigned ranks) {
@@ -86,11 +111,9 @@ std::unique_ptr<ranks::Group> join(RunningOptions& options, const ranks::RankPla
   if (place.source == ranks::RankSource::launcher) {
     ranks::follow_launcher(Host::real().variable(ranks::kLauncherVariable).value_or(""));
   }
-  const auto minutes = std::chrono::duration<double, std::ratio<60>>(options.rank_timeout_minutes);
   std::unique_ptr<ranks::Group> group;
   try {
-    group = load_train_module().join(
-        place, std::chrono::duration_cast<std::chrono::milliseconds>(minutes));
+    group = load_train_module().join(place, {limits_of(options), end_hanging_process});
   } catch (const Interrupted& interrupted) {
     // The launcher says why, or rank 0 does.
     if (place.rank > 0 || place.source == ranks::RankSource::launcher) {
@@ -157,6 +180,7 @@ int end_together(ranks::Group& group, const std::function<std::string()>& remedy
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::lost) {
       end_as(exit_code(error.kind()));
+      has_said_why = true;
       fail(ErrorKind::lost, "{}\nAll ranks end; {}", error.what(), remedy());
     }
     group.give_up(error.what());

@@ -17,7 +17,7 @@ struct RunningOptions {
   std::optional<unsigned> gpu;  // --device cuda:N, for choose_gpu()
   bool threads_given = false;   // --threads: then it is for each rank
   unsigned ranks = 0;           // 0: as the variables of torchrun or Slurm say, else one process
-  double rank_timeout_minutes = 30;
+  std::optional<double> rank_timeout_minutes;  // instead of the usual limits of ranks/beat.h
   std::optional<uint64_t> memory_bytes;
   bool verify = false;
 };

@@ -2,11 +2,13 @@
 // without tensors. The training library implements it with c10d (train/rank_group.h).
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/host.h"
+#include "ranks/beat.h"
 #include "ranks/rank_place.h"
 
 namespace plimsoll::ranks {
@@ -31,6 +33,14 @@ RankProcess parse_process(std::string_view text);
 // host's leader, which loads what they share.
 std::vector<unsigned> ranks_of_host(const std::vector<RankProcess>& all, unsigned rank);
 
+struct GroupOptions {
+  BeatLimits limits;
+  // Ends this process at once. It is called on a thread of the group if a rank is lost and this
+  // process has not ended soon after: its training thread hangs, too, or is in the middle of long
+  // work. `speaks` says whether this rank prints. Nothing: the process is left alone.
+  std::function<void(const std::string& why, bool speaks)> end_process;
+};
+
 // For one thread. All ranks must make the same calls in the same order, except give_up().
 class Group {
  public:
@@ -53,8 +63,8 @@ class Group {
   // may end at any time, and give_up() does nothing.
   virtual void leave() = 0;
 
-  // This rank is at work and not stuck. Cheap enough for every batch. Before the first call no
-  // progress is expected.
+  // This rank is at work and not stuck. Cheap enough for every batch, and for any thread. Before
+  // the first call no progress is expected. Throws Error{lost} like exchange().
   virtual void progress() = 0;
 
   // Whether rank 0 ended without saying why, or no longer answers.

@@ -3,7 +3,6 @@
 // library, which takes a third of a second.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -105,10 +104,9 @@ struct Module {
   // Returns the signal that stopped the run, or 0 if it ended by itself.
   int (*train)(const TrainJob& job);
   void (*predict)(const PredictJob& job);
-  // Meets the other ranks of a run. `no_progress` is how long a rank may be busy without progress
-  // before it counts as stuck.
+  // Meets the other ranks of a run.
   std::unique_ptr<ranks::Group> (*join)(const ranks::RankPlace& place,
-                                        std::chrono::milliseconds no_progress);
+                                        const ranks::GroupOptions& options);
   // The recipe that a checkpoint was trained with. `limit_bytes` is for the whole process.
   recipe::Recipe (*read_recipe)(const std::filesystem::path& checkpoint, uint64_t limit_bytes);
   // Whether torch can compute on a GPU here.

@@ -123,9 +123,8 @@ extern "C" const plimsoll::train::Module* plimsoll_train_module() {
       },
       [](const train::PredictJob& job) { train::guarded([&] { train::predict(job); }); },
       [](const ranks::RankPlace& place,
-         std::chrono::milliseconds no_progress) -> std::unique_ptr<ranks::Group> {
-        return train::guarded(
-            [&] { return std::make_unique<train::RankGroup>(place, no_progress); });
+         const ranks::GroupOptions& options) -> std::unique_ptr<ranks::Group> {
+        return train::guarded([&] { return std::make_unique<train::RankGroup>(place, options); });
       },
       [](const std::filesystem::path& checkpoint, uint64_t limit_bytes) {
         return train::guarded([&] { return train::read_recipe(checkpoint, limit_bytes); });

@@ -23,8 +23,6 @@
 namespace plimsoll::train {
 namespace {
 
-using std::chrono::milliseconds;
-
 // c10d's own limit. The beats find a lost rank long before.
 constexpr auto kOperationTime = std::chrono::hours(24 * 7);
 
@@ -63,13 +61,13 @@ c10::intrusive_ptr<c10d::ProcessGroupGloo> connect_gloo(
 
 class RankGroup::Connections {
  public:
-  Connections(ranks::RankPlace where, milliseconds no_progress)
+  Connections(ranks::RankPlace where, const ranks::GroupOptions& options)
       : place(std::move(where)),
         stores{connect_store(place, place.rank == 0 && !place.agent_serves),
                connect_store(place, false)},
         processes(meet(*stores.training, place)),
-        gloo(connect_gloo(place, processes, stores.training)),
-        heart(place, processes, stores, no_progress) {}
+        heart(place, processes, stores, options),
+        gloo(connect_gloo(place, processes, stores.training)) {}
   Connections(const Connections&) = delete;
   Connections& operator=(const Connections&) = delete;
   ~Connections() {
@@ -85,8 +83,8 @@ class RankGroup::Connections {
   const ranks::RankPlace place;
   const RankStores stores;
   const std::vector<ranks::RankProcess> processes;
+  RankHeart heart;  // before Gloo, which cannot be interrupted while it connects
   c10::intrusive_ptr<c10d::ProcessGroupGloo> gloo;
-  RankHeart heart;
   bool left = false;
 };
 
@@ -122,8 +120,8 @@ std::vector<at::Tensor> RankGroup::Connections::gather(at::Tensor own) {
   return all[0];
 }
 
-RankGroup::RankGroup(const ranks::RankPlace& place, milliseconds no_progress)
-    : connections_(std::make_unique<Connections>(place, no_progress)) {}
+RankGroup::RankGroup(const ranks::RankPlace& place, const ranks::GroupOptions& options)
+    : connections_(std::make_unique<Connections>(place, options)) {}
 
 RankGroup::~RankGroup() {
   if (!connections_->heart.lost()) return;
@@ -203,7 +201,7 @@ namespace {
 }  // namespace
 
 class RankGroup::Connections {};
-RankGroup::RankGroup(const ranks::RankPlace& /*place*/, std::chrono::milliseconds /*no_progress*/) {
+RankGroup::RankGroup(const ranks::RankPlace& /*place*/, const ranks::GroupOptions& /*options*/) {
   fail_without_gloo();
 }
 RankGroup::~RankGroup() = default;

@@ -1,6 +1,6 @@
 // The ranks of a run, connected by c10d: its TCPStore to meet and to beat, its Gloo to add up
 // gradients. If one rank ends, all end: a rank that waits here for another throws Error{lost}
-// within ten seconds after that rank was killed, was stopped or lost its host.
+// within ten seconds after that rank was killed, was stopped, hung or lost its host.
 //
 // c10d cannot interrupt an operation that waits for a rank that does not answer. After a loss it is
 // left behind with its threads, and the process must end soon.
@@ -8,7 +8,6 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,8 +19,7 @@ namespace plimsoll::train {
 class RankGroup final : public ranks::Group {
  public:
   // Meets the other ranks. Throws Error{lost} that names those that did not come in time.
-  // `no_progress` is how long a rank may be busy without progress.
-  RankGroup(const ranks::RankPlace& place, std::chrono::milliseconds no_progress);
+  RankGroup(const ranks::RankPlace& place, const ranks::GroupOptions& options);
   ~RankGroup() override;
 
   const ranks::RankPlace& place() const override;

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/host.h"
+#include "io/transfers.h"
 #include "train/rank_meeting.h"
 
 namespace plimsoll::train {
@@ -24,7 +25,12 @@ constexpr auto kLookEvery = milliseconds(100);
 // After a connection has failed: how long to wait until the beats say which rank is lost.
 constexpr auto kBlameTime = std::chrono::seconds(9);
 // The store is in rank 0's process. It does not answer while that process is stopped.
-constexpr auto kStoreSilence = std::chrono::seconds(8);
+constexpr auto kStoreSilence = std::chrono::seconds(6);
+// A wait of kLookEvery that takes this long: the process was asleep, for example because Slurm had
+// suspended its job.
+constexpr auto kAsleep = std::chrono::seconds(1);
+// How long a rank may take to end by itself after it knows that another is lost.
+constexpr auto kEndTime = std::chrono::seconds(1);
 // How long rank 0 keeps the store for ranks that have not read yet why the run ends.
 constexpr auto kLinger = std::chrono::seconds(3);
 constexpr const char* kEnd = "end";
@@ -36,11 +42,11 @@ std::string beat_key(unsigned rank) { return fmt::format("beat/{}", rank); }
 }  // namespace
 
 RankHeart::RankHeart(ranks::RankPlace place, std::vector<ranks::RankProcess> processes,
-                     RankStores stores, milliseconds no_progress)
+                     RankStores stores, ranks::GroupOptions options)
     : place_(std::move(place)),
       processes_(std::move(processes)),
       stores_(std::move(stores)),
-      no_progress_(no_progress),
+      options_(std::move(options)),
       killed_before_(oom_kills().value_or(0)),
       wake_(::eventfd(0, EFD_CLOEXEC)) {
   watch_processes();
@@ -64,14 +70,12 @@ void RankHeart::stop() {
   thread_.join();
 }
 
-void RankHeart::abandon() noexcept {
-  wait_for_readers();
-  thread_.request_stop();
-}
+void RankHeart::abandon() noexcept { wait_for_readers(); }
 
 void RankHeart::count_progress() {
   ++progress_;
   at_work_ = true;
+  if (lost()) throw_lost();
 }
 
 bool RankHeart::lost() const {
@@ -100,7 +104,8 @@ std::string RankHeart::gone_without_a_word() const {
 // The beating thread.
 void RankHeart::beat(const std::stop_token& stopping) {
   // Each rank watches the next one, and its neighbours' processes.
-  ranks::BeatJudge next({.no_progress = no_progress_}, Clock::now());
+  ::pthread_setname_np(::pthread_self(), "heart");
+  ranks::BeatJudge next(options_.limits, Clock::now());
   std::vector<pollfd> handles;
   for (const Neighbour& one : neighbours_) handles.push_back({one.handle.get(), POLLIN, 0});
   handles.push_back({wake_.get(), POLLIN, 0});
@@ -109,12 +114,12 @@ void RankHeart::beat(const std::stop_token& stopping) {
       beat_once(next);
       const std::lock_guard lock(mutex_);
       store_answered_ = Clock::now();
-      if (lost_) return;
+      if (lost_) break;
     } catch (const std::exception&) {
       if (stopping.stop_requested()) return;
       lose({0,
             place_.agent_serves ? "the store of torchrun's agent is gone" : gone_without_a_word()});
-      return;
+      break;
     }
     // Wakes up at once if a process on this host ends.
     ::poll(handles.data(), handles.size(), static_cast<int>(kBeatEvery.count()));
@@ -127,11 +132,50 @@ void RankHeart::beat(const std::stop_token& stopping) {
       }
     }
   }
+  await_end(stopping);
+}
+
+bool RankHeart::is_active() {
+  ranks::ActivityReading now = ranks::read_activity();
+  const io::Transfers transfers = io::transfers_so_far();
+  now.transfers = transfers.ended;
+  now.syncing = transfers.syncing > 0;
+  return own_activity_.active(now, Clock::now());
+}
+
+// A training thread that waits looks up often. One that a debugger holds does not.
+bool RankHeart::is_waiting() {
+  const uint64_t looks = looks_;
+  return std::exchange(seen_looks_, looks) != looks && waiting_;
+}
+
+// After a loss the process should end soon. If its training thread hangs or is busy, it is ended
+// here. Rank 0 may finish its batch and write a checkpoint, as long as it does something.
+void RankHeart::await_end(const std::stop_token& stopping) {
+  if (!options_.end_process || stopping.stop_requested()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    if (lost_->rank == place_.rank && lost_->told) return;  // it ends by itself, and says why
+  }
+  auto still_since = Clock::now();
+  const auto patience = place_.rank == 0 && at_work_ ? ranks::kStandstill : milliseconds(kEndTime);
+  while (Clock::now() - still_since < patience) {
+    pollfd wake = {wake_.get(), POLLIN, 0};
+    if (::poll(&wake, 1, static_cast<int>(kBeatEvery.count())) > 0) return;
+    if (place_.rank == 0 && at_work_ && is_active()) still_since = Clock::now();
+  }
+  options_.end_process(reason(), place_.rank == (first_is_lost() ? 1U : 0U));
 }
 
 void RankHeart::beat_once(ranks::BeatJudge& next) {
   c10d::Store& store = *stores_.beating;
-  const ranks::Beat own = {++beats_, progress_, waiting_ || !at_work_};
+  if (is_active()) ++activity_;
+  const ranks::Beat own = {.count = ++beats_,
+                           .progress = progress_,
+                           .activity = activity_,
+                           .doing = is_waiting() ? ranks::Doing::waiting
+                                    : at_work_   ? ranks::Doing::working
+                                                 : ranks::Doing::preparing};
   store.set(beat_key(place_.rank), bytes_of(to_text(own)));
   if (read_end()) return;
   const unsigned watched = (place_.rank + 1) % place_.size;
@@ -169,11 +213,13 @@ void RankHeart::lose(const Lost& lost) {
   changed_.notify_all();
 }
 
-void RankHeart::throw_lost() const {
+std::string RankHeart::reason() const {
   const std::lock_guard lock(mutex_);
-  fail(ErrorKind::lost, "{} {}: {}", name_of(lost_->rank), lost_->told ? "has failed" : "is lost",
-       lost_->cause);
+  return fmt::format("{} {}: {}", name_of(lost_->rank), lost_->told ? "has failed" : "is lost",
+                     lost_->cause);
 }
+
+void RankHeart::throw_lost() const { fail(ErrorKind::lost, "{}", reason()); }
 
 bool RankHeart::give_up(const std::string& why) noexcept {
   try {
@@ -213,14 +259,23 @@ void RankHeart::finished(const Done& done) {
 
 void RankHeart::await(const Done& done) {
   std::unique_lock lock(mutex_);
+  Clock::duration waited{0};
   while (!done->load()) {
     if (lost_) break;
-    if (Clock::now() - store_answered_ > kStoreSilence) {
+    if (waited > kAsleep && Clock::now() - store_answered_ > kStoreSilence) {
       lost_ = {0, place_.agent_serves ? "the store of torchrun's agent does not answer"
                                       : "it does not answer: it was stopped, or its host was lost"};
       break;
     }
+    const auto before = Clock::now();
+    ++looks_;
     changed_.wait_for(lock, kLookEvery);
+    const auto took = Clock::now() - before;
+    if (took > kAsleep) {
+      store_answered_ += took;
+    } else {
+      waited += took;
+    }
   }
   if (done->load()) return;
   lock.unlock();

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "ranks/activity.h"
 #include "ranks/beat.h"
 #include "ranks/group.h"
 #include "ranks/rank_place.h"
@@ -31,19 +32,18 @@ struct RankStores {
 // The functions are for the training thread, except finished().
 class RankHeart {
  public:
-  // `no_progress` is how long a rank may be busy without progress.
   RankHeart(ranks::RankPlace place, std::vector<ranks::RankProcess> processes, RankStores stores,
-            std::chrono::milliseconds no_progress);
+            ranks::GroupOptions options);
   RankHeart(const RankHeart&) = delete;
   RankHeart& operator=(const RankHeart&) = delete;
   ~RankHeart() { stop(); }
 
   void stop();
   // Call it after a loss, before *this is left behind. Rank 0 waits until the others have read the
-  // reason.
+  // reason. The beating thread stays, and sees to it that the process ends.
   void abandon() noexcept;
 
-  void count_progress();
+  void count_progress();  // from any thread; throws Error{lost} if a rank is lost
   bool lost() const;
   // Whether rank 0 ended without saying why.
   bool first_is_lost() const;
@@ -73,11 +73,15 @@ class RankHeart {
   void watch_processes();
   void beat(const std::stop_token& stopping);
   void beat_once(ranks::BeatJudge& next);
+  bool is_active();
+  bool is_waiting();
+  void await_end(const std::stop_token& stopping);
   bool read_end();
   // Makes this the reason why the run ends, unless there is one already.
   bool announce(const Lost& lost);
   void wait_for_readers() noexcept;
   void lose(const Lost& lost);
+  std::string reason() const;
   [[noreturn]] void throw_lost() const;
   std::string name_of(unsigned rank) const;
   std::string gone_without_a_word() const;
@@ -85,16 +89,21 @@ class RankHeart {
   const ranks::RankPlace place_;
   const std::vector<ranks::RankProcess> processes_;
   const RankStores stores_;
-  const std::chrono::milliseconds no_progress_;
+  const ranks::GroupOptions options_;
   std::vector<Neighbour> neighbours_;  // on this host
   const uint64_t killed_before_;
   std::atomic<uint64_t> progress_ = 0;
   std::atomic<bool> waiting_ = false;
+  std::atomic<uint64_t> looks_ = 0;  // of the training thread, while it waits
   std::atomic<bool> at_work_ = false;
   std::atomic<bool> suspicious_ = false;
-  const Fd wake_;       // an eventfd: readable when the beating thread should end
-  uint64_t beats_ = 0;  // of the beating thread, like the next one
-  bool seen_ = false;   // the store knows that this rank has read the end
+  const Fd wake_;  // an eventfd: readable when the beating thread should end
+  // Of the beating thread.
+  uint64_t beats_ = 0;
+  ranks::ActivityJudge own_activity_;
+  uint64_t activity_ = 0;
+  uint64_t seen_looks_ = 0;
+  bool seen_ = false;  // the store knows that this rank has read the end
 
   mutable std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;

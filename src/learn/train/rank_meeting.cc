@@ -24,7 +24,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr auto kConnectTime = std::chrono::seconds(30);  // between two looks for signals
+constexpr auto kConnectTime = std::chrono::seconds(2);  // between two looks for signals
 constexpr auto kConnectAgain = milliseconds(100);
 constexpr auto kLookAgain = milliseconds(20);
 

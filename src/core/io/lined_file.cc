@@ -1,5 +1,6 @@
 #include "io/lined_file.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -119,7 +120,7 @@ void LinedFile::map_shared(int memory, uint64_t bytes, int protection) {
          path_.string(), std::strerror(errno));
   }
   madvise(reserved_, bytes / kLineStepBytes * kLineStepBytes, MADV_HUGEPAGE);
-  shared_ = true;
+  shared_bytes_ = bytes;
 }
 
 void LinedFile::share(uint64_t line_bytes) {
@@ -158,7 +159,7 @@ void LinedFile::raise(uint64_t line_bytes, unsigned threads,
     const std::lock_guard lock(mutex_);
     // Lowered meanwhile: this is not the time to raise it. Nor is it with bytes of another time.
     if (line_bytes_ != from || changed(*file_)) {
-      madvise(room.data(), room.size(), MADV_DONTNEED);
+      drop(from, to);
       return;
     }
     line_bytes_ = from = to;
@@ -166,20 +167,57 @@ void LinedFile::raise(uint64_t line_bytes, unsigned threads,
   }
 }
 
+// Of pages that nobody uses.
+void LinedFile::drop(uint64_t begin, uint64_t end) {
+  if (begin >= end) return;
+  if (!shared_memory_) {
+    madvise(reserved_ + begin, end - begin, MADV_DONTNEED);
+  } else if (fallocate(shared_memory_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                       static_cast<off_t>(begin), static_cast<off_t>(end - begin)) != 0) {
+    fail_errno("release shared memory for", path_.string(), errno);
+  }
+}
+
+// Afterwards there are none until the lock is released.
+void LinedFile::wait_for_users(std::unique_lock<std::mutex>& lock) {
+  lowering_ = true;
+  changed_.wait(lock, [&] { return users_ == 0; });
+  lowering_ = false;
+  changed_.notify_all();
+}
+
 void LinedFile::lower_by(uint64_t bytes) {
-  if (reserved_ == nullptr || shared_) return;
+  if (reserved_ == nullptr || shared_bytes_ > 0) return;
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return !lowering_; });
   if (line_bytes_ == 0) return;
-  lowering_ = true;
-  changed_.wait(lock, [&] { return users_ == 0; });
+  wait_for_users(lock);
   const uint64_t left =
       bytes >= line_bytes_ ? 0 : (line_bytes_ - bytes) / kLineStepBytes * kLineStepBytes;
-  madvise(reserved_ + left, round_up(line_bytes_, kLineStepBytes) - left, MADV_DONTNEED);
+  drop(left, round_up(line_bytes_, kLineStepBytes));
   line_bytes_ = left;
   lease_.shrink(left);
-  lowering_ = false;
-  changed_.notify_all();
+}
+
+void LinedFile::move_shared_line(uint64_t line_bytes) {
+  std::unique_lock lock(mutex_);
+  const uint64_t goal = goal_of(std::min(line_bytes, shared_bytes_));
+  if (goal < line_bytes_) {
+    wait_for_users(lock);
+    line_bytes_ = goal;
+    lease_.shrink(goal);
+  } else if (goal > line_bytes_) {
+    // The ledger asks nobody to lower a line for this, so it is no trouble that the lock is held.
+    std::optional<memory::Lease> lease = ledger_->lease_spare(tag_, goal - line_bytes_);
+    if (!lease) return;
+    line_bytes_ = goal;
+    lease_.merge(std::move(*lease));
+  }
+}
+
+void LinedFile::release_above_line() {
+  const std::lock_guard lock(mutex_);
+  drop(round_up(line_bytes_, kLineStepBytes), shared_bytes_);
 }
 
 std::byte* LinedFile::area(size_t place) const {

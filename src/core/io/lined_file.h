@@ -86,6 +86,12 @@ class LinedFile {
   // Maps the memory that another process has shared and filled up to `line_bytes`, and leases it
   // like memory of its own.
   void adopt(const Fd& memory, uint64_t line_bytes);
+  // Moves this process's line in shared memory, which must be filled up to there: down at once, up
+  // if the ledger has room. What is above the line stays in memory.
+  void move_shared_line(uint64_t line_bytes);
+  // Returns to the system what is above the line in the memory of share(). No process may use it
+  // any more.
+  void release_above_line();
 
   // Leased memory behind the file's address space, so that one base and one index reach both; there
   // are as many places as the shape says. Must end before the file.
@@ -114,6 +120,8 @@ class LinedFile {
  private:
   const std::byte* data() const;
   uint64_t goal_of(uint64_t line_bytes) const;
+  void wait_for_users(std::unique_lock<std::mutex>& lock);
+  void drop(uint64_t begin, uint64_t end);
   void map_shared(int memory, uint64_t bytes, int protection);
   std::byte* area(size_t place) const;
 
@@ -126,8 +134,8 @@ class LinedFile {
   const std::byte* resident_ = nullptr;  // without a file
   std::byte* reserved_ = nullptr;        // with one
   uint64_t reserved_bytes_ = 0;
-  Fd shared_memory_;     // of share()
-  bool shared_ = false;  // with other processes, so the line stays
+  Fd shared_memory_;           // of share()
+  uint64_t shared_bytes_ = 0;  // mapped, so far as memory is shared with other processes
 
   mutable std::mutex mutex_;       // guards what follows
   std::vector<bool> taken_areas_;  // the readers', then the windows'

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <span>
 #include <sstream>
@@ -31,45 +32,61 @@ std::array<io::LinedFile*, 3> lined_files(const Data& data) {
   return {&data.rows.file(), &data.topology.neighbors(), &data.topology.offsets()};
 }
 
-// "4711 12 1048576 13 0 -1 0": the process that has loaded the lines, and for each file the number
-// of its shared memory and its line.
+// "4711 14 12 1048576 13 0 -1 0": the process that has loaded the lines, the page of the features'
+// line, and for each file the number of its shared memory and its line.
 std::string describe_lines(const Data& data) {
-  std::string text = fmt::to_string(::getpid());
+  std::string text =
+      fmt::format("{} {}", ::getpid(), data.shared_line ? data.shared_line->page() : -1);
   for (const io::LinedFile* file : lined_files(data)) {
     text += fmt::format(" {} {}", file->shared_memory(), file->line_bytes());
   }
   return text;
 }
 
-void adopt_lines(const std::string& described, Data& data) {
+Fd open_shared(int process, int memory) {
+  const std::string path = fmt::format("/proc/{}/fd/{}", process, memory);
+  Fd opened(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  if (!opened) {
+    fail(ErrorKind::io,
+         "cannot open the memory that the ranks of this host share, {}: {}; start all ranks as "
+         "the same user and in the same container",
+         path, std::strerror(errno));
+  }
+  return opened;
+}
+
+// `place` is this rank's among those of the host.
+void adopt_lines(const std::string& described, Data& data, size_t host_ranks, size_t place) {
   std::istringstream words(described);
   int process = 0;
-  words >> process;
+  int page = -1;
+  words >> process >> page;
   for (io::LinedFile* file : lined_files(data)) {
     int memory = -1;
     uint64_t line_bytes = 0;
     words >> memory >> line_bytes;
     if (!words) fail(ErrorKind::internal, "lines described as '{}'", described);
     if (line_bytes == 0) continue;
-    const std::string path = fmt::format("/proc/{}/fd/{}", process, memory);
-    const Fd opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!opened) {
-      fail(ErrorKind::io,
-           "cannot open the memory that the ranks of this host share, {}: {}; start all ranks as "
-           "the same user and in the same container",
-           path, std::strerror(errno));
-    }
-    file->adopt(opened, line_bytes);
+    file->adopt(open_shared(process, memory), line_bytes);
   }
+  if (page < 0) return;
+  data.shared_line =
+      std::make_unique<SharedLine>(data.rows.file(), open_shared(process, page), host_ranks, place);
 }
 
 // All ranks of the group call it.
 void share_lines(ranks::Group& group, Data& data) {
   const std::vector<unsigned> here = group.host_ranks();
   const bool leads = here.front() == group.place().rank;
+  if (leads && here.size() > 1) {
+    data.shared_line = std::make_unique<SharedLine>(data.rows.file(), here.size());
+  }
   const auto described = group.exchange(leads ? describe_lines(data) : "");
   if (here.size() == 1) return;
-  if (!leads) adopt_lines(described[here.front()], data);
+  if (!leads) {
+    const auto place = std::find(here.begin(), here.end(), group.place().rank) - here.begin();
+    adopt_lines(described[here.front()], data, here.size(), static_cast<size_t>(place));
+  }
   for (const io::LinedFile* file : lined_files(data)) data.shared_bytes += file->line_bytes();
 }
 
@@ -116,15 +133,59 @@ Data load_data(const graph::Store& store, const plan::Arrangement& arrangement,
   return data;
 }
 
-RoomKeeper::RoomKeeper(memory::Ledger& ledger, io::LinedFile& rows, uint64_t needed_bytes)
+namespace {
+
+constexpr auto kFollowEvery = std::chrono::milliseconds(20);
+
+}  // namespace
+
+RoomKeeper::RoomKeeper(memory::Ledger& ledger, io::LinedFile& rows, uint64_t needed_bytes,
+                       SharedLine* shared)
     : ledger_(ledger),
       rows_(rows),
+      shared_(shared),
       planned_limit_bytes_(ledger.limit_bytes()),
       planned_line_bytes_(rows.line_bytes()),
-      needed_bytes_(needed_bytes),
-      watch_([this](int64_t room_bytes) { adjust(room_bytes); }) {}
+      needed_bytes_(needed_bytes) {
+  if (shared == nullptr || shared->leads()) {
+    watch_.emplace([this](int64_t room_bytes) { adjust(room_bytes); });
+  } else {
+    follower_.emplace(kFollowEvery, [this] { follow(); });
+  }
+}
+
+void RoomKeeper::rethrow_failure() const {
+  if (watch_) watch_->rethrow_failure();
+  if (follower_) follower_->rethrow_failure();
+}
+
+// The ledger lends what is planned, less what the line has given back.
+void RoomKeeper::adjust_shared(int64_t room_bytes) {
+  const uint64_t line = rows_.line_bytes();
+  if (room_bytes < 0) {
+    const auto wanted = static_cast<uint64_t>(-room_bytes);
+    shared_->lower_to(line - std::min(line, wanted));
+  } else if (line < planned_line_bytes_) {
+    const uint64_t goal = std::min(planned_line_bytes_, line + static_cast<uint64_t>(room_bytes));
+    ledger_.set_limit(planned_limit_bytes_ - (planned_line_bytes_ - goal));
+    shared_->raise_to(goal);
+  }
+  const uint64_t lowered = planned_line_bytes_ - rows_.line_bytes();
+  ledger_.set_limit(planned_limit_bytes_ - lowered);
+  given_back_bytes_ = std::max(given_back_bytes_.load(), lowered);
+}
+
+void RoomKeeper::follow() {
+  const uint64_t goal = shared_->goal_bytes();
+  const uint64_t line = rows_.line_bytes();
+  if (goal == line) return;
+  if (goal > line) ledger_.set_limit(planned_limit_bytes_ - (planned_line_bytes_ - goal));
+  shared_->follow();
+  ledger_.set_limit(planned_limit_bytes_ - (planned_line_bytes_ - rows_.line_bytes()));
+}
 
 void RoomKeeper::adjust(int64_t room_bytes) {
+  if (shared_ != nullptr) return adjust_shared(room_bytes);
   const uint64_t limit_bytes = ledger_.limit_bytes();
   if (room_bytes < 0) {
     const auto wanted = static_cast<uint64_t>(-room_bytes);

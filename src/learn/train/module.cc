@@ -94,9 +94,7 @@ int run_training(const TrainJob& job) {
   Trainer trainer(job, {.data = data,
                         .device = device,
                         .timeline = timeline,
-                        // Lines that ranks share do not move.
-                        .needed_bytes = job.group != nullptr ? job.ledger.limit_bytes()
-                                                             : job.plan.needed_bytes + unplanned,
+                        .needed_bytes = job.plan.needed_bytes + unplanned,
                         .diary = diary ? &*diary : nullptr,
                         .gpu = gpu ? &*gpu : nullptr});
   return trainer.run();

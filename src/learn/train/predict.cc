@@ -296,10 +296,10 @@ void predict(const PredictJob& job) {
   nn::set_computing_threads(arrangement.computing);
   const Data data = load_data(job.store, arrangement, job.run, job.ledger, job.group);
   const Asked asked = ask(job, data);
-  // Only lines move, and not those that ranks share.
-  const uint64_t lines = job.group != nullptr ? 0 : plan::line_bytes(arrangement.lines);
+  const uint64_t lines = plan::line_bytes(arrangement.lines);
   const uint64_t limit = job.ledger.limit_bytes();
-  const RoomKeeper room_keeper(job.ledger, data.rows.file(), limit - std::min(limit, lines));
+  const RoomKeeper room_keeper(job.ledger, data.rows.file(), limit - std::min(limit, lines),
+                               data.shared_line.get());
   const Place place = {data.topology, arrangement, device, job.ledger};
   const graph::FirstLayer first_layer = job.store.meta().first_layer;
   BatchFeed feed(place, data.rows, batches_of(recipe, first_layer));

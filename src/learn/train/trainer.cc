@@ -57,7 +57,8 @@ Trainer::Trainer(const TrainJob& job, const Prepared& prepared)
                   .group = group_}),
       series_lease_(job.ledger.lease("epochs", series_bytes(recipe_.epochs))),
       last_write_(Clock::now()),
-      room_keeper_(job.ledger, prepared.data.rows.file(), prepared.needed_bytes),
+      room_keeper_(job.ledger, prepared.data.rows.file(), prepared.needed_bytes,
+                   prepared.data.shared_line.get()),
       timeline_(prepared.timeline),
       diary_(prepared.diary) {
   nn::set_computing_threads(job.plan.arrangement.computing);

@@ -69,12 +69,6 @@ class Reader {
   const Variables& variables_;
 };
 
-// MASTER_ADDR and MASTER_PORT do not count: they may be there for srun.
-bool has_torchrun(const Reader& reader) {
-  return reader.text("RANK") || reader.text("WORLD_SIZE") || reader.text("LOCAL_RANK") ||
-         reader.text("LOCAL_WORLD_SIZE");
-}
-
 // A task of srun has a step of its own. A batch script has PROCID and NTASKS as well, but is one
 // process: there --ranks, srun or torchrun start the ranks.
 bool in_srun_step(const Reader& reader) {
@@ -168,6 +162,12 @@ RankPlace from_slurm(const Reader& reader) {
                   .local_rank = static_cast<unsigned>(*reader.number("SLURM_LOCALID", kMostRanks)),
                   .source = RankSource::slurm};
   check_rank(place, {"SLURM_PROCID", size_name, "SLURM_LOCALID"});
+  const auto other = reader.number("LOCAL_RANK", kMostRanks);
+  if (other && *other != place.local_rank) {
+    fail(ErrorKind::usage,
+         "the variables SLURM_LOCALID={} and LOCAL_RANK={} contradict each other; unset LOCAL_RANK",
+         place.local_rank, *other);
+  }
   const std::string hosts = *reader.text(hosts_name);
   const auto host = first_host(hosts);
   if (!host) fail(ErrorKind::usage, "the variable {}={} is not a list of nodes", hosts_name, hosts);
@@ -206,7 +206,9 @@ std::optional<std::string> first_host(std::string_view list) {
 RankPlace find_place(const Variables& variables, unsigned asked) {
   const Reader reader(variables);
   RankPlace place;
-  if (has_torchrun(reader)) {
+  // MASTER_ADDR and MASTER_PORT do not count: they may be there for srun. So may the local rank.
+  const bool has_local = reader.text("LOCAL_RANK") || reader.text("LOCAL_WORLD_SIZE");
+  if (reader.text("RANK") || reader.text("WORLD_SIZE") || (has_local && !in_srun_step(reader))) {
     place = from_torchrun(reader);
     if (reader.text(kLauncherVariable)) place.source = RankSource::launcher;
   } else if (in_srun_step(reader)) {

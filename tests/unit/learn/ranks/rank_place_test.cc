@@ -157,6 +157,11 @@ TEST(RankPlace, RefusesTorchrunsVariablesThatContradictSlurms) {
   EXPECT_EQ(place_in(with(with(both, "RANK", "0"), "TORCHELASTIC_RUN_ID", "x")).rank, 0U);
 }
 
+TEST(RankPlace, TakesALocalRankBesideSlurmsVariablesIfTheyAgree) {
+  EXPECT_EQ(place_in(with(kSrun, "LOCAL_RANK", "1")).source, RankSource::slurm);
+  EXPECT_TRUE(says(refusal_of(with(kSrun, "LOCAL_RANK", "0")), "SLURM_LOCALID=1 and LOCAL_RANK=0"));
+}
+
 TEST(RankPlace, RefusesAnAddressThatIsNone) {
   EXPECT_TRUE(says(refusal_of(with(kTorchrun, "MASTER_PORT", "0")), "MASTER_PORT=0"));
   EXPECT_TRUE(says(refusal_of(with(kTorchrun, "MASTER_ADDR", "")), "MASTER_ADDR="));

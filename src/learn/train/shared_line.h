@@ -3,6 +3,7 @@
 // above the line goes back to the system when no rank uses it any more.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -36,16 +37,17 @@ class SharedLine {
   void follow();
 
  private:
-  struct Page;
-  void map(size_t host_ranks, int fd);
+  uint64_t page_bytes() const;
+  void map(int fd);
   bool release();
 
   io::LinedFile& file_;
   const size_t host_ranks_;
   const size_t place_;
   Fd fd_;
-  uint64_t page_bytes_ = 0;
-  Page* page_ = nullptr;
+  // In memory that all ranks of the host map, by place: first the goal, then how far the rank may
+  // use the memory.
+  std::atomic<uint64_t>* page_ = nullptr;
   uint64_t held_bytes_ = 0;  // of the memory; above the line, nobody needs them
 };
 

@@ -127,7 +127,7 @@ TEST_F(SharedLineTest, NeverShowsMemoryThatIsGone) {
       if (!reads_right(*second_)) wrong = true;
     }
   });
-  for (uint64_t i = 0; i < 200; ++i) {
+  for (uint64_t i = 0; i < 40; ++i) {
     leader_->lower_to(i % 5 * 2 * kMiB);
     leader_->raise_to(i % 7 * 6 * kMiB);
   }

@@ -18,8 +18,7 @@ began=$(now)
 plimsoll train $first --force >first.log 2>&1 || fail "$(cat first.log)"
 middle=$(now)
 plimsoll train $training --memory 1G --save-dir calm --quiet >calm.log 2>&1 || fail "$(cat calm.log)"
-# How long an attempt lasts at most: to start, and half of its share of the undisturbed run, so that the
-# training is not over too early.
+# How long an attempt lasts at most: to start, and half of its share of the undisturbed run.
 longest=$(echo "$began $middle $(now)" | awk -v requeues="$requeues" '{ print $2 - $1 + ($3 - $2) / requeues / 2 }')
 all=$(sed -n 's/.*"batches_run": \([0-9]*\).*/\1/p' calm/results.json)
 
@@ -29,6 +28,7 @@ job=$(sed -n 's/submitted job //p' output)
 log=it-$job.log
 
 attempts() { grep -c '^plimsoll slurm: job ' "$log" 2>/dev/null || true; }
+epochs_done() { grep -c '^Epoch' "$log" 2>/dev/null || true; }
 has_begun() { [ "$(attempts)" -ge "$1" ]; }
 rests() { is_in_state "$job" PENDING || has_ended "$job"; }
 
@@ -43,8 +43,13 @@ count_batches() {
 done=0
 while [ $done -lt "$requeues" ]; do
   wait_until 60 has_begun $((done + 1)) || fail "attempt $((done + 1)) never began: $(cat "$log")"
-  # From the very start, before anything is loaded.
-  sleep "$(awk -v seed="$((seed * 1000 + done))" -v most="$longest" "BEGIN { srand(seed); print most * rand() }")"
+  # From the very start, before anything is loaded, until a random moment. A machine that is faster than it
+  # was in the undisturbed run must not end the training too early: half of the epochs' share is the most.
+  had=$(epochs_done)
+  most=$(((epochs - had) / (2 * (requeues - done)) + 1))
+  until=$(awk -v seed="$((seed * 1000 + done))" -v most="$longest" -v now="$(now)" \
+    'BEGIN { srand(seed); printf "%.3f\n", now + most * rand() }')
+  while [ $(($(epochs_done) - had)) -lt $most ] && awk "BEGIN { exit !($(now) < $until) }"; do sleep 0.02; done
   scancel --batch --signal=USR1 "$job" || fail "the training was over after $done requeues: more epochs"
   wait_until 60 rests || fail "the job is still $(state "$job")"
   ! has_ended "$job" || fail "the job ended as $(ended "$job") after $done requeues: $(tail -n 5 "$log")"

@@ -1,5 +1,6 @@
 #include "base/parallel.h"
 
+#include <pthread.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -80,6 +81,7 @@ void Ticker::rethrow_failure() const {
 }
 
 void Ticker::run(const std::stop_token& stopping) {
+  ::pthread_setname_np(::pthread_self(), "ticker");  // for top and debuggers
   auto next = std::chrono::steady_clock::now();
   try {
     while (!stopping.stop_requested()) {

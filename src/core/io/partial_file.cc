@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <optional>
 #include <span>
 #include <string>
 #include <system_error>
@@ -147,6 +148,8 @@ void write_through(const fs::path& file, std::string_view text, Sync sync) {
 }  // namespace
 
 void write_whole(const fs::path& file, std::string_view text, Sync sync) {
+  std::optional<Uncounted> log;
+  if (sync == Sync::no) log.emplace();
   std::error_code unknown;
   const fs::file_type there = fs::symlink_status(file, unknown).type();
   if (there != fs::file_type::regular && there != fs::file_type::not_found) {

@@ -13,6 +13,16 @@ Transfers transfers_so_far();
 
 void count_transfer();
 
+// While it lives, the transfers of the calling thread are not counted: logs are written by the
+// clock, also by a process whose work hangs.
+class Uncounted {
+ public:
+  Uncounted();
+  Uncounted(const Uncounted&) = delete;
+  Uncounted& operator=(const Uncounted&) = delete;
+  ~Uncounted();
+};
+
 // While it lives, the calling thread waits for a disk to store what was written: that may take long
 // and moves nothing that could be counted.
 class Syncing {
@@ -21,6 +31,9 @@ class Syncing {
   Syncing(const Syncing&) = delete;
   Syncing& operator=(const Syncing&) = delete;
   ~Syncing();
+
+ private:
+  const bool counted_;
 };
 
 }  // namespace plimsoll::io

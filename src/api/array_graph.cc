@@ -35,13 +35,16 @@ std::string_view name(InputPart part) {
   return kNames.at(static_cast<size_t>(part));
 }
 
-void check_type(const plimsoll_array& array, InputPart part,
-                std::initializer_list<plimsoll_type> types, std::string_view words) {
-  for (const plimsoll_type type : types) {
-    if (array.type == static_cast<uint32_t>(type)) return;
+void check_array(const plimsoll_array& array, InputPart part,
+                 std::initializer_list<plimsoll_type> types, std::string_view words) {
+  if (std::ranges::find(types, static_cast<plimsoll_type>(array.type)) == types.end()) {
+    fail(ErrorKind::usage, "the array of {} has type number {}; it must be {}", name(part),
+         array.type, words);
   }
-  fail(ErrorKind::usage, "the array of {} has type number {}; it must be {}", name(part),
-       array.type, words);
+  if (array.data == nullptr && array.count > 0) {
+    fail(ErrorKind::usage, "the array of {} is a null pointer with {} values", name(part),
+         array.count);
+  }
 }
 
 void check_count(uint64_t count, uint64_t expected, std::string_view what) {
@@ -94,12 +97,12 @@ void copy_row(const plimsoll_array& array, uint64_t i, std::span<float> out) {
 
 ArrayGraph::ArrayGraph(const plimsoll_import_options& options) : options_(options) {
   formats::check_node_count({options.nodes, "the number of nodes"});
-  check_type(options.sources, InputPart::edges, {PLIMSOLL_I32, PLIMSOLL_I64}, "i32 or i64");
-  check_type(options.destinations, InputPart::edges, {PLIMSOLL_I32, PLIMSOLL_I64}, "i32 or i64");
+  check_array(options.sources, InputPart::edges, {PLIMSOLL_I32, PLIMSOLL_I64}, "i32 or i64");
+  check_array(options.destinations, InputPart::edges, {PLIMSOLL_I32, PLIMSOLL_I64}, "i32 or i64");
   check_count(options.destinations.count, options.sources.count, "destinations");
   if (options.sources.count == 0) fail(ErrorKind::input, "the graph has no edges");
-  check_type(options.features, InputPart::features, {PLIMSOLL_F16, PLIMSOLL_F32, PLIMSOLL_F64},
-             "f16, f32 or f64");
+  check_array(options.features, InputPart::features, {PLIMSOLL_F16, PLIMSOLL_F32, PLIMSOLL_F64},
+              "f16, f32 or f64");
   check_count(options.features.count, options.nodes, "rows of features");
   if (options.columns == 0 || options.columns > graph::kMostColumns) {
     fail(ErrorKind::input, "{} columns of features; there must be 1 to {}", options.columns,
@@ -107,15 +110,15 @@ ArrayGraph::ArrayGraph(const plimsoll_import_options& options) : options_(option
   }
   const bool has_labels = options.labels.type != PLIMSOLL_NONE;
   if (has_labels) {
-    check_type(options.labels, InputPart::labels,
-               {PLIMSOLL_I32, PLIMSOLL_I64, PLIMSOLL_F32, PLIMSOLL_F64}, "i32, i64, f32 or f64");
+    check_array(options.labels, InputPart::labels,
+                {PLIMSOLL_I32, PLIMSOLL_I64, PLIMSOLL_F32, PLIMSOLL_F64}, "i32, i64, f32 or f64");
     check_count(options.labels.count, options.nodes, "labels");
   }
   for (const ingest::SplitKind split : ingest::kSplits) {
     const plimsoll_array& array = options.splits[static_cast<size_t>(split)];
     if (array.type == PLIMSOLL_NONE) continue;
-    check_type(array, part_of(split), {PLIMSOLL_I32, PLIMSOLL_I64, PLIMSOLL_BOOL},
-               "i32, i64 or bool");
+    check_array(array, part_of(split), {PLIMSOLL_I32, PLIMSOLL_I64, PLIMSOLL_BOOL},
+                "i32, i64 or bool");
     if (array.type == PLIMSOLL_BOOL) check_count(array.count, options.nodes, "values in a mask");
   }
   shape_ = {.nodes = options.nodes,
@@ -203,6 +206,11 @@ void import_arrays(const plimsoll_import_options& options) {
   if (options.feature_bits != 0 && options.feature_bits != 16 && options.feature_bits != 32) {
     fail(ErrorKind::usage, "feature_bits is {}; choose 16 or 32", options.feature_bits);
   }
+  const std::filesystem::path out = options.out;
+  if (options.replace == 0 && std::filesystem::exists(std::filesystem::symlink_status(out))) {
+    fail(ErrorKind::exists, "{} exists; set replace to replace it, or choose another path",
+         out.string());
+  }
   ArrayGraph source(options);
   std::optional<uint64_t> wished;
   if (options.memory_bytes > 0) wished = options.memory_bytes;
@@ -215,7 +223,6 @@ void import_arrays(const plimsoll_import_options& options) {
   }
   memory::Ledger ledger(limit - host);
   Progress progress(ProgressStyle::silent);
-  const std::filesystem::path out = options.out;
   const std::string stem = (out.has_filename() ? out : out.parent_path()).stem().string();
   ingest::build(
       source,

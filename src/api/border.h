@@ -29,14 +29,20 @@ plimsoll_status guarded(const Body& body) noexcept {
   }
 }
 
+// A structure of a caller has at least so many bytes.
+template <typename T>
+void check_structure(const T* to, size_t least_bytes = sizeof(size_t)) {
+  if (to == nullptr) fail(ErrorKind::usage, "a structure is a null pointer");
+  if (to->size < least_bytes) {
+    fail(ErrorKind::usage,
+         "a structure says that it has {} bytes; set its field size to its sizeof", to->size);
+  }
+}
+
 // A structure of a caller, of this version or an older or newer one. What it does not have is zero.
 template <typename T>
 T read_structure(const T* from, size_t least_bytes) {
-  if (from == nullptr) fail(ErrorKind::usage, "a structure is a null pointer");
-  if (from->size < least_bytes) {
-    fail(ErrorKind::usage,
-         "a structure says that it has {} bytes; set its field size to its sizeof", from->size);
-  }
+  check_structure(from, least_bytes);
   T copy = {};
   std::memcpy(&copy, from, std::min(from->size, sizeof(T)));
   return copy;
@@ -45,12 +51,8 @@ T read_structure(const T* from, size_t least_bytes) {
 // Writes as much of `value` as the caller's structure has room for, and leaves its size as it is.
 template <typename T>
 void write_structure(const T& value, T* to) {
-  if (to == nullptr) fail(ErrorKind::usage, "a structure is a null pointer");
+  check_structure(to);
   const size_t bytes = to->size;
-  if (bytes < sizeof(size_t)) {
-    fail(ErrorKind::usage,
-         "a structure says that it has {} bytes; set its field size to its sizeof", bytes);
-  }
   std::memcpy(to, &value, std::min(bytes, sizeof(T)));
   to->size = bytes;
 }

@@ -71,6 +71,12 @@ api::LoaderOptions options_of(const plimsoll_loader_options* given) {
   if (from.hops > 0 && from.fanout == nullptr) {
     fail(ErrorKind::usage, "the fan-out is a null pointer");
   }
+  if (from.nodes == nullptr && from.node_count > 0) {
+    fail(ErrorKind::usage, "the list of nodes is a null pointer with {} nodes", from.node_count);
+  }
+  if (from.nodes != nullptr && from.split != nullptr) {
+    fail(ErrorKind::usage, "both a split and a list of nodes are given; give one of them");
+  }
   if (from.labels > PLIMSOLL_NO_LABELS)
     fail(ErrorKind::usage, "labels is {}; choose 0, 1 or 2", from.labels);
   if (from.pinning > PLIMSOLL_PINNED_UNTIL_COPIED)
@@ -138,6 +144,11 @@ void describe(std::unique_ptr<api::LentBatch> lent, plimsoll_batch* out) {
   view.handle = handle.get();
   api::write_structure(view, out);
   static_cast<void>(handle.release());
+}
+
+// Before a batch is taken for it: it has at least its handle, by which the batch is given back.
+void check_batch(const plimsoll_batch* out) {
+  api::check_structure(out, offsetof(plimsoll_batch, index));
 }
 
 plimsoll_status held(const api::Loader& loader) {
@@ -279,7 +290,7 @@ plimsoll_status plimsoll_loader_next(plimsoll_loader* loader, int64_t timeout_ms
                                      plimsoll_batch* out) {
   return api::guarded([&] {
     api::Loader& from = checked(loader).loader;
-    checked_output(out);
+    check_batch(out);
     std::optional<std::chrono::milliseconds> patience;
     if (timeout_ms >= 0) patience.emplace(timeout_ms);
     std::unique_ptr<api::LentBatch> batch;
@@ -314,7 +325,7 @@ plimsoll_status plimsoll_loader_sample(plimsoll_loader* loader, const int64_t* n
                                        plimsoll_batch* out) {
   return api::guarded([&] {
     api::Loader& from = checked(loader).loader;
-    checked_output(out);
+    check_batch(out);
     if (count == 0) fail(ErrorKind::usage, "the list of nodes is empty; give at least one");
     auto batch = from.sample(checked_ids(nodes, count), epoch, index);
     if (!batch) return held(from);

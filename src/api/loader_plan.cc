@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <utility>
 
 #include "api/loader.h"
 #include "base/error.h"
@@ -14,7 +15,8 @@
 namespace plimsoll::api {
 namespace {
 
-constexpr uint64_t kDiskReads = 4'000;  // for a plan
+constexpr uint64_t kDiskReads = 4'000;   // for a plan
+constexpr unsigned kMostThreads = 4096;  // as the program's --threads
 constexpr std::array<const char*, 3> kSplitNames = {"train", "valid", "test"};
 
 std::optional<size_t> split_index(const std::string& name) {
@@ -71,6 +73,12 @@ void check(const LoaderOptions& options, const graph::Store& store) {
   if (options.batch_size == 0 || options.batch_size > UINT32_MAX) {
     fail(ErrorKind::usage, "batch size {}; it must be from 1 to {}", options.batch_size,
          UINT32_MAX);
+  }
+  for (const auto& [what, count] :
+       {std::pair("workers", options.workers), std::pair("threads", options.threads)}) {
+    if (count > kMostThreads) {
+      fail(ErrorKind::usage, "{} {}; at most {}", count, what, kMostThreads);
+    }
   }
   if (options.held < 1) fail(ErrorKind::usage, "no batch may be held; at least 1 is needed");
   if (meta.first_layer != graph::FirstLayer::none) {

@@ -49,7 +49,7 @@ static plimsoll_array array_of(const void* data, uint64_t count, int64_t stride,
   return array;
 }
 
-static plimsoll_status import_store(const char* path, uint32_t replace) {
+static plimsoll_import_options import_options(const char* path) {
   plimsoll_import_options options = {0};
   options.size = sizeof options;
   options.out = path;
@@ -61,8 +61,25 @@ static plimsoll_status import_store(const char* path, uint32_t replace) {
   options.labels = array_of(labels, NODES, sizeof *labels, PLIMSOLL_I64);
   options.splits[0] = array_of(train, NODES, 1, PLIMSOLL_BOOL);
   options.feature_bits = 32;
+  return options;
+}
+
+static plimsoll_status import_store(const char* path, uint32_t replace) {
+  plimsoll_import_options options = import_options(path);
   options.replace = replace;
   return plimsoll_import(&options);
+}
+
+/* An array that should be there and is not. */
+static void check_missing_arrays(const char* path) {
+  for (int i = 0; i < 5; ++i) {
+    plimsoll_import_options options = import_options(path);
+    plimsoll_array* arrays[5] = {&options.sources, &options.destinations, &options.features,
+                                 &options.labels, &options.splits[0]};
+    arrays[i]->data = NULL;
+    EXPECT(plimsoll_import(&options) == PLIMSOLL_USAGE);
+    EXPECT(strstr(plimsoll_last_error(), "null pointer") != NULL);
+  }
 }
 
 static int has_edge(int64_t source, int64_t destination) {
@@ -105,6 +122,39 @@ static void check_passes(plimsoll_loader* loader) {
   }
 }
 
+/* What is left out or contradicts itself is refused, and costs nothing. */
+static void check_refusals(plimsoll_store* store, const plimsoll_loader_options* good) {
+  plimsoll_loader_options options = *good;
+  plimsoll_loader* loader = NULL;
+  const int64_t nodes[2] = {1, 2};
+  options.nodes = nodes;
+  options.node_count = 2;
+  EXPECT(plimsoll_loader_open(store, &options, &loader) == PLIMSOLL_USAGE); /* and a split */
+  options.split = NULL;
+  options.nodes = NULL;
+  EXPECT(plimsoll_loader_open(store, &options, &loader) == PLIMSOLL_USAGE);
+  EXPECT(strstr(plimsoll_last_error(), "null pointer") != NULL);
+  options.node_count = 0;
+  options.workers = 100000;
+  EXPECT(plimsoll_loader_open(store, &options, &loader) == PLIMSOLL_USAGE);
+  options.workers = 0;
+  options.threads = 100000;
+  EXPECT(plimsoll_loader_open(store, &options, &loader) == PLIMSOLL_USAGE);
+  EXPECT(loader == NULL);
+  options.threads = 0;
+  EXPECT(plimsoll_loader_open(store, &options, &loader) == PLIMSOLL_OK);
+  /* No batch is lost when there is no room for it. */
+  plimsoll_batch batch = {0};
+  EXPECT(plimsoll_loader_start(loader, 0) == PLIMSOLL_OK);
+  EXPECT(plimsoll_loader_next(loader, -1, &batch) == PLIMSOLL_USAGE);
+  batch.size = sizeof batch.size;
+  EXPECT(plimsoll_loader_next(loader, -1, &batch) == PLIMSOLL_USAGE);
+  batch.size = sizeof batch;
+  EXPECT(plimsoll_loader_next(loader, -1, &batch) == PLIMSOLL_OK && batch.index == 0);
+  plimsoll_batch_give_back(batch.handle);
+  plimsoll_loader_close(loader);
+}
+
 /* Handles that are copied by a fork are refused, and closing them returns. */
 static void check_fork(plimsoll_store* store, plimsoll_loader* loader) {
   const pid_t child = fork();
@@ -129,8 +179,10 @@ int main(int argc, char** argv) {
   make_arrays();
   EXPECT(plimsoll_interface() == PLIMSOLL_INTERFACE);
   EXPECT(strlen(plimsoll_version()) > 0);
+  check_missing_arrays(path);
   EXPECT(import_store(path, 0) == PLIMSOLL_OK);
   EXPECT(import_store(path, 0) == PLIMSOLL_EXISTS);
+  EXPECT(strstr(plimsoll_last_error(), "set replace") != NULL);
   EXPECT(import_store(path, 1) == PLIMSOLL_OK);
 
   plimsoll_store* store = NULL;
@@ -163,6 +215,7 @@ int main(int argc, char** argv) {
   EXPECT(plimsoll_plan(store, &options, &json) == PLIMSOLL_OK);
   EXPECT(json != NULL && strstr(json, "\"fits\":true") != NULL);
   plimsoll_text_free(json);
+  check_refusals(store, &options);
   plimsoll_loader* loader = NULL;
   options.memory_bytes = 1 << 20;
   EXPECT(plimsoll_loader_open(store, &options, &loader) == PLIMSOLL_MEMORY);

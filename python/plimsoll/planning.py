@@ -62,18 +62,20 @@ class Plan:
 
 
 def plan(store: Union[Store, str, "os.PathLike[str]"], num_neighbors: Sequence[int], *, batch_size: int = 1,
-         input_nodes: Any = None, memory: Union[None, int, str] = None, num_workers: int = 0, held: int = 3,
-         labels: str = "all", draw: str = "uniform", node_ids: str = "original", threads: int = 0) -> Plan:
+         input_nodes: Any = None, shuffle: bool = False, memory: Union[None, int, str] = None, num_workers: int = 0,
+         held: int = 3, labels: str = "all", draw: str = "uniform", node_ids: str = "original", threads: int = 0) -> Plan:
     """The plan of a :class:`NeighborLoader` with these arguments: what it would hold, and whether that fits.
 
+    ``shuffle`` matters: without it, the first batches of a split hold its nodes with the largest
+    neighbourhoods, and need more memory than batches of random nodes.
     ``memory`` may be more than this machine has. What this process holds now counts as the host's part
     (``host_bytes``), so plan after the model was made. For the plan of a native training, use
     ``plimsoll plan``.
 
-    >>> plan("papers.plim", [15, 10], batch_size=1024, input_nodes="train", memory="16G")
+    >>> plan("papers.plim", [15, 10], batch_size=1024, input_nodes="train", shuffle=True, memory="16G")
     """
     opened = store if isinstance(store, Store) else Store(store)
-    options = Options(opened, num_neighbors, batch_size=batch_size, input_nodes=input_nodes, memory=memory,
+    options = Options(opened, num_neighbors, batch_size=batch_size, input_nodes=input_nodes, shuffle=shuffle, memory=memory,
                       num_workers=num_workers, held=held, labels=labels, draw=draw, node_ids=node_ids, threads=threads)
     text = ctypes.c_void_p()
     check(library().plimsoll_plan(opened.handle, ctypes.byref(options.made), ctypes.byref(text)))

@@ -135,6 +135,7 @@ plan::Plan plan_loader(const LoaderOptions& options, Residence& residence,
   shape.evaluated_nodes = 0;
   plan::DrawBudget budget = plan::draw_budget(store, kDiskReads);
   budget.from = seeds;
+  budget.in_order = !options.shuffle;
   const plan::Draws draws = plan::draw(store, recipe, budget, ledger);
   const uint64_t table_bytes = memory::Buffer<uint32_t>::bytes_needed(shape.nodes);
   const bool labels = options.labels == LabelScope::all && store.meta().classes > 0;

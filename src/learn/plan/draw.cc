@@ -91,6 +91,7 @@ class ProbeDrawer {
       : topology_(open_topology(store, budget.in_memory, ledger)),
         loaded_(budget.from.empty() ? load_split(store, 0, ledger) : memory::Buffer<uint32_t>()),
         train_nodes_(budget.from.empty() ? loaded_.span() : budget.from),
+        batch_(budget.in_order ? recipe.batch_size : 0),
         fanout_(batch::drawn_fanout(recipe, store.meta().first_layer)),
         sampler_(topology_, {.fanout = fanout_, .draw = recipe.sampler}, ledger),
         neighborhood_(ledger, fanout_.size()) {
@@ -118,7 +119,11 @@ class ProbeDrawer {
         chosen.push_back(shuffled.node(shuffled.place(i)));
       }
     };
-    choose(train_nodes_);
+    if (batch_ > 0) {
+      choose_batches(seeds, chosen);
+    } else {
+      choose(train_nodes_);
+    }
     for (const auto& nodes : others_) choose(nodes.span());
     try {
       sampler_.sample(chosen, kDrawKey, neighborhood_);
@@ -154,6 +159,21 @@ class ProbeDrawer {
   }
 
  private:
+  // Whole batches in the order of the list: the first one, then others from all over the list. Not
+  // the last one, if it is short: others are larger.
+  void choose_batches(uint64_t seeds, std::vector<uint32_t>& chosen) const {
+    const uint64_t whole = std::max<uint64_t>(1, train_nodes_.size() / batch_);
+    const batch::Shuffle others(std::max<uint64_t>(1, whole - 1), kDrawKey);
+    for (uint64_t i = 0; i < whole; ++i) {
+      const uint64_t first = (i == 0 ? 0 : 1 + others.at(i - 1)) * batch_;
+      const uint64_t end = std::min<uint64_t>(first + batch_, train_nodes_.size());
+      for (uint64_t place = first; place < end; ++place) {
+        if (chosen.size() == seeds) return;
+        chosen.push_back(train_nodes_[place]);
+      }
+    }
+  }
+
   // How many nodes had their lists read. These are the first nodes.
   uint64_t expanded() const {
     uint64_t count = 0;
@@ -166,6 +186,7 @@ class ProbeDrawer {
   sample::Topology topology_;
   memory::Buffer<uint32_t> loaded_;
   std::span<const uint32_t> train_nodes_;
+  uint64_t batch_;  // seeds of a batch in order; 0: the order is random
   // If the training nodes are fewer than a batch: batches of evaluations are larger.
   std::vector<memory::Buffer<uint32_t>> others_;
   std::vector<uint32_t> fanout_;

@@ -71,6 +71,10 @@ struct DrawBudget {
   bool in_memory = false;  // load the lists first, so that reads are almost free
   // The nodes to sample for, by position; empty: the training nodes. Must outlive draw().
   std::span<const uint32_t> from = {};
+  // Batches are cut from `from` in its order. A store lists nodes with large neighbourhoods first,
+  // so the first batches are much larger than random ones: whole batches are drawn, the first one
+  // first.
+  bool in_order = false;
 };
 
 // The most memory that planning itself may take. It does not depend on the limit: if the limit is

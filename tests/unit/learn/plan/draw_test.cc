@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 #include <set>
+#include <span>
 
 #include "base/random.h"
 #include "base/units.h"
@@ -88,6 +90,36 @@ TEST_F(Draw, IsTheSameEveryTime) {
 TEST_F(Draw, IsTheSameInMemory) {
   const Draws draws = plan::draw(store_, {}, {.reads = 1000, .in_memory = true}, ledger_);
   EXPECT_EQ(draws.nodes, draw({}, 1000).nodes);
+}
+
+// The batches of a pass in order are blocks of its list. A store's first nodes have the largest
+// neighbourhoods, so random seeds would tell too little about them.
+TEST_F(Draw, TakesWholeBatchesOfAListInOrderTheFirstOneFirst) {
+  std::vector<uint32_t> list(1030);
+  std::iota(list.begin(), list.end(), 5U);
+  const recipe::Recipe recipe = {.fanout = {2}, .batch_size = 100};
+  const plan::DrawBudget budget = {.reads = 900, .from = list, .in_order = true};
+  const Draws draws = plan::draw(store_, recipe, budget, ledger_);
+  ASSERT_GE(draws.seeds, 300U);
+  for (uint64_t i = 0; i < 100; ++i) EXPECT_EQ(draws.nodes[i], list[i]);
+  std::set<uint32_t> blocks;
+  for (uint64_t i = 0; i < draws.seeds; i += 100) {
+    const uint32_t first = draws.nodes[i] - 5;
+    EXPECT_EQ(first % 100, 0U);
+    EXPECT_LT(first, 1000U);  // not of the last batch, which has 30 seeds
+    EXPECT_TRUE(blocks.insert(first).second);
+    for (uint64_t j = i; j < std::min(i + 100, draws.seeds); ++j) {
+      EXPECT_EQ(draws.nodes[j], list[first + j - i]);
+    }
+  }
+}
+
+TEST_F(Draw, TakesAListInOrderThatIsShorterThanABatch) {
+  const std::vector<uint32_t> list = {9, 3, 5};
+  const plan::DrawBudget budget = {.reads = kManyReads, .from = list, .in_order = true};
+  const Draws draws = plan::draw(store_, {.fanout = {2}, .batch_size = 100}, budget, ledger_);
+  ASSERT_EQ(draws.seeds, 3U);
+  EXPECT_TRUE(std::ranges::equal(std::span(draws.nodes).first(3), list));
 }
 
 TEST_F(Draw, IsItsSeedsForMlp) {

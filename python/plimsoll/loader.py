@@ -24,6 +24,8 @@ _STATE_EVERY = 64   # batches between two looks at the memory
 
 
 def _fanout(num_neighbors: Any) -> List[int]:
+    if hasattr(num_neighbors, "get_values"):  # PyG's NumNeighbors
+        num_neighbors = num_neighbors.get_values()
     if isinstance(num_neighbors, dict) or not isinstance(num_neighbors, (list, tuple, np.ndarray)):
         raise UsageError(f"num_neighbors={num_neighbors!r}: give a list with one number for each hop, such as [15, 10]; "
                          "a store has one type of edges", "usage")
@@ -31,6 +33,10 @@ def _fanout(num_neighbors: Any) -> List[int]:
     if not counts or any(count < -1 or count >= _library.ALL_NEIGHBORS for count in counts):
         raise UsageError(f"num_neighbors={num_neighbors!r}: give one number for each hop; -1 takes all neighbours", "usage")
     return counts
+
+
+def _is_mask(nodes: Any) -> bool:
+    return nodes is not None and not isinstance(nodes, str) and to_numpy(nodes).dtype == bool
 
 
 def input_ids(nodes: Any, num_nodes: int) -> np.ndarray:
@@ -198,6 +204,12 @@ class NeighborLoader:
                           held=held, labels=labels, draw=draw, layers=subgraph_type == "layers", node_ids=node_ids,
                           pinning=pinning, gpu=gpu if gpu is not None else _current_gpu() if pinning else 0)
         check(library().plimsoll_loader_open(self.store.handle, ctypes.byref(options.made), ctypes.byref(self._handle)))
+        self._input_nodes, self._node_ids = input_nodes, node_ids
+        self._masked = _is_mask(input_nodes)
+        self._seed_count: int = (self.store.num_nodes if input_nodes is None else
+                                 self.store.split_sizes[split_name(input_nodes)] if isinstance(input_nodes, str) else
+                                 options.made.node_count)
+        self._seed_ids: Optional[np.ndarray] = None
         #: The epoch of the next pass, which counts from 0. Set it to repeat a pass or to resume.
         self.epoch = 0
         self._passes = 0
@@ -241,6 +253,11 @@ class NeighborLoader:
 
     def __len__(self) -> int:
         return int(library().plimsoll_loader_batches(self.handle))
+
+    @property
+    def dataset(self) -> range:
+        """The indices of all seeds in ``input_nodes``: ``len(loader.dataset)`` is how many there are."""
+        return range(self._seed_count)
 
     def set_epoch(self, epoch: int) -> None:
         """The next pass is this epoch."""
@@ -294,6 +311,9 @@ class NeighborLoader:
                 return None
 
     def _tensors(self, fields: Dict[str, Any]) -> Dict[str, Any]:
+        if self._masked:  # PyG's index of a seed in a mask is its id
+            fields["input_id"][:] = (fields["n_id"][:fields["batch_size"]] if self._node_ids == "original"
+                                     else self._seeds()[fields["input_id"]])
         if self._edge_ids is not None:
             fields["e_id"] = self._edge_ids.find(*fields["n_id"][fields["edge_index"]])
         return fields if self._output == "numpy" else to_tensors(fields)
@@ -305,10 +325,26 @@ class NeighborLoader:
         data = make_data(self._tensors(fields), self._output)
         return self._transformed(data if self._device is None else data.to(self._device))
 
-    def __call__(self, nodes: Any, index: int = 0) -> Any:
-        """The batch of these nodes, now: draws as batch ``index`` of the epoch that comes next."""
-        fields = self.sample(nodes, self.epoch, index)
+    def _seeds(self) -> np.ndarray:
+        """The original ids of ``input_nodes``."""
+        if self._seed_ids is None:
+            nodes = self._input_nodes
+            self._seed_ids = (self.store.split(nodes) if isinstance(nodes, str) else
+                              np.arange(self.store.num_nodes) if nodes is None else
+                              input_ids(nodes, self.store.num_nodes))
+        return self._seed_ids
+
+    def __call__(self, index: Any, number: int = 0) -> Any:
+        """The batch of some seeds, now. ``index`` is their place in ``input_nodes``, as for PyG's loader.
+        They draw as batch ``number`` of the epoch that comes next."""
+        places = to_numpy(index)
+        try:
+            nodes = places if self._input_nodes is None and places.dtype != bool else self._seeds()[places]
+        except IndexError as error:
+            raise UsageError(f"index={index!r}: {error}; the loader has {self._seed_count} input nodes", "usage") from None
+        fields = self.sample(nodes, self.epoch, number)
         fields = {"x": self.rows(fields["n_id"]), **fields}
+        fields["input_id"][:] = np.flatnonzero(places) if places.dtype == bool else places
         return self._finish(fields)
 
     def sample(self, nodes: Any, epoch: int = 0, index: int = 0) -> Dict[str, Any]:

@@ -2,9 +2,11 @@
 import gc
 import os
 import pickle
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 import threading
 import unittest
@@ -115,7 +117,7 @@ class Batches(StoreTest):
         for nodes in ([3, 700, 2999], np.array([3, 700, 2999], dtype=np.int32), mask):
             batch, = self.loader(input_nodes=nodes)
             self.assertEqual(batch.n_id[:3].tolist(), [3, 700, 2999])
-            self.assertEqual(batch.input_id.tolist(), [0, 1, 2])
+            self.assertEqual(batch.input_id.tolist(), [3, 700, 2999] if nodes is mask else [0, 1, 2])
         batches = self.loader(input_nodes=None, batch_size=1000)
         self.assertEqual([int(batch.n_id[0]) for batch in batches], [0, 1000, 2000])
         split = plimsoll.Store(self.path).split("val")
@@ -132,20 +134,34 @@ class Batches(StoreTest):
     def test_leave_out_what_is_not_wanted(self):
         batch = next(iter(self.loader(input_nodes="train", labels="seeds")))
         np.testing.assert_array_equal(batch.y, graph().y[batch.n_id[:batch.batch_size]])
+        for batch in self.loader(input_nodes=graph().train, labels="none", node_ids="store"):
+            np.testing.assert_array_equal(batch.input_id, plimsoll.Store(self.path).ids()[batch.n_id[:batch.batch_size]])
         batch = next(iter(self.loader(input_nodes="train", labels="none", node_ids="store")))
         self.assertNotIn("y", batch)
         np.testing.assert_array_equal(batch.x, graph().x[plimsoll.Store(self.path).ids()[batch.n_id]])
 
-    def test_are_sampled_for_any_nodes_at_once(self):
-        loader = self.loader(input_nodes="train")
-        batch = next(iter(loader))
-        loader.epoch = 0
-        again = loader(batch.n_id[:batch.batch_size], index=0)
-        np.testing.assert_array_equal(again.n_id, batch.n_id)
-        np.testing.assert_array_equal(again.edge_index, batch.edge_index)
-        np.testing.assert_array_equal(again.x, batch.x)
-        np.testing.assert_array_equal(loader.rows([5, 5, 2999]), graph().x[[5, 5, 2999]])
-        np.testing.assert_array_equal(loader.labels([5, 2999]), graph().y[[5, 2999]])
+    def test_are_sampled_for_any_seeds_at_once(self):
+        made = graph()
+        ids = np.flatnonzero(made.train)[::-1].copy()
+        for nodes in ("train", made.train, ids, None):
+            loader = self.loader(input_nodes=nodes, shuffle=True)
+            self.assertEqual(len(loader.dataset), NODES if nodes is None else len(ids))
+            first, second, *_ = (batch.clone() for batch in loader)
+            loader.epoch = 0
+            for number, batch in enumerate((first, second)):
+                index = np.searchsorted(np.flatnonzero(made.train), batch.input_id) if nodes is made.train else batch.input_id
+                again = loader(index.tolist(), number)
+                for name in batch.keys():
+                    np.testing.assert_array_equal(again[name], batch[name], name)
+        loader = self.loader(input_nodes=ids)
+        self.assertEqual(loader([-1, 0]).n_id[:2].tolist(), [ids[-1], ids[0]])
+        chosen = np.arange(len(ids)) % 500 == 1
+        self.assertEqual(loader(chosen).input_id.tolist(), np.flatnonzero(chosen).tolist())
+        for index in ([len(ids)], [0.5], [], [1, 1]):
+            with self.assertRaises(plimsoll.PlimsollError, msg=str(index)):
+                loader(index)
+        np.testing.assert_array_equal(loader.rows([5, 5, 2999]), made.x[[5, 5, 2999]])
+        np.testing.assert_array_equal(loader.labels([5, 2999]), made.y[[5, 2999]])
 
     def test_can_have_a_graph_for_each_layer(self):
         for batch in self.loader(input_nodes="train", subgraph_type="layers"):
@@ -235,6 +251,35 @@ class Memory(StoreTest):
         for amount in ("8", "sixteen", 3.5, "-1G"):
             with self.assertRaises(plimsoll.UsageError):
                 self.loader(memory=amount)
+
+
+class InOrder(unittest.TestCase):
+    """Nodes with many neighbours come first, as in a split of a store: together, in the first batches."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix="plimsoll-test-")
+        random = np.random.default_rng(2)
+        few = np.stack([random.integers(0, 40000, 40000), np.arange(40000)])
+        cls.nodes = random.permutation(40000)
+        many = np.stack([random.integers(0, 40000, 80000), np.repeat(cls.nodes[:1000], 80)])
+        edges = np.concatenate([few, many], axis=1)
+        cls.store = plimsoll.from_numpy(edges, random.random((40000, 128), dtype=np.float32),
+                                        os.path.join(cls.folder, "a.plim"))
+
+    @classmethod
+    def tearDownClass(cls):
+        del cls.store
+        shutil.rmtree(cls.folder)
+
+    def test_batches_fit_into_what_was_planned(self):
+        arguments = dict(num_neighbors=[80], batch_size=500, input_nodes=self.nodes, num_workers=1)
+        plans = {shuffle: plimsoll.plan(self.store, shuffle=shuffle, memory="8G", **arguments) for shuffle in (False, True)}
+        self.assertGreater(plans[False].parts_bytes["batches"], 2 * plans[True].parts_bytes["batches"])
+        limit = plans[False].minimum_bytes + (16 << 20)  # the process may have grown since it was planned
+        loader = plimsoll.NeighborLoader(self.store, memory=limit, output="numpy", **arguments)
+        largest = max(batch.num_nodes for batch in loader)
+        self.assertGreater(largest, 10000)
 
 
 class Passes(StoreTest):

@@ -39,7 +39,7 @@ class TensorAttr(_Cast):
     index: Any = _FieldStatus.UNSET
 
     def is_set(self, name):
-        return getattr(self, name) is not _FieldStatus.UNSET
+        return getattr(self, name) != _FieldStatus.UNSET
 
     def is_fully_specified(self):
         return all(self.is_set(field.name) for field in fields(self))

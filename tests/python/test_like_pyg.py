@@ -1,4 +1,4 @@
-"""What PyG's own tests ask of its NeighborLoader on graphs with one type of nodes, asked of ours in our words.
+"""What PyG's own tests ask of its NeighborLoader on graphs with one type of nodes, asked of ours.
 docs/reference/python.md lists what they ask beyond that, and why it does not apply."""
 import os
 import shutil

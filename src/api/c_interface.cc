@@ -177,7 +177,8 @@ const char* plimsoll_last_error(void) { return api::kept_error(); }
 plimsoll_status plimsoll_store_open(const char* path, plimsoll_store** out) {
   return api::guarded([&] {
     if (path == nullptr) fail(ErrorKind::usage, "the path of the store is a null pointer");
-    *checked_output(out) = new plimsoll_store(plimsoll::formats::open_store(path));
+    checked_output(out);
+    *out = new plimsoll_store(plimsoll::formats::open_store(path));
     return PLIMSOLL_OK;
   });
 }

@@ -25,11 +25,19 @@ class Data:
     def __setattr__(self, name: str, value: Any) -> None:
         self._fields[name] = value
 
+    def __delattr__(self, name: str) -> None:
+        del self._fields[name]
+
+    def __len__(self) -> int:
+        return len(self.keys())
+
     def __getitem__(self, name: str) -> Any:
         return self._fields[name]
 
     def __setitem__(self, name: str, value: Any) -> None:
         self._fields[name] = value
+
+    __delitem__ = __delattr__
 
     def __contains__(self, name: str) -> bool:
         return name in self._fields

@@ -191,14 +191,23 @@ def from_pyg(data: Any, path: Path, *, ignore: Sequence[str] = (), mask_column: 
     return from_numpy(fields["edge_index"], fields["x"], path, **taken)
 
 
+def _attribute(graph: Any, name: str) -> List[Any]:
+    values = []
+    for node in graph.nodes:
+        if name not in graph.nodes[node]:
+            raise UsageError(f"node {node!r} has no attribute {name!r}; every node needs one", "usage")
+        values.append(graph.nodes[node][name])
+    return values
+
+
 def from_networkx(graph: Any, path: Path, *, x: str = "x", y: Optional[str] = None, **options: Any) -> Store:
     """Makes a store from a NetworkX graph, for graphs of toy size. Nodes are numbered in the graph's order;
     ``x`` and ``y`` name their attributes. The other arguments are those of :func:`from_numpy`."""
     number = {node: i for i, node in enumerate(graph.nodes)}
     edges = np.array([(number[a], number[b]) for a, b in graph.edges], dtype=np.int64).reshape(-1, 2)
-    features = np.array([graph.nodes[node][x] for node in graph.nodes], dtype=np.float32)
+    features = np.array(_attribute(graph, x), dtype=np.float32)
     if y is not None:
-        options["y"] = np.array([graph.nodes[node][y] for node in graph.nodes])
+        options["y"] = np.array(_attribute(graph, y))
     options.setdefault("undirected", not graph.is_directed())
     return from_numpy(edges, features.reshape(len(number), -1), path, **options)
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import operator
 import os
 import warnings
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple, Union
@@ -29,10 +30,18 @@ def _fanout(num_neighbors: Any) -> List[int]:
     if isinstance(num_neighbors, dict) or not isinstance(num_neighbors, (list, tuple, np.ndarray)):
         raise UsageError(f"num_neighbors={num_neighbors!r}: give a list with one number for each hop, such as [15, 10]; "
                          "a store has one type of edges", "usage")
-    counts = [int(count) for count in num_neighbors]
+    try:
+        counts = [operator.index(count) for count in num_neighbors]
+    except TypeError:
+        counts = []  # 2.5 neighbours
     if not counts or any(count < -1 or count >= _library.ALL_NEIGHBORS for count in counts):
         raise UsageError(f"num_neighbors={num_neighbors!r}: give one number for each hop; -1 takes all neighbours", "usage")
     return counts
+
+
+def _check_whole(name: str, value: Any, least: int, most: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value <= most:
+        raise UsageError(f"{name}={value!r}: give a whole number from {least} to {most}", "usage")
 
 
 def _is_mask(nodes: Any) -> bool:
@@ -67,10 +76,10 @@ class Options:
                                      ("node_ids", node_ids, ("original", "store"))):
             if value not in choices:
                 raise UsageError(f"{name}={value!r}: choose one of {', '.join(map(repr, choices))}", "usage")
-        for name, value, least in (("batch_size", batch_size, 1), ("num_workers", num_workers, 0), ("held", held, 1),
-                                   ("seed", seed, 0), ("threads", threads, 0)):
-            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-                raise UsageError(f"{name}={value!r}: give a whole number from {least} up", "usage")
+        for name, value, least, most in (("batch_size", batch_size, 1, 2**32 - 1), ("num_workers", num_workers, 0, 2**32 - 1),
+                                         ("held", held, 1, 2**32 - 1), ("seed", seed, 0, 2**64 - 1),
+                                         ("threads", threads, 0, 2**32 - 1)):
+            _check_whole(name, value, least, most)
         fanout = _fanout(num_neighbors)
         made = sized(_library.LoaderOptions)
         self._fanout = (ctypes.c_uint32 * len(fanout))(
@@ -264,6 +273,7 @@ class NeighborLoader:
         self.epoch = epoch
 
     def __iter__(self) -> Iterator[Any]:
+        _check_whole("epoch", self.epoch, 0, 2**64 - 1)
         check(library().plimsoll_loader_start(self.handle, self.epoch))
         self.epoch += 1
         self._passes += 1
@@ -396,7 +406,8 @@ class NeighborLoader:
 
     def __repr__(self) -> str:
         return (f"NeighborLoader({str(self.store.path)!r}, num_neighbors={self.num_neighbors}, "
-                f"batch_size={self.batch_size}, batches={len(self)}, shuffle={self.shuffle}, seed={self.seed})")
+                f"batch_size={self.batch_size}, batches={len(self) if self._handle else 'closed'}, shuffle={self.shuffle}, "
+                f"seed={self.seed})")
 
 
 _told: Set[str] = set()  # why memory is not pinned: said once in a process

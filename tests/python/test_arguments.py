@@ -63,12 +63,18 @@ class Arguments(StoreTest):
     def test_with_wrong_values_are_refused(self):
         for options in ({"batch_size": 0}, {"num_workers": -1}, {"held": 0}, {"labels": "some"}, {"draw": "best"},
                         {"seed": -1}, {"output": "jax"}, {"batch_size": 2.5}, {"node_ids": "mine"},
-                        {"device": "cuda"}):
+                        {"device": "cuda"}, {"seed": 2**64}, {"held": 2**40}, {"batch_size": 2**64}, {"num_workers": 5000},
+                        {"threads": 2**32 + 1}):
             with self.assertRaises(plimsoll.UsageError, msg=str(options)):
                 self.loader(**options)
-        for fanout in ([], [-2], 5, {"edges": [5]}):
+        for fanout in ([], [-2], 5, {"edges": [5]}, [2.5], ["5"], "15,10"):
             with self.assertRaises(plimsoll.UsageError, msg=str(fanout)):
                 self.loader(fanout)
+        loader = self.loader()
+        for epoch in (-1, "first", 1.5, 2**64):
+            loader.set_epoch(epoch)
+            with self.assertRaisesRegex(plimsoll.UsageError, "epoch", msg=str(epoch)):
+                iter(loader)
         with self.assertRaisesRegex(plimsoll.UsageError, "from_pyg"):
             plimsoll.NeighborLoader(object(), [5])
 

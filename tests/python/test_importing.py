@@ -129,6 +129,9 @@ class Importing(unittest.TestCase):
         store = plimsoll.from_networkx(Toy(), self.path, y="kind", features="f32")
         batch, = plimsoll.NeighborLoader(store, [-1], [2], output="numpy")
         self.assertEqual((batch.n_id.tolist(), batch.x.tolist()), ([2, 1], [[5.0, 6.0], [3.0, 4.0]]))
+        for options in ({"x": "rows"}, {"y": "label"}):
+            with self.assertRaisesRegex(plimsoll.UsageError, "node 'a' has no attribute"):
+                plimsoll.from_networkx(Toy(), self.path, replace=True, **options)
 
     def test_refuses_what_does_not_fit_together(self):
         made = graph()

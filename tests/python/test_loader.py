@@ -170,6 +170,16 @@ class Batches(StoreTest):
             self.assertLess(second[1].max(), batch.batch_size)
             self.assertTrue(np.isin(np.arange(batch.batch_size), first[1]).mean() > 0.9)  # sampled for again
 
+    def test_are_mappings_of_their_fields(self):
+        batch = next(iter(self.loader()))
+        self.assertEqual(len(batch), 8)
+        del batch.y
+        del batch["x"]
+        self.assertEqual(len(batch), 6)
+        self.assertNotIn("x", batch)
+        with self.assertRaisesRegex(AttributeError, "no 'y'; it has edge_index"):
+            batch.y  # noqa: B018
+
     def test_go_through_a_transform(self):
         def add(batch):
             batch.number = 5
@@ -283,6 +293,18 @@ class InOrder(unittest.TestCase):
 
 
 class Passes(StoreTest):
+    def test_of_a_closed_loader_are_refused(self):
+        loader = self.loader()
+        batches = iter(loader)
+        batch = next(batches)
+        loader.close()
+        loader.close()
+        self.assertIn("closed", repr(loader))
+        for use in (lambda: next(batches), lambda: iter(loader), lambda: len(loader), loader.state, lambda: loader([0])):
+            with self.assertRaisesRegex(plimsoll.UsageError, "closed"):
+                use()
+        np.testing.assert_array_equal(batch.x, graph().x[batch.n_id])  # still there
+
     def test_end_the_one_before(self):
         loader = self.loader(input_nodes="train")
         first = iter(loader)

@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <optional>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "base/error.h"
@@ -37,7 +38,8 @@ std::string_view name(InputPart part) {
 
 void check_array(const plimsoll_array& array, InputPart part,
                  std::initializer_list<plimsoll_type> types, std::string_view words) {
-  if (std::ranges::find(types, static_cast<plimsoll_type>(array.type)) == types.end()) {
+  const auto is_of = [&](plimsoll_type type) { return array.type == static_cast<uint32_t>(type); };
+  if (std::ranges::none_of(types, is_of)) {
     fail(ErrorKind::usage, "the array of {} has type number {}; it must be {}", name(part),
          array.type, words);
   }
@@ -207,7 +209,8 @@ void import_arrays(const plimsoll_import_options& options) {
     fail(ErrorKind::usage, "feature_bits is {}; choose 16 or 32", options.feature_bits);
   }
   const std::filesystem::path out = options.out;
-  if (options.replace == 0 && std::filesystem::exists(std::filesystem::symlink_status(out))) {
+  std::error_code unseen;  // what cannot be looked at cannot be written either, which then says why
+  if (options.replace == 0 && exists(std::filesystem::symlink_status(out, unseen))) {
     fail(ErrorKind::exists, "{} exists; set replace to replace it, or choose another path",
          out.string());
   }

@@ -321,4 +321,5 @@ def main():
     test_many(folder)
 
 
-main()
+if __name__ == "__main__":
+    main()

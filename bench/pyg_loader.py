@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""pyg_loader.py STORE [OPTIONS]: how many batches a second PyTorch Geometric trains with its own NeighborLoader
-and model, on the graph of a store, all of it in memory. Needs torch and torch_geometric with pyg-lib (written
-for PyG 2.8). Prints a row of a Markdown table, with the time that an epoch of ogbn-papers100M would take at
-this rate. For the settings of docs/guides/comparison.md, on a graph of an eighth of the size:
+"""pyg_loader.py STORE [OPTIONS]: how many batches a second PyTorch Geometric trains with its own
+NeighborLoader and model, on the graph of a store, all of it in memory. Needs torch and torch_geometric with
+pyg-lib (written for PyG 2.8). Prints a row of a Markdown table, with the time that an epoch of
+ogbn-papers100M would take at this rate. For the settings of docs/guides/comparison.md, on a graph of an
+eighth of the size:
 
   plimsoll synth papers100M --scale 0.125 --directed --seed 1 --out eighth.plim
   bench/pyg_loader.py eighth.plim --fanout 15,10 --hidden 256 --batch-size 1024 --workers 8

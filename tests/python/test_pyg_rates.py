@@ -1,5 +1,5 @@
-"""bench/pyg_loader.py, which measures PyTorch Geometric: what it reads of a store, and its steps, with stand-ins
-for PyG's loader and models."""
+"""bench/pyg_loader.py, which measures PyTorch Geometric: what it reads of a store, and its steps, with
+stand-ins for PyG's loader and models."""
 import contextlib
 import importlib.util
 import io

@@ -1,5 +1,5 @@
-"""serve_ssh.py PLIMSOLL FOLDER SSHD: reads the pages of `plimsoll serve` through `ssh -L`. FOLDER has the keys
-server_key and user_key."""
+"""serve_ssh.py PLIMSOLL FOLDER SSHD: reads the pages of `plimsoll serve` through `ssh -L`. FOLDER has the
+keys server_key and user_key."""
 import getpass
 import pathlib
 import re

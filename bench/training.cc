@@ -133,7 +133,9 @@ void report(const std::filesystem::path& folder, const Machine& machine,
   const double product_ms = 2 * 2.0 * static_cast<double>(rows * inputs * hidden) / rate * 1e3;
   const double rows_ms = (drawn.edges + drawn.destinations) / machine.rows_per_second * 1e3;
   const auto& stages = results.at("stage_milliseconds");
-  const auto stage = [&](const char* name) { return stages.at(name).get<double>(); };
+  const auto stage = [&](const char* name) {
+    return stages.at(name).is_null() ? 0.0 : stages.at(name).get<double>();
+  };
   const double making = stage("sample") + stage("gather");
   const double computing = stage("forward") + stage("backward") + stage("step");
   fmt::print("\nbatch {}, fan-out {}, hidden {}\n", recipe.batch_size,

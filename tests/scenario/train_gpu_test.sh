@@ -81,6 +81,17 @@ options="--model sage --fanout 3,2 --hidden 16 --batch-size 256 --epochs 2 --log
   cmp windows.npy memory.npy || fail "rows from disk change a prediction"
 }
 
+# Its page shows the GPU's memory, and no times of steps that the GPU makes at once.
+run plimsoll report 1700M --out gpu.html
+expect 0
+for text in "Memory of the GPU by part" "of 900.0 MiB allowed" "wait for the disk" "rows from disk"; do
+  grep -qF -- "$text" gpu.html || fail "the page does not say: $text"
+done
+grep -q "draw neighbours" gpu.html && fail "the page has a time of drawing"
+grep -q '"sample": null' 1700M/results.json || fail "a stage that is not measured is not null"
+run plimsoll results 1700M
+expect 0
+
 # A prediction of the GPU is that of the CPU: by nodes of a split, and all of them in several pieces of whole
 # batches.
 for of in "sage test" "sage all" "gat all"; do

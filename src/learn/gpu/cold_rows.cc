@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cstring>
 
 #include "base/error.h"
@@ -77,7 +78,9 @@ void ColdRows::begin(Network& network, uint64_t first, uint64_t last) {
 
 void ColdRows::prepare(uint64_t batch) {
   if (batch < windows_made_[current_].last) return;
+  const auto asked = std::chrono::steady_clock::now();
   reading_.get();
+  waited_seconds_ += seconds_since(asked);
   current_ = 1 - current_;
   const Window& window = windows_made_[current_];
   // Both wait until the window before is computed.

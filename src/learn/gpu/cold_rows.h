@@ -50,6 +50,7 @@ class ColdRows {
   uint64_t windows() const { return windows_; }
   uint64_t window_batches() const { return window_batches_; }  // of all windows together
   uint64_t rows_read() const { return rows_read_; }
+  double waited_seconds() const { return waited_seconds_; }  // of prepare(), for the disk
   // Both wait for the window that is being read.
   io::ReadQueue::Counts reads() const;
   std::string method() const;
@@ -92,6 +93,7 @@ class ColdRows {
   uint64_t windows_ = 0;
   uint64_t window_batches_ = 0;
   uint64_t rows_read_ = 0;
+  double waited_seconds_ = 0;
   std::future<void> reading_;  // of the next window
 };
 

@@ -36,6 +36,7 @@ ResidentStore::ResidentStore(const graph::Store& store, Accelerator& device, mem
     const std::string offsets = store.file("offsets.u64").string();
     sample::OffsetsCheck check(offsets, meta.edges);
     files_[kOffsets] = load({.path = offsets,
+                             .tag = "adjacency",
                              .bytes = offsets_bytes,
                              .line = line_at(offsets_bytes, lines.offsets_bytes, sizeof(uint64_t)),
                              .threads = threads,
@@ -51,6 +52,7 @@ ResidentStore::ResidentStore(const graph::Store& store, Accelerator& device, mem
     const std::string neighbors = store.file("neighbors.u32").string();
     files_[kNeighbors] =
         load({.path = neighbors,
+              .tag = "adjacency",
               .bytes = neighbors_bytes,
               .line = line_at(neighbors_bytes, lines.neighbors_bytes, sizeof(uint32_t)),
               .threads = threads,
@@ -70,6 +72,7 @@ ResidentStore::ResidentStore(const graph::Store& store, Accelerator& device, mem
   first_cold_row_ = end == features_bytes ? meta.nodes : end / meta.row_bytes;
   files_[kFeatures] =
       load({.path = store.features_file(),
+            .tag = "features",
             .bytes = end,
             .line = std::min(end, line_at(features_bytes, lines.features_bytes, meta.row_bytes)),
             .threads = threads,
@@ -87,7 +90,7 @@ ResidentStore::ResidentStore(const graph::Store& store, Accelerator& device, mem
 
 ResidentStore::SplitFile ResidentStore::load(const FileToLoad& wanted, memory::Ledger& host) {
   SplitFile file{.line = wanted.line};
-  file.near = {device_, "store", wanted.line};
+  file.near = {device_, wanted.tag, wanted.line};
   {
     const memory::Buffer<std::byte> staging(host, "loading", std::min(kLoadingBytes, wanted.bytes));
     const Revealed revealed =

@@ -67,6 +67,7 @@ class ResidentStore {
   using Check = std::function<void(std::span<const std::byte> piece)>;
   struct FileToLoad {
     std::filesystem::path path;
+    const char* tag = "";  // of the lease of the device's memory
     uint64_t bytes = 0;
     uint64_t line = 0;
     unsigned threads = 1;

@@ -50,12 +50,18 @@ uint64_t whole_at(const Json& json, const char* key) {
   return json.contains(key) ? whole_in<uint64_t>(json, key) : 0;
 }
 
+std::optional<uint64_t> count_at(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  if (found == json.end() || found->is_null()) return std::nullopt;
+  return whole_in<uint64_t>(json, key);
+}
+
 void take_stages(const Json& json, TrainingRecord& record) {
   const auto found = json.find("stage_milliseconds");
   if (found == json.end() || !found->is_object()) return;
-  const auto of = [&](const char* key) { return number_at(*found, key).value_or(0); };
+  const auto of = [&](const char* key) { return number_at(*found, key); };
   record.stages = {of("sample"),   of("gather"), of("forward"),
-                   of("backward"), of("step"),   of("waiting")};
+                   of("backward"), of("step"),   of("waiting").value_or(0)};
 }
 
 // What was not in results.json from the beginning.
@@ -73,7 +79,7 @@ void take_newer(const Json& json, TrainingRecord& record) {
     record.disk = {.method = text_at(*found, "method"),
                    .reads = whole_at(*found, "reads"),
                    .bytes = whole_at(*found, "bytes"),
-                   .rows = whole_at(*found, "rows"),
+                   .rows = count_at(*found, "rows"),
                    .rows_on_disk = whole_at(*found, "rows_on_disk"),
                    .seconds = number_at(*found, "seconds")};
   }
@@ -90,6 +96,22 @@ uint64_t byte_count(const Json& json) {
     fail(ErrorKind::input, "{} is not a number of bytes", json.dump());
   }
   return json.get<uint64_t>();
+}
+
+std::optional<GpuRecord> gpu_from(const Json& json) {
+  const auto found = json.find("gpu");
+  if (found == json.end() || !found->is_object()) return std::nullopt;
+  GpuRecord gpu{.name = text_at(*found, "name"),
+                .limit_bytes = whole_at(*found, "limit_bytes"),
+                .planned_bytes = whole_at(*found, "planned_bytes"),
+                .peak_bytes = whole_at(*found, "peak_bytes"),
+                .parts = {}};
+  for (const Json& part : found->at("parts")) {
+    gpu.parts.push_back({.name = part.at("name"),
+                         .planned_bytes = whole_in<uint64_t>(part, "planned_bytes"),
+                         .taken_bytes = count_at(part, "taken_bytes")});
+  }
+  return gpu;
 }
 
 // Every sample is filled up to all tags: together they may be many more values than the text has.
@@ -171,6 +193,7 @@ TrainingDiary diary_from(const Json& json, const fs::path& folder) {
                       .batches = whole_at(json, "batches"),
                       .loss = number_at(json, "loss"),
                       .memory = memory_from(json.at("memory")),
+                      .gpu = gpu_from(json),
                       .so_far = so_far(json, folder)};
   for (const Json& part : json.at("planned_parts")) {
     diary.planned_parts.push_back({part.at("name"), whole_in<uint64_t>(part, "bytes")});

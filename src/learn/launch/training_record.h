@@ -24,16 +24,17 @@ struct EpochRecord {
 };
 
 // Milliseconds per batch: drawing and gathering by all workers together, the others in the training
-// thread.
+// thread. A GPU that makes the batches has only the last one.
 struct StageRecord {
-  double sample = 0, gather = 0, forward = 0, backward = 0, step = 0, waiting = 0;
+  std::optional<double> sample, gather, forward, backward, step;
+  double waiting = 0;
 };
 
 struct DiskRecord {
   std::string method;  // empty if nothing was read
   uint64_t reads = 0;
   uint64_t bytes = 0;
-  uint64_t rows = 0;              // that batches needed
+  std::optional<uint64_t> rows;   // that batches needed; empty: not known
   uint64_t rows_on_disk = 0;      // of these, read from disk
   std::optional<double> seconds;  // waited for reads, summed over threads
 };
@@ -70,6 +71,20 @@ struct TrainingRecord {
   DiskRecord disk;
   std::string store_checksum;
   std::vector<RankRecord> ranks = {};
+};
+
+// A GPU that makes the batches, and its memory.
+struct GpuRecord {
+  std::string name;
+  uint64_t limit_bytes = 0;
+  uint64_t planned_bytes = 0;
+  uint64_t peak_bytes = 0;
+  struct Part {
+    std::string name;
+    uint64_t planned_bytes = 0;
+    std::optional<uint64_t> taken_bytes;  // empty: torch or the driver takes it
+  };
+  std::vector<Part> parts;
 };
 
 // What a training wrote about itself while it ran: diary.json. A running one writes it every
@@ -111,6 +126,7 @@ struct TrainingDiary {
   uint64_t batches = 0;
   std::optional<double> loss;  // of this epoch so far
   DiaryMemory memory;
+  std::optional<GpuRecord> gpu;
   TrainingRecord so_far;  // as far as the diary knows it
 };
 

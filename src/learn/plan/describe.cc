@@ -51,20 +51,11 @@ std::string describe_gpu(const GpuLayout& gpu) {
   if (!gpu.draws) {
     return line("gpu", fmt::format("computes; the CPU makes the batches: {}", gpu.instead));
   }
-  const std::string parts = gpu.parts > 1 ? fmt::format(", each in {} parts", gpu.parts) : "";
   std::string text = line("gpu", "makes the batches itself; its memory:");
-  text += part_line(
-      "  adjacency",
-      fmt::format("{} of visits; the others read the host's memory", percent(gpu.adjacency_near)),
-      gpu.adjacency_bytes);
-  text += part_line("  features", fmt::format("{} of visits", percent(gpu.features_near)),
-                    gpu.features_bytes);
-  text += part_line("  batches", "one at a time" + parts, gpu.batches_bytes);
-  if (gpu.windows_bytes > 0) {
-    text += part_line("  windows", "where rows from disk are", gpu.windows_bytes);
+  for (const MemoryPart& part : gpu_parts(gpu)) {
+    if (part.name == "windows" && part.bytes == 0) continue;
+    text += part_line("  " + part.name, part.note, part.bytes);
   }
-  text += part_line("  model", "parameters, gradients, optimizer", gpu.model_bytes);
-  text += part_line("  runtime", "CUDA, torch, cuBLAS", gpu.runtime_bytes);
   return text + line("  peak",
                      fmt::format("{} + {} unused = the limit, {}", format_bytes(gpu.peak_bytes()),
                                  format_bytes(gpu.limit_bytes - gpu.peak_bytes()),
@@ -165,17 +156,13 @@ using nlohmann::ordered_json;
 
 ordered_json to_json(const GpuLayout& gpu) {
   if (!gpu.draws) return {{"draws", false}, {"instead", gpu.instead}};
+  ordered_json parts = ordered_json::object();
+  for (const MemoryPart& part : gpu_parts(gpu)) parts[part.name] = part.bytes;
   return {{"draws", true},
           {"limit_bytes", gpu.limit_bytes},
           {"peak_bytes", gpu.peak_bytes()},
           {"part_seeds", gpu.part_seeds},
-          {"parts_bytes",
-           {{"adjacency", gpu.adjacency_bytes},
-            {"features", gpu.features_bytes},
-            {"batches", gpu.batches_bytes},
-            {"windows", gpu.windows_bytes},
-            {"model", gpu.model_bytes},
-            {"runtime", gpu.runtime_bytes}}},
+          {"parts_bytes", parts},
           {"lines_bytes",
            {{"offsets", gpu.lines.offsets_bytes},
             {"neighbors", gpu.lines.neighbors_bytes},

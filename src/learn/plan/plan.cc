@@ -177,6 +177,18 @@ uint64_t least_drawing_limit(const Question& question) {
 
 }  // namespace
 
+std::vector<MemoryPart> gpu_parts(const GpuLayout& gpu) {
+  const std::string parts = gpu.parts > 1 ? fmt::format(", each in {} parts", gpu.parts) : "";
+  const auto percent = [](double share) { return fmt::format("{:.0f} %", 100 * share); };
+  return {{"adjacency", gpu.adjacency_bytes,
+           percent(gpu.adjacency_near) + " of visits; the others read the host's memory"},
+          {"features", gpu.features_bytes, percent(gpu.features_near) + " of visits"},
+          {"batches", gpu.batches_bytes, "one at a time" + parts},
+          {"windows", gpu.windows_bytes, "where rows from disk are"},
+          {"model", gpu.model_bytes, "parameters, gradients, optimizer"},
+          {"runtime", gpu.runtime_bytes, "CUDA, torch, cuBLAS"}};
+}
+
 Plan make_plan(const Question& question) {
   const StoreShape& store = question.store;
   Plan plan{.limit_bytes = question.limit_bytes,

@@ -56,6 +56,9 @@ struct Plan {
   double lists_an_epoch() const { return reads.lists * static_cast<double>(batches); }
 };
 
+// What the memory of a GPU that makes the batches holds; the parts add up to its peak.
+std::vector<MemoryPart> gpu_parts(const GpuLayout& gpu);
+
 // With more memory, the expected epoch of a plan that reads from disk is not longer, within a
 // tenth. Without windows, such a plan never reads more.
 Plan make_plan(const Question& question);

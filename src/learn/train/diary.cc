@@ -80,6 +80,21 @@ ordered_json opening_of(const TrainJob& job, const std::string& device) {
   return opening;
 }
 
+ordered_json gpu_json(const GpuMemoryUse& memory) {
+  ordered_json parts = ordered_json::array();
+  for (const GpuMemoryUse::Part& part : memory.parts) {
+    parts.push_back({{"name", part.name},
+                     {"planned_bytes", part.planned_bytes},
+                     {"taken_bytes",
+                      part.taken_bytes ? ordered_json(*part.taken_bytes) : ordered_json(nullptr)}});
+  }
+  return {{"name", memory.name},
+          {"limit_bytes", memory.limit_bytes},
+          {"planned_bytes", memory.planned_bytes},
+          {"peak_bytes", memory.peak_bytes},
+          {"parts", parts}};
+}
+
 ordered_json epoch_json(const EpochResult& result) {
   return {{"epoch", result.epoch},
           {"loss", finite(result.loss)},
@@ -114,6 +129,11 @@ void Diary::resume(const std::vector<EpochResult>& series, uint64_t best_epoch) 
   for (const EpochResult& result : series) series_.add(result);
   best_epoch_ = best_epoch;
   writes_ = true;
+}
+
+void Diary::gpu_memory(const GpuMemoryUse& memory) {
+  const std::lock_guard lock(mutex_);
+  gpu_ = gpu_json(memory);
 }
 
 void Diary::batch(uint64_t epoch, uint64_t done, uint64_t total, double loss) {
@@ -169,6 +189,7 @@ ordered_json Diary::to_json() const {
                {"batches", batches_},
                {"loss", batch_ > 0 ? finite(loss_) : ordered_json()},
                {"best_epoch", best_epoch_},
+               {"gpu", gpu_},
                {"series", series},
                {"memory", {{"tags", memory_.tags()}, {"samples", samples}}}});
   return json;

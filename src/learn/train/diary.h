@@ -48,6 +48,8 @@ class Diary {
   // The epochs that an earlier process trained. A resumed training writes nothing before this call:
   // if there is nothing left to train, the file stays as it is.
   void resume(const std::vector<EpochResult>& series, uint64_t best_epoch);
+  // What a GPU that makes the batches holds: it takes all of it before the first one.
+  void gpu_memory(const GpuMemoryUse& memory);
   // After a batch of the current epoch (from 1). Cheap enough for every batch.
   void batch(uint64_t epoch, uint64_t done, uint64_t total, double loss);
   void epoch(const EpochResult& result, uint64_t best_epoch);
@@ -67,7 +69,8 @@ class Diary {
   const Clock::time_point start_ = Clock::now();
 
   mutable std::mutex mutex_;  // guards what follows
-  bool writes_;               // false until a resumed training has work to do
+  nlohmann::ordered_json gpu_;
+  bool writes_;  // false until a resumed training has work to do
   Status status_ = Status::running;
   uint64_t epoch_ = 0;
   uint64_t batch_ = 0;

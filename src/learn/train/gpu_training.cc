@@ -224,8 +224,23 @@ batch::ReadCounts GpuTraining::reads() const {
           .window_batches = cold_->window_batches()};
 }
 
-uint64_t GpuTraining::peak_bytes() const {
-  return device_->ledger().peak_bytes() + job_.plan.on_gpu.model_bytes + plan::kGpuContextBytes;
+GpuMemoryUse GpuTraining::memory() const {
+  const plan::GpuLayout& plan = job_.plan.on_gpu;
+  memory::Ledger& ledger = device_->ledger();
+  const std::vector<memory::Ledger::Usage> usage = ledger.usage();
+  GpuMemoryUse memory{.name = device_->name(),
+                      .limit_bytes = plan.limit_bytes,
+                      .planned_bytes = plan.peak_bytes(),
+                      .peak_bytes = ledger.peak_bytes() + plan.model_bytes + plan::kGpuContextBytes,
+                      .parts = {}};
+  for (const plan::MemoryPart& part : plan::gpu_parts(plan)) {
+    const auto taken = std::ranges::find(usage, part.name, &memory::Ledger::Usage::tag);
+    memory.parts.push_back({.name = part.name,
+                            .planned_bytes = part.bytes,
+                            .taken_bytes = taken == usage.end() ? std::optional<uint64_t>()
+                                                                : std::optional(taken->bytes)});
+  }
+  return memory;
 }
 
 }  // namespace plimsoll::train

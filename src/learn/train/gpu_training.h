@@ -21,6 +21,7 @@
 #include "nn/model.h"
 #include "plan/plan.h"
 #include "train/job.h"
+#include "train/results.h"
 
 namespace plimsoll::train {
 
@@ -76,8 +77,10 @@ class GpuTraining {
   // What was read from disk, in windows, so far. How many rows the batches needed is not known.
   batch::ReadCounts reads() const;
 
-  // What the ledger of the GPU's memory had at most; 0 if it cannot be known.
-  uint64_t peak_bytes() const;
+  // What it waited for rows from disk so far.
+  double waited_seconds() const { return cold_ ? cold_->waited_seconds() : 0; }
+
+  GpuMemoryUse memory() const;
 
  private:
   const Job job_;

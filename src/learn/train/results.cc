@@ -95,6 +95,7 @@ ordered_json head_json(const Results& results) {
   const recipe::Recipe& recipe = results.recipe;
   ordered_json ranks = ordered_json::array();
   for (const RankFigures& figures : results.ranks) ranks.push_back(to_json(figures));
+  const GpuMemoryUse gpu = results.gpu.value_or(GpuMemoryUse{});
   return {
       {"dataset", results.dataset},
       {"model", name(recipe.model)},
@@ -121,8 +122,9 @@ ordered_json head_json(const Results& results) {
       {"stage_milliseconds", stages_json(results.stages)},
       {"peak_memory_bytes", results.peak_memory_bytes},
       {"planned_memory_bytes", results.planned_memory_bytes},
-      {"planned_gpu_bytes", results.planned_gpu_bytes},
-      {"gpu_limit_bytes", results.gpu_limit_bytes},
+      {"peak_gpu_bytes", gpu.peak_bytes},
+      {"planned_gpu_bytes", gpu.planned_bytes},
+      {"gpu_limit_bytes", gpu.limit_bytes},
       {"unattributed_bytes", results.unattributed_bytes},
       {"planned_epoch_seconds",
        results.planned_epoch_seconds > 0 ? number(results.planned_epoch_seconds) : ordered_json()},

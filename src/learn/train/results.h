@@ -33,14 +33,29 @@ struct EpochResult {
 };
 
 // The average milliseconds per batch of each stage: `sample` and `gather` of the threads that make
-// batches, the others of the training thread.
+// batches, the others of the training thread. A GPU that makes the batches does all but the waiting
+// at once: its stages are empty.
 struct StageMilliseconds {
-  double sample = 0;
-  double gather = 0;
-  double forward = 0;
-  double backward = 0;
-  double step = 0;
+  std::optional<double> sample;
+  std::optional<double> gather;
+  std::optional<double> forward;
+  std::optional<double> backward;
+  std::optional<double> step;
   double waiting = 0;
+};
+
+// The memory of a GPU that makes the batches.
+struct GpuMemoryUse {
+  std::string name;  // of the GPU
+  uint64_t limit_bytes = 0;
+  uint64_t planned_bytes = 0;
+  uint64_t peak_bytes = 0;  // with the planned bytes of what torch and the driver take themselves
+  struct Part {
+    std::string name;
+    uint64_t planned_bytes = 0;
+    std::optional<uint64_t> taken_bytes;  // empty: torch or the driver takes it
+  };
+  std::vector<Part> parts;
 };
 
 // What one rank of several did.
@@ -72,11 +87,10 @@ struct Results {
   std::vector<EpochResult> series;
   uint64_t peak_memory_bytes = 0;     // as the kernel counts it
   uint64_t planned_memory_bytes = 0;  // the plan's peak
-  uint64_t planned_gpu_bytes = 0;     // of a GPU that makes the batches; 0 = another one, or none
-  uint64_t gpu_limit_bytes = 0;
-  uint64_t unattributed_bytes = 0;   // resident at the end, but in no lease
-  batch::ReadCounts reads;           // of all epochs, including evaluations
-  double planned_epoch_seconds = 0;  // without evaluation; 0 = unknown
+  std::optional<GpuMemoryUse> gpu;    // empty: the CPU makes the batches
+  uint64_t unattributed_bytes = 0;    // resident at the end, but in no lease
+  batch::ReadCounts reads;            // of all epochs, including evaluations
+  double planned_epoch_seconds = 0;   // without evaluation; 0 = unknown
   plan::Arrangement arrangement;
   std::string store_checksum;
   std::string device;

@@ -74,6 +74,7 @@ int Trainer::run() {
   if (gpu_ != nullptr) {
     gpu_->prepare(model_, &adam_);
     inference_.use(*gpu_);
+    if (diary_ != nullptr) diary_->gpu_memory(gpu_->memory());
   }
   if (job_.resume && diary_ != nullptr) diary_->resume(position_.series, position_.best_epoch);
   if (writes()) {
@@ -152,11 +153,13 @@ bool Trainer::train_epoch() {
   if (++passes_ == 2) pace_ = {};             // the first epoch warms up
   const Clock::time_point start = Clock::now();
   const batch::StageTimes before = feed_.pipeline.times();
+  const double waited_before = gpu_ == nullptr ? 0 : gpu_->waited_seconds();
   const auto stop_watch = [&] {
     const batch::StageTimes now = feed_.pipeline.times();
     pace_.stages.sample += now.sample - before.sample;
     pace_.stages.gather += now.gather - before.gather;
     pace_.stages.waiting += now.waiting - before.waiting;
+    if (gpu_ != nullptr) pace_.stages.waiting += gpu_->waited_seconds() - waited_before;
     pace_.seconds += seconds_since(start);
   };
   report_.begin_pass(kTrainingTitle, total, position_.batch);

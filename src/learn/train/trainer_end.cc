@@ -101,9 +101,13 @@ Results Trainer::results_so_far(Status status) const {
   const auto each = [&](double seconds) {
     return 1000 * seconds / static_cast<double>(pace_.batches);
   };
-  results.stages = {each(pace_.stages.sample),     each(pace_.stages.gather),
-                    each(pace_.computing.forward), each(pace_.computing.backward),
-                    each(pace_.computing.step),    each(pace_.stages.waiting)};
+  results.stages.waiting = each(pace_.stages.waiting);
+  if (gpu_ != nullptr) return results;
+  results.stages.sample = each(pace_.stages.sample);
+  results.stages.gather = each(pace_.stages.gather);
+  results.stages.forward = each(pace_.computing.forward);
+  results.stages.backward = each(pace_.computing.backward);
+  results.stages.step = each(pace_.computing.step);
   return results;
 }
 
@@ -133,10 +137,7 @@ void Trainer::add_memory(Results& results) const {
   const uint64_t lent = job_.ledger.used_bytes();
   results.peak_memory_bytes = usage.peak_resident_bytes;
   results.planned_memory_bytes = job_.plan.peak_bytes;
-  if (gpu_ != nullptr) {
-    results.planned_gpu_bytes = job_.plan.on_gpu.peak_bytes();
-    results.gpu_limit_bytes = job_.plan.on_gpu.limit_bytes;
-  }
+  if (gpu_ != nullptr) results.gpu = gpu_->memory();
   results.unattributed_bytes = usage.resident_bytes > lent ? usage.resident_bytes - lent : 0;
 }
 
@@ -211,9 +212,9 @@ void Trainer::print_memory(const Results& results) const {
                               : fmt::format("all {} ranks of this host: ", job_.plan.host_ranks);
   print("memory    {}peak {} of {}, planned {}\n", who, format_bytes(results.peak_memory_bytes),
         format_bytes(job_.plan.limit_bytes), format_bytes(results.planned_memory_bytes));
-  if (results.planned_gpu_bytes > 0) {
-    print("          the GPU: planned {} of {}\n", format_bytes(results.planned_gpu_bytes),
-          format_bytes(results.gpu_limit_bytes));
+  if (results.gpu) {
+    print("          the GPU: peak {} of {}, planned {}\n", format_bytes(results.gpu->peak_bytes),
+          format_bytes(results.gpu->limit_bytes), format_bytes(results.gpu->planned_bytes));
   }
   if (room_keeper_.given_back_bytes() > 0) {
     print("          memory was short on this machine: {} were released for a while\n",
@@ -235,12 +236,17 @@ void Trainer::print_files(const Results& results) const {
 void Trainer::print_stages(const Results& results) const {
   if (results.batches_per_second <= 0) return;
   const StageMilliseconds& stages = results.stages;
-  print(
-      "stages    a batch takes {} {:.2f} ms of sampling and {:.2f} ms of gathering,\n"
-      "          the training thread {:.2f} ms forward, {:.2f} backward, {:.2f} step, {:.2f} "
-      "waiting\n",
-      counted(place_.arrangement.workers, "worker"), stages.sample, stages.gather, stages.forward,
-      stages.backward, stages.step, stages.waiting);
+  if (stages.sample) {
+    print(
+        "stages    a batch takes {} {:.2f} ms of sampling and {:.2f} ms of gathering,\n"
+        "          the training thread {:.2f} ms forward, {:.2f} backward, {:.2f} step, {:.2f} "
+        "waiting\n",
+        counted(place_.arrangement.workers, "worker"), *stages.sample, *stages.gather,
+        *stages.forward, *stages.backward, *stages.step, stages.waiting);
+  } else {
+    print("stages    a batch takes the GPU {:.2f} ms, of this {:.2f} waiting for the disk\n",
+          1000 / results.batches_per_second, stages.waiting);
+  }
   if (results.planned_epoch_seconds <= 0) return;
   print("          the batches of an epoch took {:.2f} s, {:.2f} s were planned\n",
         static_cast<double>(job_.plan.batches) / results.batches_per_second,

@@ -55,6 +55,20 @@ std::string training_table(const std::vector<const TrainingData*>& trainings,
                  .is_text = {true, true, true}};
   for (size_t i = 0; i < trainings.size(); ++i)
     html.rows.push_back(row_of(*trainings[i], names[i]));
+  const auto gpu_of = [](const TrainingData* one) -> const std::optional<launch::GpuRecord>& {
+    static const std::optional<launch::GpuRecord> kNone;
+    const auto& diary = one->trainings.front().diary;
+    return diary ? diary->gpu : kNone;
+  };
+  if (std::ranges::none_of(trainings, [&](const auto* one) { return gpu_of(one).has_value(); })) {
+    return table(html);
+  }
+  html.columns.insert(html.columns.end(), {"GPU memory", "its limit"});
+  for (size_t i = 0; i < trainings.size(); ++i) {
+    const auto& gpu = gpu_of(trainings[i]);
+    html.rows[i].push_back(gpu ? format_bytes(gpu->peak_bytes) : "-");
+    html.rows[i].push_back(gpu ? format_bytes(gpu->limit_bytes) : "-");
+  }
   return table(html);
 }
 

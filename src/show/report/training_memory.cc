@@ -17,12 +17,14 @@ using plot::Quantity;
 constexpr size_t kAreasAtMost = 6;  // in one chart: more cannot be told apart
 
 // What a tag of a lease belongs to in the plan.
-std::string part_of(const std::string& tag) {
+std::string part_of(const std::string& tag, const std::vector<TrainingDiary::Part>& planned) {
   static const std::map<std::string, std::string, std::less<>> parts = {
-      {"graph", "adjacency"}, {"features", "features"}, {"windows", "windows"},
-      {"runtime", "runtime"}, {"splits", "runtime"},    {"tensors", "model"}};
-  const auto found = parts.find(tag);
-  return found == parts.end() ? "batches" : found->second;
+      {"graph", "adjacency"},       {"features", "features"}, {"windows", "windows"},
+      {"runtime", "runtime"},       {"splits", "runtime"},    {"tensors", "model"},
+      {"rows for the GPU", "store"}};
+  if (const auto found = parts.find(tag); found != parts.end()) return found->second;
+  return std::ranges::find(planned, tag, &TrainingDiary::Part::name) == planned.end() ? "batches"
+                                                                                      : tag;
 }
 
 std::vector<uint64_t> tag_peaks(const launch::DiaryMemory& memory) {
@@ -112,12 +114,14 @@ plot::BarChart parts_chart(const TrainingDiary& diary) {
   for (const auto& sample : diary.memory.samples) {
     std::map<std::string, double> parts;
     for (size_t i = 0; i < sample.tag_bytes.size(); ++i) {
-      parts[part_of(diary.memory.tags[i])] += static_cast<double>(sample.tag_bytes[i]);
+      parts[part_of(diary.memory.tags[i], diary.planned_parts)] +=
+          static_cast<double>(sample.tag_bytes[i]);
     }
     for (const auto& [part, bytes] : parts) peaks[part] = std::max(peaks[part], bytes);
   }
   for (const auto& part : diary.planned_parts) {
     const auto found = peaks.find(part.name);
+    if (part.bytes == 0 && found == peaks.end()) continue;
     chart.bars.push_back({part.name,
                           {static_cast<double>(part.bytes),
                            found == peaks.end() ? std::optional<double>() : found->second}});
@@ -127,6 +131,46 @@ plot::BarChart parts_chart(const TrainingDiary& diary) {
     if (bytes > 0) chart.bars.push_back({part, {std::nullopt, bytes}});
   }
   return chart;
+}
+
+}  // namespace
+
+namespace {
+
+std::string share_of_limit(uint64_t bytes, uint64_t limit_bytes) {
+  if (limit_bytes == 0) return {};
+  return format_percent(static_cast<double>(bytes) / static_cast<double>(limit_bytes)) +
+         " of the limit";
+}
+
+// Limit, plan and peak, side by side.
+std::string memory_facts(uint64_t limit_bytes, uint64_t planned_bytes, uint64_t peak_bytes) {
+  const auto known = [](uint64_t bytes) { return bytes > 0 ? format_bytes(bytes) : ""; };
+  return fact_list(
+      {{"limit", known(limit_bytes)},
+       {"planned peak", known(planned_bytes), share_of_limit(planned_bytes, limit_bytes)},
+       {"measured peak", known(peak_bytes), share_of_limit(peak_bytes, limit_bytes)}});
+}
+
+// Of a GPU that makes the batches.
+std::string gpu_html(const launch::GpuRecord& gpu) {
+  plot::BarChart chart{.title = "Memory of the GPU by part, planned and taken",
+                       .summary = "",
+                       .value = {.label = "memory", .quantity = Quantity::bytes},
+                       .series = {"planned", "taken"},
+                       .bars = {}};
+  for (const auto& part : gpu.parts) {
+    if (part.planned_bytes == 0 && !part.taken_bytes) continue;
+    const auto taken =
+        part.taken_bytes ? std::optional(static_cast<double>(*part.taken_bytes)) : std::nullopt;
+    chart.bars.push_back({part.name, {static_cast<double>(part.planned_bytes), taken}});
+  }
+  return paragraph(fmt::format(
+             "The GPU ({}) makes the batches. Its memory is taken before the first one. "
+             "What torch and the driver take is counted as planned.",
+             gpu.name)) +
+         figures({figure(chart)}) +
+         memory_facts(gpu.limit_bytes, gpu.planned_bytes, gpu.peak_bytes);
 }
 
 }  // namespace
@@ -163,20 +207,14 @@ std::string memory_html(const OneTraining& one) {
   }
   if (!tags.rows.empty()) all.push_back("<div class=\"card\">" + table(tags) + "</div>\n");
   html += figures(all);
-  const TrainingRecord& record = one.record;
-  const auto percent = [&](uint64_t bytes) {
-    return diary.limit_bytes == 0 ? std::string()
-                                  : format_percent(static_cast<double>(bytes) /
-                                                   static_cast<double>(diary.limit_bytes)) +
-                                        " of the limit";
-  };
-  html +=
-      fact_list({{"limit", diary.limit_bytes > 0 ? format_bytes(diary.limit_bytes) : ""},
-                 {"planned peak",
-                  record.planned_memory_bytes > 0 ? format_bytes(record.planned_memory_bytes) : "",
-                  percent(record.planned_memory_bytes)},
-                 {"measured peak", format_bytes(record.peak_memory_bytes),
-                  percent(record.peak_memory_bytes)}});
+  html += memory_facts(diary.limit_bytes, one.record.planned_memory_bytes,
+                       one.record.peak_memory_bytes);
+  if (diary.gpu) {
+    html += gpu_html(*diary.gpu);
+  } else if (one.record.device.starts_with("cuda")) {
+    html += note(
+        "The memory of the GPU was not recorded. It is known where the GPU makes the batches.");
+  }
   return html;
 }
 

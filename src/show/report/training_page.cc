@@ -46,6 +46,13 @@ std::string limit_note(const OneTraining& one) {
   return fmt::format("of {} allowed", format_bytes(one.diary->limit_bytes));
 }
 
+Fact gpu_fact(const OneTraining& one) {
+  if (!one.diary || !one.diary->gpu) return {"GPU memory", ""};
+  const launch::GpuRecord& gpu = *one.diary->gpu;
+  return {"GPU memory", format_bytes(gpu.peak_bytes),
+          fmt::format("of {} allowed", format_bytes(gpu.limit_bytes))};
+}
+
 std::string headline(const OneTraining& one) {
   const TrainingRecord& record = one.record;
   const double per_epoch = epoch_seconds(record);
@@ -61,6 +68,7 @@ std::string headline(const OneTraining& one) {
                       : ""},
        {"peak memory", record.peak_memory_bytes > 0 ? format_bytes(record.peak_memory_bytes) : "",
         limit_note(one)},
+       gpu_fact(one),
        {"speed",
         record.batches_per_second && *record.batches_per_second > 0
             ? fmt::format("{:.3g}", *record.batches_per_second)
@@ -191,14 +199,16 @@ std::optional<double> read_seconds(const OneTraining& one) {
          static_cast<double>(record.batches_run);
 }
 
-std::string time_of(const OneTraining& one) {
-  const TrainingRecord& record = one.record;
-  if (!record.stages) {
-    return note(one.running ? "Where the time goes is known when the training ends."
-                            : "Where the time went was not recorded.");
-  }
+using Bar = std::vector<std::optional<double>>;
+
+Bar milliseconds(const std::optional<double>& value) {
+  return {value ? std::optional(*value / 1000) : std::nullopt};
+}
+
+// The two kinds of threads that make and compute batches.
+std::vector<std::string> stage_figures(const TrainingRecord& record) {
   const launch::StageRecord& stages = *record.stages;
-  const auto ms = [](double value) { return std::vector<std::optional<double>>{value / 1000}; };
+  const auto ms = milliseconds;
   const plot::BarChart workers{
       .title = record.workers > 1 ? fmt::format("Making a batch, in {} workers", record.workers)
                                   : std::string("Making a batch, in one worker"),
@@ -214,7 +224,18 @@ std::string time_of(const OneTraining& one) {
                                        {"backward", ms(stages.backward)},
                                        {"optimizer step", ms(stages.step)},
                                        {"wait for a batch", ms(stages.waiting)}}};
-  std::vector<std::string> all = {figure(workers), figure(thread)};
+  return {figure(workers), figure(thread)};
+}
+
+std::string time_of(const OneTraining& one) {
+  const TrainingRecord& record = one.record;
+  if (!record.stages) {
+    return note(one.running ? "Where the time goes is known when the training ends."
+                            : "Where the time went was not recorded.");
+  }
+  const bool by_gpu = !record.stages->sample;
+  std::vector<std::string> all;
+  if (!by_gpu) all = stage_figures(record);
   if (record.planned_epoch_seconds || !record.series.empty()) {
     const double batches_per_second = record.batches_per_second.value_or(0);
     std::optional<double> training;
@@ -228,15 +249,22 @@ std::string time_of(const OneTraining& one) {
                          .bars = {{"planned", {record.planned_epoch_seconds}},
                                   {"measured", {training}},
                                   {"with evaluation", {epoch_seconds(record)}}}};
+    if (by_gpu && training && record.disk.reads > 0) {
+      epoch.bars.push_back(
+          {"wait for the disk",
+           {static_cast<double>(one.diary->batches) * record.stages->waiting / 1000}});
+    }
     if (const auto reads = read_seconds(one)) {
       epoch.bars.push_back({"reads, all threads", {reads}});
     }
     all.push_back(figure(epoch));
   }
   return paragraph(
-             "Times are averages over the batches. The workers make batches while the training "
-             "thread computes, so the first two figures overlap: a long wait means that making "
-             "batches is the bottleneck.") +
+             by_gpu ? "The GPU draws, gathers and computes a batch in one go, so these steps have "
+                      "no times of their own."
+                    : "Times are averages over the batches. The workers make batches while the "
+                      "training thread computes, so the first two figures overlap: a long wait "
+                      "means that making batches is the bottleneck.") +
          figures(all);
 }
 
@@ -247,14 +275,17 @@ std::string reads_of(const TrainingRecord& record) {
         "Nothing was read from disk while batches were made: all rows and lists were "
         "in memory.");
   }
-  const double missing = static_cast<double>(std::min(disk.rows_on_disk, disk.rows)) /
-                         static_cast<double>(std::max<uint64_t>(1, disk.rows));
+  // A GPU that makes the batches does not count the rows that they need.
+  const uint64_t rows = disk.rows.value_or(0);
+  const double missing = static_cast<double>(std::min(disk.rows_on_disk, rows)) /
+                         static_cast<double>(std::max<uint64_t>(1, rows));
   return fact_list(
       {{"reads", format_count(disk.reads), "by " + disk.method},
        {"bytes", format_bytes(disk.bytes)},
        {"an average read", format_bytes(disk.bytes / disk.reads)},
-       {"rows that batches needed", format_count(disk.rows)},
-       {"of these on disk", format_count(disk.rows_on_disk), format_percent(missing)},
+       {"rows that batches needed", rows > 0 ? format_count(rows) : ""},
+       {rows > 0 ? "of these on disk" : "rows from disk", format_count(disk.rows_on_disk),
+        rows > 0 ? format_percent(missing) : ""},
        {"waited for reads", disk.seconds ? plot::value_text(Quantity::seconds, *disk.seconds) : "",
         "training and evaluation, summed over threads"}});
 }
@@ -291,7 +322,8 @@ std::string machine_of(const OneTraining& one) {
               fmt::format("{}, {}", counted(diary.store_edges, "edge"),
                           format_bytes(diary.store_bytes))}};
   }
-  facts.push_back({"device", record.device});
+  const bool by_gpu = one.diary && one.diary->gpu;
+  facts.push_back({"device", record.device, by_gpu ? one.diary->gpu->name : ""});
   facts.push_back({"store checksum", record.store_checksum});
   std::string html = one.diary ? "" : note("The machine was not recorded.");
   html += fact_list(facts);

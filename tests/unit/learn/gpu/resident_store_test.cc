@@ -251,7 +251,7 @@ TEST_F(ResidentStoreTest, IsRefusedByALedgerThatIsOneByteTooSmall) {
   const StoreLines lines = {8192, 8192, 1'000'000};
   FarSighted device(device_bytes(lines) - 1);
   memory::Ledger host(kGiB);
-  expect_error(ErrorKind::memory, {"store"}, [&] {
+  expect_error(ErrorKind::memory, {"features", "972.0 KiB"}, [&] {
     const ResidentStore store(graph::open(folder_), device, host, lines, 1, [](uint64_t) {});
   });
   EXPECT_EQ(device.seen(), 0U);

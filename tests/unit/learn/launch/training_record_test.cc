@@ -47,6 +47,21 @@ TEST_F(TrainingRecordTest, HasWhatResultsJsonSays) {
   EXPECT_EQ(record.series[0].valid_accuracy, 0.5);
 }
 
+// A GPU that reads rows from disk does not count the rows that its batches need, nor its stages.
+TEST_F(TrainingRecordTest, LeavesUnmeasuredValuesOut) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::parse(results_text());
+  json["disk"] = {{"method", "io_uring"}, {"reads", 3},      {"bytes", 12288},
+                  {"seconds", 0.5},       {"rows", nullptr}, {"rows_on_disk", 40}};
+  json["stage_milliseconds"] = {{"sample", nullptr}, {"gather", nullptr}, {"waiting", 2.5}};
+  write("results.json", json.dump());
+  const TrainingRecord record = read_training(folder_.path());
+  EXPECT_FALSE(record.disk.rows);
+  EXPECT_EQ(record.disk.rows_on_disk, 40U);
+  ASSERT_TRUE(record.stages);
+  EXPECT_FALSE(record.stages->sample);
+  EXPECT_EQ(record.stages->waiting, 2.5);
+}
+
 TEST_F(TrainingRecordTest, OfSomethingElseIsAnErrorThatNamesTheFile) {
   EXPECT_THROW(read_training(folder_.path()), Error);
   for (const char* text : {"", "[1]", "{\"dataset\": 3}", "{\"dataset\": \"cora\"}"}) {
@@ -138,6 +153,7 @@ TEST(Diary, HasWhatATrainingWroteSoFar) {
   ASSERT_EQ(diary->memory.samples.size(), 2U);
   EXPECT_EQ(diary->memory.samples[0].tag_bytes, (std::vector<uint64_t>{100, 0}));
   EXPECT_EQ(diary->memory.samples[1].tag_bytes, (std::vector<uint64_t>{100, 300}));
+  EXPECT_FALSE(diary->gpu);
   const TrainingRecord& record = diary->so_far;
   EXPECT_EQ(record.status, recipe::TrainingStatus::running);
   EXPECT_EQ(record.series.size(), 2U);
@@ -145,6 +161,24 @@ TEST(Diary, HasWhatATrainingWroteSoFar) {
   EXPECT_EQ(record.test_accuracy, 0.5);
   EXPECT_EQ(record.seconds, 2.0);
   EXPECT_EQ(record.peak_memory_bytes, 700U);
+}
+
+TEST(Diary, HasTheMemoryOfAGpu) {
+  nlohmann::json json = nlohmann::json::parse(diary_text());
+  json["gpu"] = {{"name", "NVIDIA H200"},
+                 {"limit_bytes", 900},
+                 {"planned_bytes", 800},
+                 {"peak_bytes", 790},
+                 {"parts",
+                  {{{"name", "features"}, {"planned_bytes", 300}, {"taken_bytes", 290}},
+                   {{"name", "runtime"}, {"planned_bytes", 500}, {"taken_bytes", nullptr}}}}};
+  const TrainingDiary diary = parse_diary(json.dump(), "");
+  ASSERT_TRUE(diary.gpu);
+  EXPECT_EQ(diary.gpu->name, "NVIDIA H200");
+  EXPECT_EQ(diary.gpu->peak_bytes, 790U);
+  ASSERT_EQ(diary.gpu->parts.size(), 2U);
+  EXPECT_EQ(diary.gpu->parts[0].taken_bytes, 290U);
+  EXPECT_FALSE(diary.gpu->parts[1].taken_bytes);
 }
 
 TEST(Diary, SamplesOfMoreTagsThanMemoryHoldsAreRefused) {

@@ -343,7 +343,16 @@ TEST_P(GpuTrainingTest, TakesAllThatWasPlanned) {
   gpu.begin(store_.data().splits.train, 1);
   gpu.gpu->train();
   gpu.evaluate(store_.data().splits.valid);
-  EXPECT_EQ(gpu.gpu->peak_bytes(), gpu.job.plan.on_gpu.limit_bytes);
+  const GpuMemoryUse memory = gpu.gpu->memory();
+  EXPECT_EQ(memory.peak_bytes, gpu.job.plan.on_gpu.limit_bytes);
+  EXPECT_EQ(memory.peak_bytes, memory.planned_bytes);
+  for (const GpuMemoryUse::Part& part : memory.parts) {
+    if (!part.taken_bytes) continue;  // torch takes it, or there is no such part
+    EXPECT_EQ(part.taken_bytes, part.planned_bytes) << part.name;
+  }
+  const auto batches = std::ranges::find(memory.parts, "batches", &GpuMemoryUse::Part::name);
+  ASSERT_NE(batches, memory.parts.end());
+  EXPECT_GT(batches->taken_bytes, 0U);
 }
 
 // Rows are read from disk in windows: every node finds its own row, wherever the lines were asked

@@ -94,6 +94,32 @@ TEST(Page, SaysWhatWasNotRecorded) {
   }
 }
 
+TEST(Page, ATrainingOnAGpuShowsTheGpusMemoryAndNoStages) {
+  TrainingData data = training(3);
+  OneTraining& one = data.trainings.front();
+  one.record.device = "cuda:0";
+  one.record.stages = launch::StageRecord{.waiting = 6};
+  one.record.disk = {.method = "io_uring", .reads = 3, .bytes = 12288, .rows_on_disk = 40};
+  one.diary->gpu = launch::GpuRecord{
+      .name = "NVIDIA H200",
+      .limit_bytes = 900 << 20,
+      .planned_bytes = 840 << 20,
+      .peak_bytes = 838 << 20,
+      .parts = {{"features", 40 << 20, 39 << 20}, {"runtime", 800 << 20, std::nullopt}}};
+  const std::string html = run_body(data);
+  expect_sound(html);
+  for (const char* text : {"NVIDIA H200", "Memory of the GPU by part", "GPU memory", "838.0 MiB",
+                           "of 900.0 MiB allowed", "93 % of the limit", "wait for the disk",
+                           "in one go", "rows from disk"}) {
+    EXPECT_NE(html.find(text), std::string::npos) << text;
+  }
+  for (const char* text : {"draw neighbours", "backward", "rows that batches needed"}) {
+    EXPECT_EQ(html.find(text), std::string::npos) << text;
+  }
+  const std::string compared = comparison_body({RunData(data), RunData(training(3))});
+  EXPECT_NE(compared.find(">GPU memory</th>"), std::string::npos);
+}
+
 TEST(Page, ARunningTrainingShowsHowFarItIs) {
   TrainingData data = training(3);
   data.trainings.front().running = true;

@@ -87,7 +87,7 @@ struct GpuRecord {
   std::vector<Part> parts;
 };
 
-// What a training wrote about itself while it ran: diary.json. A running one writes it every
+// What a training wrote about itself while it ran: diary.json. A running one writes it twice a
 // second.
 struct DiaryMemory {
   std::vector<std::string> tags;  // of leases

@@ -23,7 +23,7 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr std::chrono::milliseconds kSampleEvery{100};
-constexpr uint64_t kTicksPerWrite = 10;
+constexpr uint64_t kTicksPerWrite = 5;  // a page shows a change within a second
 
 ordered_json finite(std::optional<double> value) {
   if (!value || !std::isfinite(*value)) return nullptr;

@@ -32,7 +32,7 @@ class ThinnedEpochs {
 };
 
 // Its size does not grow without bound: at most kMostEpochs epochs (of more, every second one, and
-// so on) and kMostSamples samples of memory, together below 300 KiB. Written once a second by a
+// so on) and kMostSamples samples of memory, together below 300 KiB. Written twice a second by a
 // thread of its own, without waiting for the disk. If it cannot be written, the training goes on.
 class Diary {
  public:

@@ -21,10 +21,19 @@ constexpr size_t kFailuresAtMost = 100;
 
 struct EnergyPoint {
   double ended = 0;
-  double joules = 0;
+  std::optional<double> joules;
   double coverage = 0;
   std::string label;
 };
+
+// Why an attempt has no figure; empty if it was not measured at all.
+std::string reason_in(const experiment::AttemptResult& attempt) {
+  if (attempt.energy == nullptr) return {};
+  for (const energy::Figure* part : {&attempt.energy->cpu.total, &attempt.energy->all_gpus}) {
+    if (!part->joules && !part->reason.empty()) return part->reason;
+  }
+  return {};
+}
 
 double coverage_of(const experiment::AttemptResult& attempt) {
   double least = 1;
@@ -37,19 +46,20 @@ double coverage_of(const experiment::AttemptResult& attempt) {
 std::string energy_over_time(const BatchData& data, double first) {
   std::vector<EnergyPoint> points;
   size_t missing = 0;
+  std::string why;
   for (const AttemptData& attempt : data.attempts) {
     if (!attempt.ended) continue;
     const auto joules = joules_of(data, attempt.result);
-    if (!joules) {
-      ++missing;
-      continue;
-    }
-    points.push_back({attempt.result.started + attempt.result.seconds - first, *joules,
-                      coverage_of(attempt.result),
-                      fmt::format("{}: {}", data.queue[attempt.experiment].folder,
-                                  plot::value_text(Quantity::joules, *joules))});
+    if (!joules && why.empty()) why = reason_in(attempt.result);
+    missing += joules ? 0 : 1;
+    points.push_back(
+        {attempt.result.started + attempt.result.seconds - first, joules,
+         joules ? coverage_of(attempt.result) : 0,
+         fmt::format("{}: {}", data.queue[attempt.experiment].folder,
+                     joules ? plot::value_text(Quantity::joules, *joules) : "no figure")});
   }
-  if (points.empty()) {
+  if (points.empty()) return note("No attempt has ended yet.");
+  if (missing == points.size()) {
     std::string html =
         note("No energy was measured. plimsoll doctor says what this machine can measure.");
     for (const auto& [part, reasons] : data.configurations.energy_missing) {
@@ -76,16 +86,18 @@ std::string energy_over_time(const BatchData& data, double first) {
       .curves = {{.name = "attempts", .points = {}, .stroke = plot::Stroke::points}}};
   double total = 0;
   for (const EnergyPoint& point : points) {
-    total += point.joules;
+    total += point.joules.value_or(0);
     sum.curves[0].points.push_back({point.ended, total});
     coverage.curves[0].points.push_back({point.ended, point.coverage});
     coverage.curves[0].labels.push_back(point.label);
   }
   std::string out = paragraph(fmt::format("{} in {}.", plot::value_text(Quantity::joules, total),
-                                          counted(points.size(), "attempt")));
+                                          counted(points.size() - missing, "attempt")));
   if (missing > 0) {
-    out += note(fmt::format("{} without a figure: they are not in these sums.",
-                            counted(missing, "attempt")));
+    out += note(fmt::format(
+        "{} without a figure: they are not in the sum, and their coverage is "
+        "0.{}",
+        counted(missing, "attempt"), why.empty() ? "" : fmt::format(" The first one: {}.", why)));
   }
   if (const std::string part = energy_note(data.configurations); !part.empty()) {
     out += note(part + ".");

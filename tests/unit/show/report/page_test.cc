@@ -279,6 +279,19 @@ TEST(Page, ABatchHasItsSections) {
   }
 }
 
+TEST(Page, ABatchSaysWhatItsEnergyLeavesOut) {
+  BatchData data = batch();
+  auto unknown = std::make_shared<energy::EnergyReport>();
+  unknown->cpu.total = energy::unavailable("powercap did not move");
+  data.attempts[2].result.energy = unknown;
+  const std::string html = run_body(data);
+  expect_sound(html);
+  for (const char* text : {"700 J in 3 attempts", "1 attempt without a figure",
+                           "The first one: powercap did not move.", "toy_2: no figure"}) {
+    EXPECT_NE(html.find(text), std::string::npos) << text;
+  }
+}
+
 TEST(Page, AnEmptyBatchIsAPage) {
   BatchData data;
   data.found.name = "empty";

@@ -60,7 +60,8 @@ code{font-family:ui-monospace,"DejaVu Sans Mono",monospace;font-size:.9rem}
 progress{width:min(100%,24rem);height:1rem;vertical-align:middle}
 @media print{:root{--bg:#fff;--card:#fff;--text:#000;--muted:#333;--edge:#bbb;--note:#fff;--link:#000;--ok:#000;--bad:#000;--wait:#000;
 color-scheme:light}html{font-size:10pt}main{max-width:none;padding:0}.figures{grid-template-columns:1fr 1fr}
-.card,.tiles div,tr{break-inside:avoid}h2,h3,figcaption,caption{break-after:avoid}.scroll{overflow:visible;border:0}
+.card,.tiles div,tr,pre{break-inside:avoid}.facts.columns{break-before:avoid}
+h2,h3,h2+p,h3+p,figcaption,caption,p:has(+.figures){break-after:avoid}.scroll{overflow:visible;border:0}
 th,td{white-space:normal;padding:.15rem .35rem}.skip,header nav{display:none}.on-wide,.on-desk{display:block}.on-tablet,.on-phone{display:none}}
 )";
 

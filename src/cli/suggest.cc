@@ -46,15 +46,16 @@ struct ForeignOption {
   std::string_view name;  // without dashes, with hyphens
   std::string_view hint;
 };
-constexpr std::array<ForeignOption, 25> kForeignOptions = {{
+constexpr std::array<ForeignOption, 28> kForeignOptions = {{
     {"lr-decay", "--schedule cosine or --schedule plateau lowers the learning rate"},
     {"gamma", "--schedule cosine or --schedule plateau lowers the learning rate"},
     {"scheduler", "--schedule cosine or --schedule plateau lowers the learning rate"},
     {"lr-scheduler", "--schedule cosine or --schedule plateau lowers the learning rate"},
-    {"gpu", "give --device cuda, and choose the GPU by CUDA_VISIBLE_DEVICES"},
+    {"gpu", "give --device cuda:0 for the first GPU"},
     {"gpus", "give --ranks N, one process for each GPU"},
     {"cuda", "give --device cuda"},
     {"use-gpu", "give --device cuda"},
+    {"use-cuda", "give --device cuda"},
     {"no-cuda", "give --device cpu"},
     {"cpu", "give --device cpu"},
     {"optimizer", "the optimizer is Adam; --lr and --weight-decay set it"},
@@ -67,6 +68,8 @@ constexpr std::array<ForeignOption, 25> kForeignOptions = {{
     {"logdir", "--log tensorboard writes its files to --save-dir"},
     {"log-dir", "--log tensorboard writes its files to --save-dir"},
     {"tensorboard", "--log tensorboard writes its files to --save-dir"},
+    {"early-stopping-patience", "give --patience N"},
+    {"log-every", "every epoch has its line; --log-steps N evaluates every N epochs"},
     {"wandb", "--log csv, jsonl or tensorboard writes what such tools read"},
     {"checkpoint", "--resume FOLDER continues the run in that folder"},
     {"ckpt", "--resume FOLDER continues the run in that folder"},

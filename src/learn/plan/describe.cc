@@ -17,6 +17,10 @@ std::string about(double count) {
   return count < 1e9 ? fmt::format("{:.1f} M", count / 1e6) : fmt::format("{:.1f} G", count / 1e9);
 }
 
+std::string about_seconds(double seconds) {
+  return seconds < 0.05 ? "less than 0.1 s" : "about " + format_seconds(seconds);
+}
+
 std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
 
 std::string epoch(const Plan& plan) {
@@ -83,7 +87,7 @@ std::string describe(const Plan& plan) {
   if (plan.gpu) text += describe_gpu(plan.on_gpu);
   text += line("epoch", fmt::format("{}, {} ({})",
                                     plan.seconds_an_epoch > 0
-                                        ? "about " + epoch(plan)
+                                        ? about_seconds(plan.seconds_an_epoch)
                                         : std::string("time unknown: not measured here"),
                                     counted(plan.batches, "batch"), reads_in_words(plan)));
   if (plan.other_load > 0 && plan.seconds_an_epoch > 0) {

@@ -203,7 +203,8 @@ void Trainer::print_speed(const Results& results) {
                                                                         results.batches_per_second)
                                                           : "";
   print("speed     {} in {}, {} each with evaluation{}\n", counted(results.series.size(), "epoch"),
-        format_seconds(results.training_seconds), format_seconds(each), rate);
+        format_seconds(results.training_seconds),
+        each < 0.05 ? std::string("less than 0.1 s") : format_seconds(each), rate);
 }
 
 void Trainer::print_memory(const Results& results) const {

@@ -13,6 +13,13 @@ run plimsoll train a.plim --modle gcn
 expect 2 "unknown option --modle; did you mean --model?"
 run plimsoll train a.plim --batchsize 5
 expect 2 "did you mean --batch-size?"
+# Options of other scripts are answered with those that do the same here.
+for words in "--gpu 0:--device cuda:0" "--use_cuda:--device cuda" "--early_stopping_patience 3:--patience N" \
+  "--log-every 5:--log-steps N" "--optimizer adam:the optimizer is Adam" "--runs 3:--seeds N"; do
+  # shellcheck disable=SC2086  # a list of words
+  run plimsoll train a.plim ${words%%:*}
+  expect 2 "unknown option --" "${words#*:}"
+done
 run plimsoll train a.plim --model gin
 expect 2 "--model cannot be 'gin'"
 run plimsoll train a.plim --fanout 15,x

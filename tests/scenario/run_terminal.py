@@ -39,14 +39,16 @@ class Screen:
 
 
 def wait_for(what, seconds=10):
+    """`what`: a text, or a pattern of a time that depends on the machine."""
     end = time.time() + seconds
-    while what not in screen.text():
+    while not (what.search(screen.text()) if isinstance(what, re.Pattern) else what in screen.text()):
         if time.time() > end:
             raise SystemExit(f"FAILED: {what!r} did not appear on\n{screen.text()}")
         if select.select([fd], [], [], 0.1)[0]:
             screen.feed(os.read(fd, 65536).decode())
 
 
+OF_ABOUT = re.compile(r" of about [0-9.]+ s \| ")
 screen = Screen()
 pid, fd = pty.fork()
 if pid == 0:
@@ -62,7 +64,7 @@ if os.environ.get("PLIMSOLL_NVML"):
 wait_for("0 succeeded, 0 failed, 3 left; time left: unknown")
 wait_for("[1/3] toy_chatty_001 succeeded")
 wait_for("toy_chatty_002 | ")
-wait_for(" of about 2.5 s | ")
+wait_for(OF_ABOUT)
 wait_for("1 succeeded, 0 failed, 2 left; time left: about ")
 for once in ("run folder: ", "toy_chatty_001 succeeded", "RAM ", " left; "):
     assert screen.text().count(once) == 1, f"{once!r} is there more than once:\n{screen.text()}"
@@ -70,8 +72,9 @@ for once in ("run folder: ", "toy_chatty_001 succeeded", "RAM ", " left; "):
 # The same from another terminal, which is a pipe.
 run = re.search(r"run folder: (\S+)", screen.text()).group(1)
 said = subprocess.run([sys.argv[1], "status", run], capture_output=True, text=True, check=True).stdout
-for part in (run + ": running", "toy_chatty_002 | ", " of about 2.5 s | ", "  > epoch 2\n", "RAM ", "1 succeeded, 0 failed, 2 left; time left: about "):
+for part in (run + ": running", "toy_chatty_002 | ", "  > epoch 2\n", "RAM ", "1 succeeded, 0 failed, 2 left; time left: about "):
     assert part in said, f"status does not say {part!r}:\n{said}"
+assert OF_ABOUT.search(said), f"status does not say what it takes:\n{said}"
 
 os.write(fd, b"\x03")  # Ctrl-C: the training is not told
 wait_for("stopping when this attempt has ended; Ctrl-C again stops it now")

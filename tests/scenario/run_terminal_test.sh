@@ -17,7 +17,8 @@ nothing_alive "after Ctrl-C"
 
 # By runs in the results folder, and by tables from elsewhere.
 run plimsoll run -ec settings.json --dry-run
-expect 0 "toy_chatty_001, expected time about 2.5 s" "by medians of earlier runs: about 7."
+expect 0 "by medians of earlier runs: about "
+grep -Eq "^toy_chatty_001, expected time about [0-9.]+ s$" output || fail "no expected time of an experiment that has run"
 write_settings '{"repo": "toy", "model": "chatty", "mode": "default"}, {"repo": "toy", "model": "good", "mode": "default"}, {"repo": "toy", "model": "slow", "mode": "default"}' '"historical_csvs": ["past.csv"]'
 printf 'experiment_id,repository,model,training_success,duration_seconds\na,toy,good,True,60\nb,toy,good,True,80\nc,toy,good,False,1\n' >past.csv
 run plimsoll run -ec settings.json --dry-run

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
@@ -99,6 +100,12 @@ void Drawing::text(double x, double y, std::string_view text, Anchor anchor,
                    std::string_view classes) {
   body_ += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"{}\" class=\"{}\">{}</text>\n",
                        pixels(x), pixels(y), name(anchor), classes, escaped(text));
+}
+
+void Drawing::tick_label(double x, double y, std::string_view label) {
+  const double half = text_width(label, kFont) / 2;
+  const double inside = std::clamp(x, half + 2, std::max(half + 2, width() - half - 2));
+  text(inside, y, label, Anchor::middle, "s");
 }
 
 void Drawing::marker(size_t shape, double x, double y, std::string_view classes,

@@ -31,6 +31,8 @@ class Drawing {
   void path(std::string_view data, std::string_view classes, std::string_view dashes = {});
   void text(double x, double y, std::string_view text, Anchor anchor,
             std::string_view classes = "t");
+  // The label of a tick at x. The outermost labels stay inside of the figure.
+  void tick_label(double x, double y, std::string_view label);
   void marker(size_t shape, double x, double y, std::string_view classes,
               std::string_view tip = {});
 

@@ -137,10 +137,7 @@ void draw_axes(Drawing& drawing, const Chart& chart, const Frame& frame) {
     const double x = frame.px(tick.value);
     drawing.line(x, frame.bottom, x, frame.bottom + (tick.label.empty() ? 3 : 5), "x");
     if (tick.label.empty()) continue;
-    // The outermost labels stay inside of the figure.
-    const double half = text_width(tick.label, kFont) / 2;
-    const double inside = std::clamp(x, half + 2, std::max(half + 2, drawing.width() - half - 2));
-    drawing.text(inside, frame.bottom + 18, tick.label, Anchor::middle, "s");
+    drawing.tick_label(x, frame.bottom + 18, tick.label);
   }
   drawing.line(frame.left, frame.bottom, frame.right, frame.bottom, "x");
   drawing.text(12, frame.top - 11,

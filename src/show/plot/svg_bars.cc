@@ -138,7 +138,7 @@ std::string svg_of(const GanttChart& chart, const SvgOptions& options) {
   const double bottom = top + kLaneHeight * static_cast<double>(chart.lanes.size());
   for (const Tick& tick : scale.ticks) {
     drawing.line(at(tick.value), top, at(tick.value), bottom + 5, "g");
-    drawing.text(at(tick.value), bottom + 18, tick.label, Anchor::middle, "s");
+    drawing.tick_label(at(tick.value), bottom + 18, tick.label);
   }
   drawing.text(drawing.width() - 14, bottom + 35, heading_of(chart.time, scale), Anchor::end);
   double y = top;

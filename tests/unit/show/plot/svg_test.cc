@@ -144,6 +144,20 @@ TEST(Svg, AnEmptyChartIsStillAPicture) {
   EXPECT_NE(svg_of(GanttChart{.title = "nothing"}).find("</svg>"), std::string::npos);
 }
 
+// The last label of a queue stands at its right edge.
+TEST(Svg, TheLabelsOfAQueueStayInside) {
+  const GanttChart chart{.title = "queue",
+                         .summary = "",
+                         .time = {.label = "time", .quantity = Quantity::seconds},
+                         .kinds = {"succeeded"},
+                         .lanes = {{"place 1", {{0, 2.0, 0, "one"}}}}};
+  const std::string svg = svg_of(chart, {.width = 320, .height = 240});
+  const size_t label = svg.find(">2,000</text>");
+  ASSERT_NE(label, std::string::npos) << svg;
+  const size_t x = svg.rfind("x=\"", label) + 3;
+  EXPECT_LE(std::stod(svg.substr(x)) + text_width("2,000", 12) / 2, 320) << svg.substr(x, 60);
+}
+
 TEST(Svg, BarsOfOneSeriesStandBelowTheirHeadings) {
   const std::string svg =
       svg_of(BarChart{.title = "memory",

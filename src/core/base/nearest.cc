@@ -1,6 +1,7 @@
 #include "base/nearest.h"
 
 #include <algorithm>
+#include <cctype>
 #include <numeric>
 
 namespace plimsoll {
@@ -26,6 +27,17 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+namespace {
+
+std::string in_lower_case(std::string_view word) {
+  std::string text(word);
+  std::ranges::transform(text, text.begin(),
+                         [](unsigned char letter) { return std::tolower(letter); });
+  return text;
+}
+
+}  // namespace
+
 std::optional<std::string> nearest(std::string_view word,
                                    const std::vector<std::string>& candidates) {
   const auto begins = [&](const std::string& candidate) { return candidate.starts_with(word); };
@@ -35,8 +47,9 @@ std::optional<std::string> nearest(std::string_view word,
   }
   std::optional<std::string> best;
   size_t best_distance = word.size() / 3 + 1;
+  const std::string lower = in_lower_case(word);
   for (const std::string& candidate : candidates) {
-    const size_t distance = edit_distance(word, candidate);
+    const size_t distance = edit_distance(lower, in_lower_case(candidate));
     if (distance >= best_distance) continue;
     best_distance = distance;
     best = candidate;

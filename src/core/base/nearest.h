@@ -13,8 +13,8 @@ namespace plimsoll {
 size_t edit_distance(std::string_view a, std::string_view b);
 
 // The candidate that was probably meant: the one that begins with `word` if it is the only one,
-// else the one with the fewest edits (of equals, the first). None where that would change more than
-// a third of `word`.
+// else the one with the fewest edits (of equals, the first). Upper and lower case are the same.
+// None where that would change more than a third of `word`.
 std::optional<std::string> nearest(std::string_view word,
                                    const std::vector<std::string>& candidates);
 

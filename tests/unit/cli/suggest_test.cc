@@ -44,6 +44,11 @@ TEST(Nearest, GivesNothingWhenNoWordIsNear) {
   EXPECT_EQ(nearest("word", {}), std::nullopt);
 }
 
+TEST(Nearest, TakesUpperAndLowerCaseAsTheSame) {
+  EXPECT_EQ(nearest("vulberta", {"examples", "VulBERTa"}), "VulBERTa");
+  EXPECT_EQ(nearest("MNIST-FF", {"mnist", "mnist_ff"}), "mnist_ff");
+}
+
 TEST(Nearest, TakesTheFirstOfEquals) { EXPECT_EQ(nearest("cat", {"bat", "hat"}), "bat"); }
 
 // A program like the real one, and what it says to a command line.

@@ -38,7 +38,7 @@ StopDecision by_rank(const StopRule& rule, bool maximize, const Report& own,
   const uint64_t kept = std::max<uint64_t>(1, all / rule.reduction);
   if (better < kept && !std::isnan(own.value)) return {};
   return {.stop = true,
-          .reason = fmt::format("asha at step {}: {} is not among the best {} of {}", own.step,
+          .reason = fmt::format("asha at step {}: {:.6g} is not among the best {} of {}", own.step,
                                 own.value, kept, all)};
 }
 
@@ -50,9 +50,10 @@ StopDecision by_median(bool maximize, const Report& own, const std::vector<Repor
   const double median = median_of(std::move(means), maximize);
   if (!is_better(median, own.best, maximize)) return {};
   return {.stop = true,
-          .reason = fmt::format("median at step {}: its best, {}, is worse than {}, the median of "
-                                "the means of {} others",
-                                own.step, own.best, median, before.size())};
+          .reason = fmt::format(
+              "median at step {}: its best, {:.6g}, is worse than {:.6g}, the median of "
+              "the means of {} others",
+              own.step, own.best, median, before.size())};
 }
 
 // Has at most six binary digits before its zeros: 1 to 64, 66, 68 ... 128, 132 ...

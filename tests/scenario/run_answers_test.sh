@@ -27,7 +27,8 @@ for rate in 0.1 0.01; do
 done
 write_settings "$entries"
 run plimsoll run -ec settings.json
-expect 11 "9 succeeded, 1 failed" "toy_default_003 failed with exit code 1" ": RuntimeError: shape mismatch (train.sh, line 7)"
+expect 11 "9 succeeded, 1 failed" "toy_default_003 failed with exit code 1" ": RuntimeError: shape mismatch (train.sh, line 7)" "; own error: it would end the same way again"
+[ "$(grep -c "shape mismatch (" output)" = 1 ] || fail "the cause is said more than once"
 ! grep -q "^  > RuntimeError" output || fail "the cause is there twice"
 run plimsoll status
 expect 0 "failed  toy_default_003: failed with exit code 1" ": RuntimeError: shape mismatch (train.sh, line 7)" "  best: accuracy 0.8" "(n 5), toy/default: learning_rate 0.01"

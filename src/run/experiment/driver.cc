@@ -353,16 +353,15 @@ void Driver::conclude(Place& place) {
   }
   journal_.end_attempt(static_cast<int64_t>(experiment.number),
                        static_cast<int64_t>(running->number), to_text(attempts.back()));
-  if (result.counts && !attempts.back().after.empty()) {
-    options_.say(
-        fmt::format("{}: {}; {}", experiment.folder, result.headline, attempts.back().after));
-  }
   if (move.move == Retry::Move::stop) {
     // Even if we were asked to stop: this attempt has decided the experiment.
     after_last_attempt(experiment);
-  } else if (end_.signal == 0) {
-    begin_attempt(place, experiment, move.values);
+    return;
   }
+  if (result.counts) {
+    options_.say(fmt::format("{}: {}; {}", experiment.folder, result.headline, move.reason));
+  }
+  if (end_.signal == 0) begin_attempt(place, experiment, move.values);
 }
 
 // The experiment has ended. It is finished as soon as early stopping has decided about all that it

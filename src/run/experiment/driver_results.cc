@@ -165,9 +165,12 @@ void Driver::finish(const Experiment& experiment) {
   give_to_caller(folder);
   const std::string place =
       experiment.warmup ? "warm-up" : fmt::format("{}/{}", end_.finished(), total_);
-  options_.say(
-      fmt::format("[{}] {} {}{}", place, experiment.folder, describe_end(result),
-                  failed(result) ? describe_log(folder / kTrainingLog, result.last.headline) : ""));
+  std::string end = describe_end(result);
+  if (failed(result)) {
+    if (!result.last.after.empty()) end += "; " + result.last.after;
+    end += describe_log(folder / kTrainingLog, result.last.headline);
+  }
+  options_.say(fmt::format("[{}] {} {}", place, experiment.folder, end));
   if (!experiment.warmup) count_failure(result);
 }
 

@@ -165,7 +165,8 @@ std::vector<std::string> retryable_causes() {
 
 Retry decide(const FailedAttempt& attempt, unsigned max_retries, const Terms& terms,
              const Values& values) {
-  const std::string_view cause = diagnosis::name(attempt.cause);
+  const bool own = attempt.cause == Cause::failed;  // an exit code of the training itself
+  const std::string_view cause = own ? "own error" : diagnosis::name(attempt.cause);
   if (attempt.number > max_retries) {
     return {.reason = fmt::format("{}: no retry left of {}", cause, max_retries)};
   }

@@ -124,7 +124,7 @@ printf 'experiment_id,repository,model,hyperparam_epochs\na,toy,good,1.000000\nb
 sed 's/\[1, 500\]/[1, 3]/' models_config.json >few.json
 write_settings '{"repo": "toy", "model": "good", "mutate": ["epochs"]}' '"use_deduplication": true, "historical_csvs": ["past.csv"]'
 run plimsoll run -ec settings.json -c few.json
-expect 3 "asks for 1 combination, 0 are left and run" "no combination is left: there is nothing to run"
+expect 3 "asks for 1 combination, none is left:" "no combination is left: there is nothing to run"
 
 # 11: a timeout; a missing module is not tried again; Ctrl-C has its exit code.
 write_settings '{"repo": "toy", "model": "long", "mode": "default", "timeout": 0.5}, {"repo": "toy", "model": "missing", "mode": "default"}'

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "experiment/catalog.h"
 #include "experiment/design.h"
@@ -13,11 +14,20 @@
 
 namespace plimsoll::experiment {
 
-enum class Mode { mutation, standard, parallel };
+enum class Mode {
+  mutation,
+  standard,
+  parallel,
+  nonparallel,  // at the top level only: mutation or standard, by the other keys of each entry
+};
 
 // Reads `mode`, with its old names and values. Returns `otherwise` if it is missing. Reports an
-// unknown value and returns nothing.
+// unknown value and returns nothing. Returns `nonparallel` only if `otherwise` is.
 std::optional<Mode> read_mode(ObjectReader& object, Mode otherwise);
+void say_nonparallel(ObjectReader& object);
+
+// "epochs, seed": two names.
+std::vector<std::string> names_between_commas(const std::string& text);
 
 // Reads `runs_per_config`, also by its old name.
 std::optional<uint64_t> read_runs(ObjectReader& object);
@@ -28,7 +38,7 @@ std::optional<Training> read_training(ObjectReader& object, Mode mode, const Cat
                                       bool other_seeds = false);
 
 // Checks that repository, model and parameters exist and that the parameters can be varied. Reports
-// errors at `line`.
+// errors at `line`. An empty model is `default`, or the only one.
 struct TrainingPlace {
   std::string file;
   size_t line = 0;

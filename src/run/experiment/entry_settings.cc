@@ -25,14 +25,20 @@ struct Combinations {
 
 const char* is_or_are(uint64_t count) { return count == 1 ? "is" : "are"; }
 
+// "4 are left and run"
+std::string left_and_run(uint64_t left) {
+  if (left == 0) return "none is left";
+  return fmt::format("{} {} left and {}", left, is_or_are(left), left == 1 ? "runs" : "run");
+}
+
 // "toy/good asks for 9 combinations, 4 are left and run: its ranges have 11 besides the defaults, 2
 // are drawn by other entries, 5 are in the history"
 std::string few_left(const Training& training, uint64_t asked, const Combinations& found) {
   const uint64_t left = found.all - found.excluded - found.drawn - found.in_history;
-  std::string text = fmt::format("{}/{} asks for {}, {} {} left and {}: its ranges have {}{}",
-                                 training.repository, training.model, counted(asked, "combination"),
-                                 left, is_or_are(left), left == 1 ? "runs" : "run", found.all,
-                                 training.design.choices.empty() ? " besides the defaults" : "");
+  std::string text =
+      fmt::format("{}/{} asks for {}, {}: its ranges have {}{}", training.repository,
+                  training.model, counted(asked, "combination"), left_and_run(left), found.all,
+                  training.design.choices.empty() ? " besides the defaults" : "");
   if (found.excluded > 0) {
     text += fmt::format(", {} {} excluded{}", found.excluded, is_or_are(found.excluded),
                         training.design.rules.only_if.empty() ? "" : " or equal to others");
@@ -166,9 +172,8 @@ std::vector<Values> EntrySettings::chosen(const SettingsEntry& entry, size_t ind
   if (!entry.runs) return kept;
   if (*entry.runs > kept.size()) {
     std::string text =
-        fmt::format("it asks for {}, {} {} left and {}: its {} has {}",
-                    counted(*entry.runs, "setting"), kept.size(), is_or_are(kept.size()),
-                    kept.size() == 1 ? "runs" : "run", name(design.kind), all.size());
+        fmt::format("it asks for {}, {}: its {} has {}", counted(*entry.runs, "setting"),
+                    left_and_run(kept.size()), name(design.kind), all.size());
     for (const auto& [count, what] : {std::pair{excluded, "excluded"},
                                       {equal.size(), "equal to others"},
                                       {in_history, "in the history"}}) {

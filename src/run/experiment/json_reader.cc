@@ -236,9 +236,9 @@ namespace {
 
 using Kind = JsonNode::Kind;
 
-constexpr std::array<std::string_view, 9> kNotes = {"description", "version",       "created",
-                                                    "updated",     "creation_date", "purpose",
-                                                    "rationale",   "experiment_id", "date"};
+constexpr std::array<std::string_view, 11> kNotes = {
+    "description", "version", "created",       "updated", "creation_date", "purpose",
+    "rationale",   "date",    "experiment_id", "id",      "name"};
 constexpr std::array<std::string_view, 6> kNotePrefixes = {"_",          "comment",   "note",
                                                            "estimated_", "expected_", "target_"};
 constexpr std::array<std::string_view, 7> kNoteEndings = {
@@ -346,7 +346,7 @@ std::optional<uint64_t> ObjectReader::bytes(const std::string& key) {
 }
 
 std::optional<std::vector<std::string>> ObjectReader::texts(const std::string& key) {
-  const JsonNode* value = list(key);
+  const JsonNode* value = any(key);
   return value == nullptr ? std::nullopt : std::optional(names_in(*value, key));
 }
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <set>
-#include <sstream>
 
 #include "base/nearest.h"
 #include "experiment/entry_reader.h"
@@ -84,6 +83,9 @@ void apply(const Counts& counts, const Defaults& defaults, ObjectReader& object,
     const auto asked = counts.settings ? counts.settings : counts.runs;
     entry.runs = asked ? asked : defaults.settings ? defaults.settings : defaults.runs;
   }
+  // The entry asks only for baselines: no other runs with the defaults.
+  const bool given = counts.runs || counts.repeats;
+  if (!training.mutation && entry.baseline_runs > 0 && !given) entry.runs = 0;
 }
 
 // Keys that say what an entry trains. `counts` also occur in headings.
@@ -170,6 +172,10 @@ void read_background_mode(ObjectReader& object) {
   say_without_effect(object,
                      {"mutate", "mutate_params", "exclude", "choices", "grid", "list", "design"},
                      "for a background, which runs with its defaults and `hyperparameters`");
+  const std::vector<const char*> counts = {"runs_per_config", "num_mutations", "baseline_runs",
+                                           "settings", "repeats"};
+  for (const char* key : counts) object.quietly(key);
+  say_without_effect(object, counts, "for a background, which runs as long as its foreground");
   const auto mode = object.text("mode");
   if (mode && *mode != "default") {
     object.warning(object.line_of("mode"),
@@ -196,7 +202,7 @@ bool same_names(const JsonNode& one, const JsonNode& other) {
 }
 
 // Many files repeat in a parallel entry what its foreground says. That is fine if both agree. What
-// only the entry says counts for the foreground, too.
+// only the entry says counts for the foreground, too, which may be all of it.
 JsonNode foreground_of(ObjectReader& object, const JsonNode& foreground) {
   struct Key {
     const char* name;
@@ -256,15 +262,21 @@ std::optional<SettingsEntry> read_parallel(ObjectReader& object, SettingsEntry e
                                            const Defaults& defaults, const Catalog& catalog) {
   const JsonNode* foreground = object.object("foreground");
   const JsonNode* background = object.object("background");
-  if (foreground == nullptr || background == nullptr) {
+  const JsonNode nothing{.kind = Kind::object, .line = object.node().line};
+  const JsonNode whole = foreground_of(object, foreground == nullptr ? nothing : *foreground);
+  const bool names_training = object.has("repo") || object.has("repository");
+  if (background == nullptr || (foreground == nullptr && !names_training)) {
     object.error(object.node().line, "a parallel entry needs a foreground and a background");
+    Counts::read(object);  // so that their keys are known
+    read_terms(object);
     return std::nullopt;
   }
-  const JsonNode whole = foreground_of(object, *foreground);
   ObjectReader front(whole, object.file(), object.problems());
   const auto mode = read_mode(front, Mode::mutation);
   say_what_default_ignores(front, mode);
   const Counts front_counts = Counts::read(front);
+  const auto front_baselines = front.count("baseline_runs", 0);
+  if (!object.has("baseline_runs")) entry.baseline_runs = front_baselines.value_or(0);
   entry.other_seeds = uses_new_counts(object) || uses_new_counts(front) || defaults.other_seeds();
   const auto front_training =
       read_training(front, mode.value_or(Mode::mutation), catalog, entry.other_seeds);
@@ -310,15 +322,12 @@ std::optional<SettingsEntry> read_entry(const JsonNode& node, const Defaults& de
     if (mode && training) {
       entry.foreground = *training;
       apply(counts, defaults, object, entry);
-      // The entry asks only for baselines: no other runs with the defaults.
-      const bool given = counts.runs || counts.repeats;
-      if (!training->mutation && entry.baseline_runs > 0 && !given) entry.runs = 0;
       made = entry;
     }
   }
   object.finish("this entry", kTopKeys);
   if (made && made->runs == 0 && made->baseline_runs == 0) {
-    problems.error(file, node.line, "this entry produces no experiment: runs_per_config is 0");
+    problems.warning(file, node.line, "this entry produces no experiment: runs_per_config is 0");
   }
   return made;
 }
@@ -343,6 +352,11 @@ void check_expectation(const SettingsEntry& entry, const std::string& file, cons
 Mode read_top_mode(ObjectReader& object, Mode otherwise) {
   const JsonNode* mode = object.any("mode");
   if (mode != nullptr && (mode->text == "batch" || mode->text == "mixed")) return otherwise;
+  const bool has_type = object.has("mutation_type") || object.has("experiment_type");
+  if (mode != nullptr && mode->text == "nonparallel" && !has_type) {
+    say_nonparallel(object);
+    return Mode::nonparallel;
+  }
   return read_mode(object, otherwise).value_or(otherwise);
 }
 
@@ -474,7 +488,9 @@ Settings read_settings(std::string_view text, const std::string& file, const Cat
     }
   }
   if (settings.entries.empty() && problems.errors() == 0) {
-    problems.error(file, experiments->line, "experiments is empty: there is nothing to run");
+    problems.error(file, experiments->line,
+                   fmt::format("experiments {}: there is nothing to run",
+                               experiments->items.empty() ? "is empty" : "has only comments"));
   }
   return settings;
 }
@@ -483,10 +499,7 @@ Settings settings_of(const CommandLine& words, const Catalog& catalog, Problems&
   Settings settings{.file = "the command line"};
   SettingsEntry entry{.runs = words.runs};
   entry.foreground = {.repository = words.repository, .model = words.model, .mutation = true};
-  std::istringstream names(words.mutate);
-  for (std::string name; std::getline(names, name, ',');) {
-    if (!name.empty()) entry.foreground.mutate.push_back(name);
-  }
+  entry.foreground.mutate = names_between_commas(words.mutate);
   if (check_training(entry.foreground, catalog, {.file = settings.file}, problems)) {
     settings.entries.push_back(std::move(entry));
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <sstream>
 #include <utility>
 
 #include "base/nearest.h"
@@ -57,13 +58,23 @@ void add_fixed(const JsonNode* values, ObjectReader& object, Training& training)
   }
 }
 
-// A list of names, or one: ["epochs"], "epochs" or "all".
+// A list of names, or a text: ["epochs", "seed"], "epochs,seed", "epochs" or "all".
 std::vector<std::string> read_mutate(ObjectReader& object) {
   const JsonNode* names = object.any("mutate");
   const JsonNode* former = object.former("mutate_params", "mutate");
-  if (names != nullptr) return object.names_in(*names, "mutate");
-  if (former != nullptr) return object.names_in(*former, "mutate_params");
-  return {};
+  if (names == nullptr && former == nullptr) return {};
+  if (const JsonNode& one = names != nullptr ? *names : *former; one.is(Kind::text)) {
+    return names_between_commas(one.text);
+  }
+  return names != nullptr ? object.names_in(*names, "mutate")
+                          : object.names_in(*former, "mutate_params");
+}
+
+// An entry of which the other keys say whether it varies something.
+Mode mode_by_keys(const ObjectReader& object, Mode otherwise) {
+  if (lists_settings(object) || says_what_to_vary(object)) return Mode::mutation;
+  const bool sets = object.has("hyperparameters") || object.has("fixed_hyperparams");
+  return sets || object.has("baseline_runs") ? Mode::standard : otherwise;
 }
 
 // "0.01" in quotes looks like a number, so say what it is.
@@ -178,34 +189,45 @@ class TrainingCheck {
 
 }  // namespace
 
+void say_nonparallel(ObjectReader& object) {
+  object.warning(object.line_of("mode"),
+                 "mode nonparallel is taken as mutation or default, depending on the other keys");
+}
+
 std::optional<Mode> read_mode(ObjectReader& object, Mode otherwise) {
   constexpr std::array kTypes = {"mutation_type", "experiment_type"};
+  const bool by_keys = otherwise == Mode::nonparallel;
+  if (by_keys) otherwise = Mode::mutation;
   std::string said = object.text("mode").value_or("");
   if (said == "parallel") return Mode::parallel;  // the other keys are the foreground's
   if (said != "nonparallel") {
     said = text_or_former(object, "mode", {kTypes.begin(), kTypes.end()}).value_or("");
   } else {
-    // "nonparallel" is mutation or default; other keys decide which of the two.
-    object.warning(object.line_of("mode"),
-                   "mode nonparallel is taken as mutation or default, depending on the other keys");
+    say_nonparallel(object);
     said.clear();
     for (const char* key : kTypes) {
       said = object.text(key).value_or(said);
     }
-    if (said.empty()) {
-      if (lists_settings(object)) return Mode::mutation;
-      const bool sets = object.has("hyperparameters") || object.has("fixed_hyperparams");
-      if (says_what_to_vary(object)) return Mode::mutation;
-      return sets || object.has("baseline_runs") ? Mode::standard : otherwise;
-    }
+    if (said.empty()) return mode_by_keys(object, otherwise);
   }
-  if (said.empty()) return otherwise;
+  if (said.empty()) return by_keys ? mode_by_keys(object, otherwise) : otherwise;
   if (said == "mutation") return Mode::mutation;
   if (said == "default" || said == "baseline") return Mode::standard;
   if (said == "parallel") return Mode::parallel;  // by an old key
   object.error(object.line_of("mode"),
                fmt::format("mode is '{}'; it must be mutation, default or parallel", said));
   return std::nullopt;
+}
+
+std::vector<std::string> names_between_commas(const std::string& text) {
+  std::vector<std::string> names;
+  std::istringstream parts(text);
+  for (std::string part; std::getline(parts, part, ',');) {
+    const size_t first = part.find_first_not_of(' ');
+    if (first == std::string::npos) continue;
+    names.push_back(part.substr(first, part.find_last_not_of(' ') - first + 1));
+  }
+  return names;
 }
 
 std::optional<uint64_t> read_runs(ObjectReader& object) {
@@ -235,7 +257,7 @@ std::optional<Training> read_training(ObjectReader& object, Mode mode, const Cat
     return std::nullopt;
   }
   training.repository = *repository;
-  training.model = model.value_or("default");
+  training.model = model.value_or("");
   const TrainingPlace place{
       .file = object.file(),
       .line = object.has("repo") ? object.line_of("repo") : object.node().line};
@@ -255,7 +277,16 @@ bool check_training(Training& training, const Catalog& catalog, const TrainingPl
   }
   bool good = true;
   const auto& models = repository->models;
-  if (std::find(models.begin(), models.end(), training.model) == models.end()) {
+  const bool has_default = std::ranges::find(models, "default") != models.end();
+  if (training.model.empty() && (has_default || models.size() == 1)) {
+    training.model = has_default ? "default" : models.front();
+  }
+  if (training.model.empty()) {
+    problems.error(place.file, place.line,
+                   fmt::format("{} has several models, and none is named here{}", repository->name,
+                               one_of("", models)));
+    good = false;
+  } else if (std::ranges::find(models, training.model) == models.end()) {
     problems.error(place.file, place.line,
                    fmt::format("{} has no model {}{}", repository->name, training.model,
                                one_of(training.model, models)));

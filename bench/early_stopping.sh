@@ -1,18 +1,19 @@
 #!/bin/sh
 # early_stopping.sh PLIMSOLL FOLDER [BATCHES]: what `"stop": "asha"` saves on a real training with its default
-# values, and what it costs. Each of BATCHES (1) draws 64 settings of `plimsoll train` on a small
-# `synth arxiv` and runs them to their end. Their curves are then taken in 20 random orders: how many epochs
-# asha needs of all, and how far the best setting that it keeps is behind the best of all 64. Last, the first
-# batch runs with asha: its decisions must be those computed from the complete curves, and its shares of the
-# CPU time and of the measured joules are printed. A batch takes about two minutes of one core, so that one
-# batch is the short version; 20 batches are 20 searches with other settings and seeds. A second call
-# continues. BENCH_WRAP: words before each training, such as `nice`. BENCH_SCALE: the size of the graph, 0.1
-# of arxiv without it. BENCH_EPOCHS: 27 without it.
+# values, and what it costs. Each of BATCHES (1) is a search with a seed of its own: it draws 64 settings of
+# `plimsoll train` on a small `synth arxiv` and runs them to their end, then again with asha. The decisions of
+# asha must be those computed from the complete curves. Its shares of the epochs, the CPU time and the measured
+# joules are printed, and how far the best setting that it keeps is behind the best of all 64. Last, the same
+# is computed for other values of min_steps and reduction, each search in 20 random orders. A batch takes two
+# to three minutes of one core, so that one batch is the short version. A second call continues. BENCH_WRAP:
+# words before each training, such as `nice`. BENCH_SCALE: the size of the graph, 0.1 of arxiv without it.
+# BENCH_EPOCHS: 27 without it. BENCH_STOPPED: how many of the searches run again with asha, all without it.
 set -eu
 PLIMSOLL=$(realpath "$1")
 mkdir -p "$2"
 cd "$2"
 BATCHES=${3:-1}
+STOPPED=${BENCH_STOPPED:-$BATCHES}
 [ -d small.plim ] || "$PLIMSOLL" synth arxiv --scale "${BENCH_SCALE:-0.1}" --out small.plim -q
 cat >train.sh <<END
 #!/bin/sh
@@ -28,20 +29,21 @@ cat >models_config.json <<'END'
    "seed": {"flag": "--seed", "type": "int", "default": 0}},
  "performance_metrics": {"log_patterns": {"val": "Val: ([0-9.]+)"}}}}}
 END
-entry='"experiments": [{"repo": "gnn", "mutate": ["all"], "settings": 64}], "objective": {"metric": "val", "goal": "max"}'
-echo "{$entry}" >full.json
-echo "{$entry, \"stop\": \"asha\"}" >stop.json
-run() { # run NAME SEED: its folder is results/NAME_SEED/run_*.
-  "$PLIMSOLL" run -ec "$1.json" -s "$2" --gpu none --keep-going --results "results/$1_$2" --resume auto >"$1_$2.log" 2>&1 ||
+run() { # run NAME SEED [KEY]: its folder is results/NAME_SEED/run_*.
+  cat >"$1_$2.json" <<END
+{"experiments": [{"repo": "gnn", "mutate": ["all"], "settings": 64, "hyperparameters": {"seed": $2}}], "objective": {"metric": "val", "goal": "max"}${3:-}}
+END
+  "$PLIMSOLL" run -ec "$1_$2.json" -s "$2" --gpu none --keep-going --results "results/$1_$2" --resume auto >"$1_$2.log" 2>&1 && return
+  "$PLIMSOLL" run --resume results/"$1_$2"/run_* --retry-failed --keep-going >>"$1_$2.log" 2>&1 ||
     { tail -n 5 "$1_$2.log"; exit 1; }
 }
 batch=1
 while [ $batch -le "$BATCHES" ]; do
   run full $batch
+  [ $batch -gt "$STOPPED" ] || run stop $batch ', "stop": "asha"'
   batch=$((batch + 1))
 done
-run stop 1
-python3 - "$BATCHES" <<'END'
+python3 - "$BATCHES" "$STOPPED" <<'END'
 import csv, glob, json, random, re, statistics, sys
 
 def rows(name, seed):
@@ -65,7 +67,7 @@ def joules(name, seed):  # of CPU and GPU; None if an experiment has none
 def default_least(steps):  # a tenth, rounded to 1, 2, 3, 4, 6, 8, 12 ...
     return min((abs(10 * number - steps), -number) for k in (1, 3) for number in (k << shift for shift in range(40)))[1] * -1
 
-def asha(curves, least, reduction):  # the number of epochs of each; see src/run/experiment/stopping.h
+def asha(curves, least, reduction):  # the number of epochs of each; see src/run/experiment/stop_rule.h
     rungs, ends = {}, []
     for one in curves:
         end, step = len(one), least
@@ -79,35 +81,48 @@ def asha(curves, least, reduction):  # the number of epochs of each; see src/run
         ends.append(end)
     return ends
 
-default_shares, default_gaps = [], []
-for batch in range(1, int(sys.argv[1]) + 1):
-    curves = list(curves_of("full", batch))
+def outcome(curves, order, least, reduction):  # the share of epochs, how far behind the best of all, the best kept
+    ends = asha([curves[i] for i in order], least, reduction)
     finals = [one[-1] for one in curves]
-    least = default_least(len(curves[0]))
-    print(f"batch {batch}: {len(curves)} settings, {sum(map(len, curves))} epochs, final accuracy {min(finals):.3f} to {max(finals):.3f}, "
-          f"median {statistics.median(finals):.3f}")
-    print("min_steps reduction | epochs of all: mean, most | behind the best of all: mean, most, none in")
-    for steps, reduction in [(1, 3), (1, 2), (2, 3), (least, 2), (least, 3), (least, 4)]:
-        shares, gaps = [], []
+    best = max(finals[i] for i, end in zip(order, ends) if end == len(curves[i]))
+    return sum(ends) / sum(map(len, curves)), max(finals) - best, best
+
+def summary(outcomes):
+    shares, gaps, _ = zip(*outcomes)
+    return (f"epochs {statistics.mean(shares):.3f} of all, {max(shares):.3f} at most; behind the best {statistics.mean(gaps):.4f}, "
+            f"{max(gaps):.4f} at most, none in {sum(gap == 0 for gap in gaps)} of {len(gaps)}")
+
+batches, stopped = range(1, int(sys.argv[1]) + 1), int(sys.argv[2])
+searches = [list(curves_of("full", batch)) for batch in batches]
+least = default_least(len(searches[0][0]))
+found, cpu, spent, all_joules = [], [], [], []
+for batch, curves in zip(batches, searches):
+    finals = [one[-1] for one in curves]
+    found.append(outcome(curves, range(len(curves)), least, 2))
+    print(f"seed {batch}: {len(curves)} settings, final accuracy {min(finals):.3f} to {max(finals):.3f}, median {statistics.median(finals):.3f}; "
+          f"asha keeps {found[-1][2]:.3f}, epochs {found[-1][0]:.3f}", end="")
+    if batch > stopped:
+        print()
+        continue
+    expected = asha(curves, least, 2)
+    made = [int(row["stopped_at_step"] or row["steps"]) for row in rows("stop", batch)[1]]
+    cpu.append(cpu_seconds("stop", batch) / cpu_seconds("full", batch))
+    spent.append(joules("stop", batch))
+    all_joules.append(joules("full", batch))
+    print(f", CPU time {cpu[-1]:.3f} of all; decided {'as computed' if made == expected else f'differently: {made} instead of {expected}'}")
+print(f"asha by default, min_steps {least}, reduction 2: {summary(found)}")
+print(f"mean of the best accuracies: {statistics.mean(one[2] for one in found):.4f}, of all {statistics.mean(one[1] + one[2] for one in found):.4f}")
+if cpu:
+    measured = None not in spent and None not in all_joules
+    print(f"CPU time: {statistics.mean(cpu):.3f} of all, {max(cpu):.3f} at most, in {len(cpu)} searches;",
+          f"joules: {sum(spent) / sum(all_joules):.3f} of all" if measured else "joules: not measured; plimsoll doctor says why")
+print("each search in 20 random orders, min_steps and reduction:")
+for steps, reduction in [(1, 3), (2, 3), (least, 2), (least, 3), (least, 4), (least + 1, 2), (least + 1, 3), (least + 1, 4)]:
+    outcomes = []
+    for curves in searches:
         for seed in range(20):
             order = list(range(len(curves)))
             random.Random(seed).shuffle(order)
-            epochs = asha([curves[i] for i in order], steps, reduction)
-            shares.append(sum(epochs) / sum(map(len, curves)))
-            kept = [finals[i] for i, end in zip(order, epochs) if end == len(curves[i])]
-            gaps.append(max(finals) - max(kept))
-        if (steps, reduction) == (least, 2):
-            default_shares += shares
-            default_gaps += gaps
-        print(f"{steps:9} {reduction:9} | {statistics.mean(shares):.3f} {max(shares):.3f} | {statistics.mean(gaps):.4f} {max(gaps):.4f} "
-              f"{sum(gap == 0 for gap in gaps)} of {len(gaps)}{'  (default)' if (steps, reduction) == (least, 2) else ''}")
-print(f"default, all {sys.argv[1]} batches: epochs {statistics.mean(default_shares):.3f} of all, {max(default_shares):.3f} at most; behind the best: "
-      f"{statistics.mean(default_gaps):.4f}, {max(default_gaps):.4f} at most, none in {sum(gap == 0 for gap in default_gaps)} of {len(default_gaps)}")
-curves = list(curves_of("full", 1))
-expected = asha(curves, default_least(len(curves[0])), 2)
-made = [int(row["stopped_at_step"] or row["steps"]) for row in rows("stop", 1)[1]]
-print("batch 1 with asha decided", "as computed" if made == expected else f"differently: {made} instead of {expected}")
-print(f"epochs: {sum(made) / sum(map(len, curves)):.3f} of all; CPU time: {cpu_seconds('stop', 1) / cpu_seconds('full', 1):.3f} of that without stopping")
-spent, all_of_it = joules("stop", 1), joules("full", 1)
-print("joules:", f"{spent / all_of_it:.3f} of that without stopping" if spent is not None and all_of_it else "not measured; plimsoll doctor says why")
+            outcomes.append(outcome(curves, order, steps, reduction))
+    print(f"{steps} {reduction}: {summary(outcomes)}")
 END

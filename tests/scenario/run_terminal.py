@@ -63,6 +63,7 @@ if os.environ.get("PLIMSOLL_NVML"):
     wait_for("GPU 0 5.9 GiB of 9.8 GiB 42 %")
 wait_for("0 succeeded, 0 failed, 3 left; time left: unknown")
 wait_for("[1/3] toy_chatty_001 succeeded")
+open("repos/toy/hold", "w").close()  # the second one runs until all has been seen, however slow this machine is
 wait_for("toy_chatty_002 | ")
 wait_for(OF_ABOUT)
 wait_for("1 succeeded, 0 failed, 2 left; time left: about ")
@@ -78,6 +79,7 @@ assert OF_ABOUT.search(said), f"status does not say what it takes:\n{said}"
 
 os.write(fd, b"\x03")  # Ctrl-C: the training is not told
 wait_for("stopping when this attempt has ended; Ctrl-C again stops it now")
+os.remove("repos/toy/hold")
 wait_for("[2/3] toy_chatty_002 succeeded")
 wait_for("2 succeeded, 0 failed, 1 left: ")
 wait_for("plimsoll run --resume ")

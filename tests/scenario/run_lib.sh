@@ -40,7 +40,7 @@ case $model in
   diverged) echo "loss: nan" ;;
   cured) [ -e cure ] || { echo "ModuleNotFoundError: No module named 'apex'" >&2; exit 1; }; echo "loss: 0.1" ;;
   leaver) setsid unruly stay & sleep 0.3; echo "loss: 0.2" ;;
-  chatty) printf 'epoch 1\r\033[32mepoch 2\033[0m'; sleep 2.5; while [ -e hold ]; do sleep 0.1; done; echo "loss: 0.4" ;;
+  chatty) printf 'epoch 1\r\033[32mepoch 2\033[0m'; sleep 2.5; echo "loss: 0.4" ;;
   device) echo "process 0 $$ 500" >>"$FAKE_NVML_STATE"; exec sleep 60 ;;
   seconds) sleep 2; echo "loss: 0.4" ;;
   deaf) exec unruly stay ;;

@@ -25,9 +25,11 @@ void add_batch_options(CLI::App& command, BatchOptions& options) {
                   "instead of -ec: run one training, of this repository of the model config")
       ->type_name("NAME")
       ->group(kBatch);
-  command.add_option("-m,--model", options.request.words.model, "with -r: the model to train")
+  command
+      .add_option("-m,--model", options.request.words.model,
+                  "with -r: the model to train; may be left out if there is only one, or one "
+                  "called default")
       ->type_name("NAME")
-      ->default_str("default")
       ->group(kBatch);
   command
       .add_option("--mutate", options.request.words.mutate,
@@ -86,7 +88,6 @@ void add_job_options(CLI::App& command, BatchOptions& options) {
 }  // namespace
 
 void add_run_options(CLI::App& command, BatchOptions& options) {
-  options.request.words.model = "default";
   add_batch_options(command, options);
   command.add_flag("-l,--list", options.list, "list the trainings of the model config")
       ->group(kBatch);
@@ -171,7 +172,7 @@ void check_words(const BatchOptions& options) {
     fail(ErrorKind::usage, "-ec names the settings of a batch, -r one training; give one of them");
   }
   const bool names_parts =
-      request.words.model != "default" || request.words.mutate != "all" || request.words.runs != 1;
+      !request.words.model.empty() || request.words.mutate != "all" || request.words.runs != 1;
   if (names_parts && request.words.repository.empty()) {
     fail(ErrorKind::usage,
          "-m, -mt and -n need -r REPO; with -ec these values are in the settings");

@@ -161,20 +161,29 @@ Terms read_terms(ObjectReader& object) {
   return terms;
 }
 
-std::vector<std::string> metrics_without_pattern(const Expectation& expect,
-                                                 const std::vector<MetricPattern>& patterns) {
+namespace {
+
+// What is wrong if no pattern finds the metric.
+std::optional<std::string> lack_of_pattern(const std::string& key, const std::string& metric,
+                                           const std::vector<MetricPattern>& patterns) {
   std::vector<std::string> known;
   known.reserve(patterns.size());
   for (const MetricPattern& pattern : patterns) known.push_back(pattern.name);
+  if (std::find(known.begin(), known.end(), metric) != known.end()) return std::nullopt;
+  const auto meant = nearest(metric, known);
+  return fmt::format("{}: log_patterns has no pattern for the metric {}; {}", key, metric,
+                     meant           ? fmt::format("did you mean {}?", *meant)
+                     : known.empty() ? "it has no patterns"
+                                     : fmt::format("there are {}", fmt::join(known, ", ")));
+}
+
+}  // namespace
+
+std::vector<std::string> metrics_without_pattern(const Expectation& expect,
+                                                 const std::vector<MetricPattern>& patterns) {
   std::vector<std::string> texts;
   for (const std::string& metric : expect.metrics) {
-    if (std::find(known.begin(), known.end(), metric) != known.end()) continue;
-    const auto meant = nearest(metric, known);
-    texts.push_back(fmt::format("expect: log_patterns has no pattern for the metric {}; {}", metric,
-                                meant ? fmt::format("did you mean {}?", *meant)
-                                : known.empty()
-                                    ? "it has no patterns"
-                                    : fmt::format("there are {}", fmt::join(known, ", "))));
+    if (auto text = lack_of_pattern("expect", metric, patterns)) texts.push_back(std::move(*text));
   }
   return texts;
 }
@@ -186,11 +195,7 @@ std::optional<std::string> obstacle_of_stopping(const Terms& terms,
            "\"max\"}";
   }
   if (!terms.objective) return std::nullopt;
-  const auto& metric = terms.objective->metric;
-  const bool found = std::any_of(patterns.begin(), patterns.end(),
-                                 [&](const MetricPattern& one) { return one.name == metric; });
-  if (found) return std::nullopt;
-  return fmt::format("objective: log_patterns has no pattern for the metric {}", metric);
+  return lack_of_pattern("objective", terms.objective->metric, patterns);
 }
 
 Terms merged(const Terms& under, const Terms& over) {

@@ -47,6 +47,18 @@ TEST(Settings, ReadsTheFormatInUse) {
   EXPECT_EQ(made.settings.entries.at(1).foreground.fixed.find("epochs")->number, 60);
 }
 
+TEST(Settings, OfACommandLineTakeTheOnlyModelOrAskForOne) {
+  Problems problems;
+  const Catalog catalog = example_catalog();
+  const Settings only = settings_of({.repository = "plain"}, catalog, problems);
+  EXPECT_EQ(problems.errors(), 0);
+  EXPECT_EQ(only.entries.at(0).foreground.model, "default");
+  settings_of({.repository = "examples"}, catalog, problems);
+  EXPECT_THAT(
+      all_of(problems),
+      HasSubstr("examples has several models, and none is named here; there are mnist, ff"));
+}
+
 TEST(Settings, ThatNestTooDeepAreRefusedWithTheFileTheDepthAndTheLimit) {
   expect_error(ErrorKind::input, {"s.json", "400000 deep", "64 is the most"},
                [] { read(std::string(400'000, '[')); });

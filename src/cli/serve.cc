@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "base/host.h"
 #include "base/interrupt.h"
 #include "base/print.h"
 #include "base/units.h"
@@ -17,7 +18,7 @@ namespace plimsoll::cli {
 namespace {
 
 void print_addresses(const serve::ServeOptions& options, const serve::LiveServer& server) {
-  const std::string name = serve::machine_name();
+  const std::string name = host_name();
   const std::string machine = name.empty() ? "HOST" : name;
   const std::string shown = serve::is_wildcard(options.host) ? machine : options.host;
   const std::string path = server.token().empty() ? "/" : "/?token=" + server.token();

@@ -54,6 +54,14 @@ struct Spawning {
   }
 };
 
+// Empty if /proc cannot be read.
+std::vector<std::string> words_in_proc() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::vector<std::string> words;
+  for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
+  return words;
+}
+
 pid_t spawn_child(const std::vector<std::string>& words, const Environment& environment,
                   const Spawning& spawning) {
   std::fflush(stdout);
@@ -196,15 +204,14 @@ std::string shell_word(const std::string& word) {
 fs::path own_program() { return fs::read_symlink(kThisProgram); }
 
 std::vector<std::string> own_words() {
-  std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  std::vector<std::string> words;
-  for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
+  std::vector<std::string> words = words_in_proc();
+  if (words.empty()) fail(ErrorKind::io, "cannot read /proc/self/cmdline");
   return words;
 }
 
 std::string own_command() {
   std::string command;
-  for (const std::string& word : own_words()) {
+  for (const std::string& word : words_in_proc()) {
     command += (command.empty() ? "" : " ") + shell_word(word);
   }
   return command;

@@ -64,10 +64,10 @@ inline constexpr const char* kThisProgram = "/proc/self/exe";
 // The path of its file. Throws std::filesystem::filesystem_error.
 std::filesystem::path own_program();
 
-// The words of this process's command line, the program's name first; empty if /proc cannot be
-// read.
+// The words of this process's command line, the program's name first. Throws Error{io} if /proc
+// cannot be read.
 std::vector<std::string> own_words();
-// The same, quoted for a shell.
+// The same, quoted for a shell; empty if /proc cannot be read.
 std::string own_command();
 
 }  // namespace plimsoll

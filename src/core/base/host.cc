@@ -141,11 +141,25 @@ std::filesystem::path user_folder(const Host& host, const char* variable, const 
   return {};
 }
 
+std::tm local_time(double seconds_since_1970) {
+  constexpr double kYear9999 = 253402300799;
+  const bool known = seconds_since_1970 > 0;  // false for NaN
+  const auto seconds =
+      static_cast<std::time_t>(known ? std::min(seconds_since_1970, kYear9999) : 0.0);
+  std::tm local = {};
+  ::localtime_r(&seconds, &local);
+  return local;
+}
+
+std::string host_name() {
+  std::array<char, 256> name = {};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
 HostFacts host_facts(const Host& host) {
-  HostFacts facts{.cpus = available_threads()};
+  HostFacts facts{.host = host_name(), .cpus = available_threads()};
   utsname names = {};
   if (uname(&names) == 0) {
-    facts.host = names.nodename;
     facts.kernel = fmt::format("{} {} {}", names.sysname, names.release, names.machine);
   }
   facts.cpu = cpu_name(host);

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <ctime>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -42,9 +43,9 @@ std::optional<uint64_t> oom_kills(const Host& host = Host::real());
 
 // This start of the machine, as the kernel names it; empty if it does not.
 std::string boot_id(const Host& host);
-// The number of this process's PID namespace; 0 if it is not known. A container has processes of
-// its own, and /proc/PID means another one there.
-uint64_t pid_namespace(const Host& host);
+// The number of this process's PID namespace; 0 if it is not known. A pid is only valid within its
+// namespace: in a container it means another process.
+uint64_t pid_namespace(const Host& host = Host::real());
 
 // "AMD EPYC 7763 64-Core Processor"; empty if unknown.
 std::string cpu_name(const Host& host = Host::real());
@@ -65,9 +66,16 @@ inline double seconds_since_1970() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
+// The same clock in this machine's time zone. Times that no calendar has, as in a damaged file,
+// become the first or the last one that it has.
+std::tm local_time(double seconds_since_1970);
+
+// The name of this machine; empty if it has none.
+std::string host_name();
+
 // The machine in a few words, to be kept beside results.
 struct HostFacts {
-  std::string host;   // its name; empty if it has none
+  std::string host;   // as host_name() says
   std::string cpu;    // as cpu_name() says
   unsigned cpus = 0;  // that this process may use
   uint64_t ram_bytes = 0;

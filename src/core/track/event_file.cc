@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/host.h"
 #include "track/event_message.h"
 
 namespace plimsoll::track {
@@ -100,12 +101,6 @@ std::vector<fs::path> event_files(const fs::path& folder) {
   return files;
 }
 
-std::string host_name() {
-  std::array<char, 256> host = {};
-  if (gethostname(host.data(), host.size() - 1) != 0) return "localhost";
-  return host.data();
-}
-
 }  // namespace
 
 uint32_t crc32c(std::string_view bytes) {
@@ -139,9 +134,10 @@ uint64_t keep_events(const fs::path& folder, uint64_t last_step) {
 
 EventFile::EventFile(const fs::path& folder, double time) {
   // TensorBoard reads the files of a folder in the order of their names.
+  const std::string host = host_name().empty() ? "localhost" : host_name();
   for (unsigned number = 0;; ++number) {
-    path_ = folder / fmt::format("{}{:010}.{}.{}.{}{}", kPrefix, static_cast<uint64_t>(time),
-                                 host_name(), getpid(), number, kSuffix);
+    path_ = folder / fmt::format("{}{:010}.{}.{}.{}{}", kPrefix, static_cast<uint64_t>(time), host,
+                                 getpid(), number, kSuffix);
     file_ = Fd(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666));
     if (file_) break;
     if (errno != EEXIST) fail_errno("write", path_, errno);

@@ -35,12 +35,6 @@ constexpr int kLookMilliseconds = 200;
 
 }  // namespace
 
-std::vector<std::string> own_command_line() {
-  std::vector<std::string> words = own_words();
-  if (words.empty()) fail(ErrorKind::io, "cannot read /proc/self/cmdline");
-  return words;
-}
-
 int run_own_program(const std::vector<std::string>& words) {
   const std::vector<char*> pointers = null_ended(words);
   std::fflush(stdout);

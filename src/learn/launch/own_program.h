@@ -6,9 +6,6 @@
 
 namespace plimsoll::launch {
 
-// The words of this process's command line, the program's name first. Throws Error{io}.
-std::vector<std::string> own_command_line();
-
 // Runs this program with these words, the first of which is its name, and returns its exit code, or
 // 128 + N after signal N. An interrupt is passed on to it, and it ends with this process.
 int run_own_program(const std::vector<std::string>& words);

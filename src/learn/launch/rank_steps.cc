@@ -12,12 +12,12 @@
 #include <ratio>
 #include <set>
 
+#include "base/child.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/host.h"
 #include "base/interrupt.h"
 #include "base/units.h"
-#include "launch/own_program.h"
 #include "launch/train_module.h"
 #include "ranks/launcher.h"
 
@@ -96,7 +96,7 @@ void check_for_ranks(const recipe::Recipe& recipe, unsigned ranks) {
 
 void launch_ranks(const std::string& command, unsigned ranks) {
   std::fflush(stdout);
-  const ranks::LaunchEnd end = ranks::launch({.command = own_command_line(), .ranks = ranks});
+  const ranks::LaunchEnd end = ranks::launch({.command = own_words(), .ranks = ranks});
   const std::string killed = describe_killed(end);
   if (!killed.empty()) std::fputs(("plimsoll " + command + ": " + killed + "\n").c_str(), stderr);
   throw ExitWith{exit_code_of(end, exit_code(ErrorKind::lost))};

@@ -31,7 +31,7 @@ constexpr std::array kOwnOptions = {"--seeds", "--seed", "--save-dir", "--save_d
 std::vector<std::string> shared_words() {
   std::vector<std::string> words;
   bool skip_value = false;
-  for (const std::string& word : own_command_line()) {
+  for (const std::string& word : own_words()) {
     if (skip_value) {
       skip_value = false;
       continue;

@@ -3,23 +3,15 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <array>
 #include <charconv>
 
 #include "base/error.h"
 
 namespace plimsoll::ranks {
-namespace {
-
-std::string host_name() {
-  std::array<char, 256> name = {};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown host";
-}
-
-}  // namespace
 
 RankProcess this_process(const Host& host) {
-  return {.host = host_name(),
+  const std::string name = host_name();
+  return {.host = name.empty() ? "unknown host" : name,
           .machine = fmt::format("{}/{}", boot_id(host), pid_namespace(host)),
           .pid = ::getpid()};
 }

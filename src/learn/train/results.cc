@@ -5,12 +5,12 @@
 
 #include <cmath>
 #include <cstdlib>
-#include <ctime>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "base/host.h"
 #include "base/json.h"
 #include "base/run_files.h"
 #include "base/text_file.h"
@@ -213,9 +213,7 @@ bool has_results(const fs::path& save_dir, uint64_t epochs, uint64_t best_epoch)
 }
 
 std::string timestamp(std::chrono::system_clock::time_point when) {
-  std::tm local = {};
-  const std::time_t seconds = std::chrono::system_clock::to_time_t(when);
-  ::localtime_r(&seconds, &local);
+  const std::tm local = local_time(std::chrono::duration<double>(when.time_since_epoch()).count());
   const int64_t minutes_east = local.tm_gmtoff / 60;
   return fmt::format("{:%Y-%m-%dT%H:%M:%S}{}{:02}:{:02}", local, minutes_east < 0 ? '-' : '+',
                      std::abs(minutes_east) / 60, std::abs(minutes_east) % 60);

@@ -1,11 +1,12 @@
 #include "experiment/record.h"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 
+#include "base/host.h"
 #include "base/json.h"
 #include "energy/report.h"
 
@@ -227,14 +228,7 @@ Json plain_json(const std::map<std::string, Value>& metrics) {
 }
 
 std::string iso_time(double seconds_since_epoch) {
-  constexpr double kYear9999 = 253402300799;  // a damaged journal may have any value
-  const auto whole =
-      static_cast<time_t>(seconds_since_epoch > 0 ? std::min(seconds_since_epoch, kYear9999) : 0.0);
-  tm parts{};
-  localtime_r(&whole, &parts);
-  std::array<char, 32> text{};
-  const size_t size = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &parts);
-  return {text.data(), size};
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}", local_time(seconds_since_epoch));
 }
 
 }  // namespace plimsoll::experiment

@@ -1,6 +1,7 @@
 #include "experiment/run_folder.h"
 
 #include <fcntl.h>
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/file.h>
@@ -8,10 +9,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdio>
-#include <ctime>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -133,14 +132,9 @@ fs::path make_run_folder(const fs::path& results) {
   const bool made = fs::create_directories(results, error);
   if (error) fail_errno("make", results.string(), error.value());
   if (made) experiment::give_to_caller(results);
-  const time_t now = std::time(nullptr);
-  tm parts{};
-  localtime_r(&now, &parts);
-  std::array<char, 32> text{};
-  std::strftime(text.data(), text.size(), "run_%Y%m%d_%H%M%S", &parts);
+  const std::string name = fmt::format("run_{:%Y%m%d_%H%M%S}", local_time(seconds_since_1970()));
   for (unsigned copy = 1;; ++copy) {
-    fs::path folder =
-        fs::absolute(results) / (copy == 1 ? text.data() : fmt::format("{}_{}", text.data(), copy));
+    fs::path folder = fs::absolute(results) / (copy == 1 ? name : fmt::format("{}_{}", name, copy));
     if (fs::create_directory(folder, error)) return folder;
     if (error) fail_errno("make", folder.string(), error.value());
   }

@@ -145,7 +145,7 @@ void end_leftover(const meter::GpuHolder& holder) {
   const auto process = process::ProcessRef::open({.boot = process::boot_id(),
                                                   .pid = holder.pid,
                                                   .start_ticks = holder.start_ticks,
-                                                  .pid_namespace = process::pid_namespace()});
+                                                  .pid_namespace = plimsoll::pid_namespace()});
   if (!process) return;
   process->signal(SIGTERM);
   if (!process->wait(kLeftoverGrace)) process->signal(SIGKILL);

@@ -149,8 +149,6 @@ const std::string& boot_id() {
   return id;
 }
 
-uint64_t pid_namespace() { return plimsoll::pid_namespace(Host::real()); }
-
 double ticks_to_seconds(uint64_t ticks) {
   return static_cast<double>(ticks) / static_cast<double>(sysconf(_SC_CLK_TCK));
 }

@@ -51,11 +51,8 @@ std::optional<std::string> environment_value(pid_t pid, std::string_view variabl
 // tables, which takes milliseconds for a large process.
 std::optional<uint64_t> proportional_bytes(pid_t pid);
 
-// The kernel's boot id; it changes with every boot.
+// The kernel's boot id (base/host.h), read once; "unknown" if the kernel does not say.
 const std::string& boot_id();
-
-// The inode number of this process's PID namespace. A pid is only valid within its namespace.
-uint64_t pid_namespace();
 
 double ticks_to_seconds(uint64_t ticks);
 

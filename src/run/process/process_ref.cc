@@ -19,11 +19,11 @@ ProcessId ProcessId::of_this_process() {
   return {.boot = boot_id(),
           .pid = getpid(),
           .start_ticks = stat ? stat->start_ticks : 0,
-          .pid_namespace = process::pid_namespace()};
+          .pid_namespace = plimsoll::pid_namespace()};
 }
 
 std::optional<ProcessRef> ProcessRef::open(const ProcessId& id) {
-  if (id.boot != boot_id() || id.pid_namespace != process::pid_namespace()) return {};
+  if (id.boot != boot_id() || id.pid_namespace != plimsoll::pid_namespace()) return {};
   return open(id.pid, id.start_ticks);
 }
 
@@ -52,7 +52,7 @@ bool ProcessRef::wait(std::chrono::milliseconds timeout) const {
 
 Presence presence_of(const ProcessId& id) {
   if (id.boot != boot_id()) return Presence::ended;
-  if (id.pid_namespace != process::pid_namespace()) return Presence::elsewhere;
+  if (id.pid_namespace != plimsoll::pid_namespace()) return Presence::elsewhere;
   const auto process = ProcessRef::open(id);
   const bool running = process && !process->wait(std::chrono::milliseconds(0));
   return running ? Presence::running : Presence::ended;

@@ -227,12 +227,6 @@ fs::path state_folder(const Host& host) {
   return user_folder(host, "XDG_STATE_HOME", ".local/state");
 }
 
-std::string host_name() {
-  std::array<char, 256> name = {};
-  gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
-
 std::string obstacle_to_records(const fs::path& state) {
   if (state.empty()) return "neither XDG_STATE_HOME nor HOME is set";
   std::error_code error;

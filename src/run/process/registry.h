@@ -41,8 +41,6 @@ std::optional<ProcessId> supervisor_of(std::string_view run);
 // absolute path.
 std::filesystem::path state_folder(const Host& host = Host::real());
 
-std::string host_name();
-
 // Makes the folder for records if it is missing. Returns why records cannot be written; empty if
 // they can. A run without a record is supervised as usual, but later a leftover process that
 // cleared its environment is not found. Throws Error{disk} if the disk is full.

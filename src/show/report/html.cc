@@ -3,7 +3,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include <ctime>
+#include "base/host.h"
 
 namespace plimsoll::report {
 namespace {
@@ -132,10 +132,7 @@ std::string badge(std::string_view state) {
 }
 
 std::string time_text(double seconds_since_epoch) {
-  const auto seconds = static_cast<std::time_t>(seconds_since_epoch);
-  std::tm local = {};
-  ::localtime_r(&seconds, &local);
-  return fmt::format("{:%Y-%m-%d %H:%M}", local);
+  return fmt::format("{:%Y-%m-%d %H:%M}", local_time(seconds_since_epoch));
 }
 
 }  // namespace plimsoll::report

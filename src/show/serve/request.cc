@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <sys/random.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -89,11 +88,6 @@ std::string id_of(std::string_view name) {
 }
 
 std::string page_of(std::string_view id) { return fmt::format("{}{}", kRunPrefix, id); }
-
-std::string machine_name() {
-  std::array<char, 256> name = {};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
-}
 
 std::string host_in_address(const std::string& host) {
   return host.find(':') == std::string::npos ? host : "[" + host + "]";

@@ -1,4 +1,4 @@
-// What a request asks for, and whether it may. Pure, except for machine_name() and make_token().
+// What a request asks for, and whether it may. Pure, except for make_token().
 //
 // A path names a run by an id that is looked up in the list of runs; no part of a path becomes part
 // of a file name.
@@ -24,7 +24,7 @@ struct PageAddress {
 };
 
 // "/", "/body", "/events"; "/run/ID", "/run/ID/body", "/run/ID/events"; "/metrics", "/page.js",
-// "/page.css", "/icon.svg". Everything else is nothing.
+// "/page.css", "/icon.svg". For all others the kind is `nothing`.
 PageAddress address_of(std::string_view path);
 
 // The id of a run, from its path below the folder: always the same for the same path.
@@ -33,8 +33,6 @@ std::string id_of(std::string_view name);
 // The path of a run's page.
 std::string page_of(std::string_view id);
 
-// This machine's name for other machines; empty if it has none.
-std::string machine_name();
 // The host as an address has it: a colon of IPv6 needs brackets around it.
 std::string host_in_address(const std::string& host);
 

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/host.h"
 #include "base/parallel.h"
 #include "base/units.h"
 #include "serve/connection_threads.h"
@@ -138,7 +139,7 @@ void share_memory_of_threads() {
 }
 
 LiveServer::LiveServer(const ServeOptions& options, RunViews views)
-    : policy_(policy_for(options.host, machine_name(),
+    : policy_(policy_for(options.host, host_name(),
                          options.token || !is_loopback(options.host) ? make_token() : "")),
       board_(real_folder(options.folder), std::move(views)),
       most_pages_(options.most_connections - std::min(kForRequests, options.most_connections / 2)),

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <optional>
 #include <string>
 
@@ -72,6 +73,14 @@ TEST(BusyCpuSeconds, KnowsNothingOfAnotherText) {
   }
   EXPECT_FALSE(busy_cpu_seconds("cpu 1 2 3 4 5 6 7 8", 0));
 }
+
+TEST(LocalTime, OfTimesThatNoCalendarHasIsTheFirstOrTheLast) {
+  EXPECT_EQ(local_time(NAN).tm_year, local_time(0).tm_year);
+  EXPECT_EQ(local_time(-1e300).tm_year, local_time(0).tm_year);
+  EXPECT_GE(local_time(1e300).tm_year + 1900, 9999);
+}
+
+TEST(HostName, IsTheOneBesideResults) { EXPECT_EQ(host_facts(Host::real()).host, host_name()); }
 
 }  // namespace
 }  // namespace plimsoll

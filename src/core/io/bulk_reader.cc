@@ -50,8 +50,7 @@ class BulkReader::Reader {
         room_(ledger, "reading") {}
 
   static uint64_t bytes_needed(const BulkOptions& options) {
-    return memory::Growing<Piece>::renewed_bytes(options.reading.room_bytes / kLeastSectorBytes +
-                                                 1) +
+    return memory::Growing<Piece>::renewed_bytes(options.reading.room_bytes / kSectorBytes + 1) +
            memory::Growing<std::byte>::renewed_bytes(options.reading.room_bytes) + kQueueBytes;
   }
 
@@ -63,7 +62,7 @@ class BulkReader::Reader {
             const Part& part, const Take& take) {
     const ReadRules rules = {.price = options_.price, .alignment = file.alignment};
     room_.renew(std::max(options_.reading.room_bytes, item_bytes + 2 * file.alignment));
-    pieces_.renew(options_.reading.room_bytes / kLeastSectorBytes + 1);
+    pieces_.renew(options_.reading.room_bytes / kSectorBytes + 1);
     uint64_t item = items.at(part.first_rank);
     for (uint64_t rank = part.first_rank; rank < part.last_rank;) {
       throw_if_interrupted();

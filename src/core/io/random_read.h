@@ -39,8 +39,6 @@ struct Piece {
   std::byte* to = nullptr;
 };
 
-constexpr uint64_t kLeastSectorBytes = 512;  // what a read brings at least
-
 enum class ReadMethod { automatic, uring, threads };
 constexpr unsigned kReadDepth = 256;
 constexpr uint64_t kQueueBytes = uint64_t{1} << 20;  // the most that a queue of that depth leases

@@ -15,8 +15,7 @@ ScatteredReader::ScatteredReader(memory::Ledger& ledger, const ReadOptions& opti
 // room.
 uint64_t ScatteredReader::bytes_needed(const ReadOptions& options, uint64_t count) {
   return memory::Growing<Want>::renewed_bytes(count) +
-         memory::Growing<Piece>::grown_bytes(
-             std::min(count, options.room_bytes / kLeastSectorBytes)) +
+         memory::Growing<Piece>::grown_bytes(std::min(count, options.room_bytes / kSectorBytes)) +
          memory::Growing<std::byte>::renewed_bytes(options.room_bytes) + kQueueBytes;
 }
 

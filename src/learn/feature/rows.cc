@@ -78,7 +78,7 @@ RowReader::RowReader(const RowSource& source, memory::Ledger& ledger)
 
 uint64_t RowReader::bytes_needed(uint64_t count, uint64_t row_bytes, uint64_t area_bytes) {
   const uint64_t area = std::max(area_bytes, RowSource::least_area_bytes({.row_bytes = row_bytes}));
-  const uint64_t rows = area / round_up(row_bytes, io::kLeastSectorBytes);
+  const uint64_t rows = area / round_up(row_bytes, io::kSectorBytes);
   return round_up(area, memory::kPageBytes) + memory::Growing<Want>::renewed_bytes(count) +
          memory::Buffer<io::Piece>::bytes_needed(rows);
 }

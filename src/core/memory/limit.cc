@@ -45,7 +45,8 @@ void add_slurm_limits(const Host& host, std::vector<LimitSource>& found) {
 }
 
 void add_ram(const Host& host, std::vector<LimitSource>& found) {
-  if (const auto bytes = read_meminfo(host).total_bytes) found.push_back({"RAM", *bytes});
+  if (const auto bytes = read_meminfo(host).total_bytes)
+    found.push_back({.name = "RAM", .bytes = *bytes, .is_ram = true});
 }
 
 }  // namespace
@@ -110,7 +111,7 @@ Limit automatic_limit(const Host& host) {
     limit.source.reset();
   };
   for (const LimitSource& source : limit.sources) {
-    if (source.name != "RAM") continue;
+    if (!source.is_ram) continue;
     lower_to(static_cast<uint64_t>(kRamShare * static_cast<double>(source.bytes)),
              fmt::format("{} of RAM", format_percent(kRamShare)));
   }

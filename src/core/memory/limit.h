@@ -20,6 +20,7 @@ std::optional<uint64_t> supervisor_limit(const Host& host = Host::real());
 struct LimitSource {
   std::string name;  // "RAM", "cgroup v2 /user.slice", "SLURM_MEM_PER_NODE"
   uint64_t bytes = 0;
+  bool is_ram = false;
 };
 
 struct Limit {
@@ -28,6 +29,9 @@ struct Limit {
   std::vector<LimitSource> sources;  // everything that was found, smallest first
   // The index of the source that has this size; nothing if --memory or a share of one set it.
   std::optional<size_t> source = {};
+
+  // Whether something allows less than the machine has.
+  bool below_ram() const { return !sources.empty() && !sources.front().is_ram; }
 };
 
 // What cgroups, a supervisor, Slurm and the machine allow, without --memory.

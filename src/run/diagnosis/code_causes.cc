@@ -56,8 +56,6 @@ bool has_note(const Circumstances& now, KernelNote::What what) {
                              [&](const KernelNote& note) { return note.what == what; });
 }
 
-bool has_tight_group(const Circumstances& now) { return now.limit.winner != "RAM"; }
-
 bool is_host_short(const Circumstances& now) {
   return now.available_bytes && *now.available_bytes < 2 * kGiB;
 }
@@ -65,7 +63,7 @@ bool is_host_short(const Circumstances& now) {
 // A kill by a group's limit is likelier if this process runs under such a limit.
 Causes causes_of_kill(const Circumstances& now) {
   const bool kills_counted = now.oom_kills.value_or(0) > 0;
-  int by_limit = has_tight_group(now) ? kLikely : kRare;
+  int by_limit = now.limit.below_ram() ? kLikely : kRare;
   int by_host = kPossible;
   const bool noted_in_group = has_note(now, KernelNote::What::oom_in_group);
   const bool noted_on_host = has_note(now, KernelNote::What::oom_on_host);

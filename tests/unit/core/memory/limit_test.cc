@@ -185,7 +185,7 @@ TEST(Host, ReadsTheRealMachine) {
 }
 
 Limit detected_ram(uint64_t bytes) {
-  return {.bytes = bytes, .winner = "RAM", .sources = {{"RAM", bytes}}, .source = 0};
+  return {.bytes = bytes, .winner = "RAM", .sources = {{"RAM", bytes, true}}, .source = 0};
 }
 
 TEST(ChooseLimit, TakesTheFlagWhereItIsSmaller) {
@@ -215,7 +215,7 @@ TEST(ChooseLimit, TakesHalfOfWhatWasDetectedWithoutAFlag) {
 TEST(DescribeLimit, NamesTheOtherSourcesToo) {
   const Limit limit = {.bytes = 4 * kGiB,
                        .winner = "SLURM_MEM_PER_NODE",
-                       .sources = {{"SLURM_MEM_PER_NODE", 4 * kGiB}, {"RAM", 24 * kGiB}},
+                       .sources = {{"SLURM_MEM_PER_NODE", 4 * kGiB}, {"RAM", 24 * kGiB, true}},
                        .source = 0};
   EXPECT_EQ(describe(limit), "4.0 GiB (SLURM_MEM_PER_NODE; RAM 24.0 GiB)");
 }

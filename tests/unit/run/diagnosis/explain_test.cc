@@ -17,7 +17,7 @@ namespace {
 
 Circumstances calm() {
   Circumstances now;
-  now.limit = {.bytes = 64 * kGiB, .winner = "RAM", .sources = {{"RAM", 64 * kGiB}}};
+  now.limit = {.bytes = 64 * kGiB, .winner = "RAM", .sources = {{"RAM", 64 * kGiB, true}}};
   now.available_bytes = 60 * kGiB;
   now.oom_kills = 0;
   now.kernel_log_readable = true;
@@ -109,7 +109,7 @@ TEST(Explain, BlamesSomebodysKillWhereNoOomKillWasCounted) {
 TEST(Explain, BlamesTheLimitWhereTheKernelLogHasACase) {
   Circumstances now = calm();
   now.oom_kills = 3;
-  now.limit.winner = "cgroup v2 memory.max of /job";
+  now.limit.sources.insert(now.limit.sources.begin(), {"cgroup v2 memory.max of /job", 16 * kGiB});
   now.kernel_notes = parse_kernel_log(
       "<3>[  900.25] Memory cgroup out of memory: Killed process 4711 (python) total-vm:1kB, "
       "anon-rss:12582912kB, file-rss:0kB\n");

@@ -66,7 +66,7 @@ ordered_json result_json(const Evidence& evidence, const Verdict& verdict) {
   return {{"command", ending.command},
           {"end", to_json(ending.leader)},
           {"seconds", ending.seconds},
-          {"level", ending.level},
+          {"level", ending.level ? name(*ending.level) : ""},
           {"leftovers_ended", ending.leftovers_ended},
           {"memory", to_json(ending.memory)},
           {"gpus_before", to_json(evidence.gpus_before)},

@@ -8,6 +8,8 @@
 #include <variant>
 #include <vector>
 
+#include "process/tree.h"
+
 namespace plimsoll::process {
 
 struct Exited {
@@ -45,7 +47,7 @@ struct Ending {
   double seconds = 0;            // from start to end
   double cut_after_seconds = 0;  // the --timeout or --idle-timeout that was exceeded
   MemoryFacts memory;
-  std::string level;             // how the tree was held together: see tree.h
+  std::optional<Level> level;    // how the tree was held together
   uint64_t leftovers_ended = 0;  // descendants that were still alive when the leader ended
   std::string output_tail;       // the end of its output, if it could be observed
   std::string run;               // its name in the registry

@@ -185,10 +185,11 @@ void kill_groups_of(const std::vector<Orphan>& orphans) {
   std::set<std::string> done;
   for (const Orphan& orphan : orphans) {
     if (!orphan.record || !done.insert(orphan.run).second) continue;
-    const auto level = level_named(orphan.record->level);
-    if (!level || orphan.record->groups.empty()) continue;
+    if (!orphan.record->level || orphan.record->groups.empty()) continue;
     const fs::path& group = orphan.record->groups.front();
-    if (!look_into_group(group, orphan.run).stranger) kill_group(*level, group);
+    if (!look_into_group(group, orphan.run).stranger) {
+      kill_group(*orphan.record->level, group);
+    }
   }
 }
 

@@ -17,7 +17,6 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/units.h"
-#include "process/tree.h"
 #include "process/tree_group.h"
 
 namespace plimsoll::process {
@@ -106,7 +105,7 @@ json to_json(const RunRecord& record) {
           {"command", record.command},
           {"folder", record.folder},
           {"started", record.started},
-          {"level", record.level},
+          {"level", record.level ? name(*record.level) : ""},
           {"groups", groups},
           {"log", record.log}};
 }
@@ -117,7 +116,7 @@ std::string implausible(const RunRecord& record, const std::string& run) {
     return path.empty() || path.is_absolute();
   };
   if (record.run != run) return fmt::format("is about another run, {}", record.run);
-  if (!level_named(record.level)) return fmt::format("names an unknown level, {}", record.level);
+  if (!record.level) return "names an unknown level";
   if (record.keeper.pid <= 1) return fmt::format("names {} as its keeper", record.keeper.pid);
   if (record.groups.size() > 2) return "names more control groups than a run has";
   for (const fs::path& group : record.groups) {
@@ -183,7 +182,7 @@ RunRecord record_from(std::string_view text, std::string_view name, const Proces
                      .command = object.at("command"),
                      .folder = object.at("folder"),
                      .started = object.at("started"),
-                     .level = object.at("level"),
+                     .level = level_named(object.at("level").get<std::string>()),
                      .groups = {},
                      .log = object.at("log")};
     record.keeper.pid = whole_in<pid_t>(object.at("keeper"), "pid");

@@ -14,6 +14,7 @@
 
 #include "base/host.h"
 #include "process/process_ref.h"
+#include "process/tree.h"
 
 namespace plimsoll::process {
 
@@ -25,9 +26,9 @@ struct RunRecord {
   std::string host;
   ProcessId keeper;
   std::vector<std::string> command;
-  std::string folder;  // working directory in which it was started
-  double started = 0;  // seconds since the epoch
-  std::string level;
+  std::string folder;          // working directory in which it was started
+  double started = 0;          // seconds since the epoch
+  std::optional<Level> level;  // nothing: a word that this version does not know
   std::vector<std::filesystem::path> groups;
   std::string log;
 };

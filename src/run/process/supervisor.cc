@@ -215,7 +215,7 @@ void Supervisor::write_down() const {
       .command = options_.command,
       .folder = std::filesystem::current_path(ignored).string(),
       .started = seconds_since_1970(),
-      .level = std::string(name(groups_.level)),
+      .level = groups_.level,
       .groups = {},
       .log = options_.log ? std::filesystem::absolute(*options_.log, ignored).string() : ""};
   for (const auto& folder : {groups_.tree_folder, groups_.memory_folder}) {
@@ -413,7 +413,7 @@ void Supervisor::take_over() {
 
 void Supervisor::finish() {
   ending_.seconds = seconds_between(began_, Clock::now());
-  ending_.level = name(groups_.level);
+  ending_.level = groups_.level;
   sampler_.fill(ending_.memory);
   remove_group(groups_.tree_folder);
   remove_group(groups_.memory_folder);

@@ -28,7 +28,7 @@ Evidence ended(process::LeaderEnd leader, std::string output = {}) {
 
 Evidence killed_for_memory(uint64_t own_limit_hits) {
   Evidence evidence = ended(Signaled{SIGKILL});
-  evidence.ending.level = "cgroup v2";
+  evidence.ending.level = process::Level::cgroup2;
   evidence.ending.memory = {.limit_bytes = 16 * kGiB,
                             .enforced_by_kernel = true,
                             .peak_bytes = 16 * kGiB,

@@ -75,7 +75,7 @@ TEST(Registry, FindsTheFolderForState) {
   EXPECT_EQ(state_folder(host_with("NOTHING", "")), "");
 }
 
-class OutputFacts : public testing::Test {
+class RecordsOfRuns : public testing::Test {
  protected:
   void SetUp() override { ASSERT_EQ(obstacle_to_records(state()), ""); }
 
@@ -89,7 +89,7 @@ class OutputFacts : public testing::Test {
             .command = {"python", "train.py", "\xff"},
             .folder = "/home",
             .started = 17.5,
-            .level = "sweep",
+            .level = Level::sweep,
             .groups = {},
             .log = "/home/run.log"};
   }
@@ -114,7 +114,7 @@ class OutputFacts : public testing::Test {
   TempFolder folder_;
 };
 
-TEST_F(OutputFacts, ReadsBackWhatItWroteAndOnlyForThisMachine) {
+TEST_F(RecordsOfRuns, ReadsBackWhatItWroteAndOnlyForThisMachine) {
   RunRecord written = record();
   const fs::path file = write_record(state(), written);
   EXPECT_EQ(file, record_file(state(), written.run));
@@ -132,12 +132,12 @@ TEST_F(OutputFacts, ReadsBackWhatItWroteAndOnlyForThisMachine) {
   EXPECT_TRUE(read_records(state()).usable.empty());
 }
 
-TEST_F(OutputFacts, NamesARecordThatItCannotRead) {
+TEST_F(RecordsOfRuns, NamesARecordThatItCannotRead) {
   std::ofstream(state() / "runs" / (name_run({"0123abcd", 1, 2, 3}) + ".json")) << "{\"run\": ";
   EXPECT_NE(refusal().find("damaged"), std::string::npos);
 }
 
-TEST_F(OutputFacts, NamesAnEmptyOneAndOneThatWasNeverFinished) {
+TEST_F(RecordsOfRuns, NamesAnEmptyOneAndOneThatWasNeverFinished) {
   std::ofstream(state() / "runs" / (name_run({"0123abcd", 1, 2, 3}) + ".json")) << "";
   EXPECT_NE(refusal().find("damaged"), std::string::npos);
   fs::remove(*fs::directory_iterator(state() / "runs"));
@@ -145,19 +145,19 @@ TEST_F(OutputFacts, NamesAnEmptyOneAndOneThatWasNeverFinished) {
   EXPECT_NE(refusal().find("never finished"), std::string::npos);
 }
 
-TEST_F(OutputFacts, DoesNotFollowALink) {
+TEST_F(RecordsOfRuns, DoesNotFollowALink) {
   const fs::path file = write_record(state(), record());
   fs::rename(file, folder_.path() / "kept");
   fs::create_symlink(folder_.path() / "kept", file);
   EXPECT_NE(refusal().find("symbolic link"), std::string::npos);
 }
 
-TEST_F(OutputFacts, DoesNotWaitForAPipe) {
+TEST_F(RecordsOfRuns, DoesNotWaitForAPipe) {
   ASSERT_EQ(mkfifo((state() / "runs" / (record().run + ".json")).c_str(), 0600), 0);
   EXPECT_NE(refusal().find("not a regular file"), std::string::npos);
 }
 
-TEST_F(OutputFacts, DoesNotBelieveWhatOthersCouldHaveWritten) {
+TEST_F(RecordsOfRuns, DoesNotBelieveWhatOthersCouldHaveWritten) {
   const fs::path file = write_record(state(), record());
   chmod(file.c_str(), 0666);
   EXPECT_NE(refusal().find("other users"), std::string::npos);
@@ -171,7 +171,7 @@ TEST_F(OutputFacts, DoesNotBelieveWhatOthersCouldHaveWritten) {
   }
 }
 
-TEST_F(OutputFacts, DoesNotBelieveAnotherUsersFile) {
+TEST_F(RecordsOfRuns, DoesNotBelieveAnotherUsersFile) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can give files away";
   const fs::path file = write_record(state(), record());
   ASSERT_EQ(chown(file.c_str(), 12345, 12345), 0);
@@ -182,7 +182,7 @@ TEST_F(OutputFacts, DoesNotBelieveAnotherUsersFile) {
   EXPECT_NE(obstacle_to_records(state()).find("belongs to user 12345"), std::string::npos);
 }
 
-TEST_F(OutputFacts, DoesNotBelieveAGroupThatPlimsollWouldNotHaveMade) {
+TEST_F(RecordsOfRuns, DoesNotBelieveAGroupThatPlimsollWouldNotHaveMade) {
   for (const char* group : {"/sys/fs/cgroup/system.slice", "/home/ada", "/", "",
                             "relative/plimsoll-x", "/sys/fs/cgroup/../../home"}) {
     forge("\"groups\":[]", std::string("\"groups\":[\"") + group + "\"]");
@@ -191,7 +191,7 @@ TEST_F(OutputFacts, DoesNotBelieveAGroupThatPlimsollWouldNotHaveMade) {
   }
 }
 
-TEST_F(OutputFacts, DoesNotBelieveAGroupOfTheRightNameInAnOrdinaryFolder) {
+TEST_F(RecordsOfRuns, DoesNotBelieveAGroupOfTheRightNameInAnOrdinaryFolder) {
   RunRecord forged = record();
   forged.groups = {folder_.path() / (kGroupPrefix + forged.run)};
   fs::create_directory(forged.groups.front());
@@ -199,12 +199,12 @@ TEST_F(OutputFacts, DoesNotBelieveAGroupOfTheRightNameInAnOrdinaryFolder) {
   EXPECT_NE(refusal().find("not a control group of this run"), std::string::npos);
 }
 
-TEST_F(OutputFacts, DoesNotBelieveAnotherRunsName) {
+TEST_F(RecordsOfRuns, DoesNotBelieveAnotherRunsName) {
   forge("\"run\":\"", "\"run\":\"../../");
   EXPECT_NE(refusal().find("another run"), std::string::npos);
 }
 
-TEST_F(OutputFacts, DoesNotBelieveImpossibleValues) {
+TEST_F(RecordsOfRuns, DoesNotBelieveImpossibleValues) {
   forge("\"level\":\"sweep\"", "\"level\":\"magic\"");
   EXPECT_NE(refusal().find("unknown level"), std::string::npos);
   fs::remove(*fs::directory_iterator(state() / "runs"));
@@ -215,7 +215,7 @@ TEST_F(OutputFacts, DoesNotBelieveImpossibleValues) {
   EXPECT_NE(refusal().find("relative path"), std::string::npos);
 }
 
-TEST_F(OutputFacts, AFullDiskIsAnErrorThatLeavesNothing) {
+TEST_F(RecordsOfRuns, AFullDiskIsAnErrorThatLeavesNothing) {
   if (mount("none", (state() / "runs").c_str(), "tmpfs", 0, "size=4k,mode=700") != 0) {
     GTEST_SKIP() << "no file system can be mounted here";
   }

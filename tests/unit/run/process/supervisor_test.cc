@@ -55,7 +55,7 @@ TEST_P(Supervisor, ReturnsTheExitCode) {
   const Ending ending = run("exit 41");
   EXPECT_EQ(std::get<Exited>(ending.leader).code, 41);
   EXPECT_EQ(ending.cut, Cut::none);
-  EXPECT_EQ(ending.level, name(GetParam()));
+  EXPECT_EQ(ending.level, GetParam());
   EXPECT_FALSE(ending.keeper_lost);
 }
 

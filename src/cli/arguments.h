@@ -12,7 +12,7 @@
 #include "graph/meta.h"
 #include "ingest/making.h"
 #include "launch/running.h"
-#include "launch/train_module.h"
+#include "launch/training_device.h"
 
 namespace plimsoll::cli {
 

@@ -22,7 +22,7 @@
 #include "launch/planning.h"
 #include "launch/rank_steps.h"
 #include "launch/shape_estimate.h"
-#include "launch/train_module.h"
+#include "launch/training_device.h"
 #include "memory/limit.h"
 #include "plan/describe.h"
 #include "screen/screen.h"

@@ -11,7 +11,7 @@
 #include "launch/planning.h"
 #include "launch/prediction_run.h"
 #include "launch/rank_steps.h"
-#include "launch/train_module.h"
+#include "launch/training_device.h"
 #include "memory/limit.h"
 #include "ranks/rank_place.h"
 

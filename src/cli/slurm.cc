@@ -18,7 +18,7 @@
 #include "cli/train_options.h"
 #include "experiment/batch_run.h"
 #include "launch/job_plan.h"
-#include "launch/train_module.h"
+#include "launch/training_device.h"
 #include "slurm/script.h"
 #include "slurm/slurm_command.h"
 

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "cli/arguments.h"
 #include "graph/meta.h"
+#include "launch/save_folder.h"
 #include "launch/training_run.h"
 
 namespace plimsoll::cli {

@@ -10,6 +10,7 @@
 #include "launch/planning.h"
 #include "launch/rank_steps.h"
 #include "launch/train_module.h"
+#include "launch/training_device.h"
 #include "plan/footprint.h"
 #include "train/footprint.h"
 

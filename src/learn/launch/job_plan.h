@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "launch/train_module.h"
+#include "launch/training_device.h"
 #include "launch/training_run.h"
 #include "plan/plan.h"
 

@@ -14,6 +14,7 @@
 #include "gpu/emulation.h"
 #include "gpu/network_shape.h"
 #include "launch/train_module.h"
+#include "launch/training_device.h"
 #include "memory/limit.h"
 #include "memory/usage.h"
 #include "plan/describe.h"

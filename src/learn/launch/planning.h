@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "graph/store.h"
-#include "launch/train_module.h"
+#include "launch/training_device.h"
 #include "memory/limit.h"
 #include "plan/plan.h"
 #include "plan/probe.h"

@@ -10,6 +10,7 @@
 #include "io/partial_file.h"
 #include "launch/planning.h"
 #include "launch/train_module.h"
+#include "launch/training_device.h"
 #include "memory/index_set.h"
 #include "train/footprint.h"
 

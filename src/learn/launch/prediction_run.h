@@ -7,7 +7,6 @@
 
 #include "graph/store.h"
 #include "launch/running.h"
-#include "launch/train_module.h"
 #include "memory/limit.h"
 #include "ranks/group.h"
 #include "recipe/recipe.h"

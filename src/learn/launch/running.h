@@ -6,7 +6,7 @@
 #include <string>
 
 #include "graph/store.h"
-#include "launch/train_module.h"
+#include "launch/training_device.h"
 #include "ranks/group.h"
 #include "train/job.h"
 

@@ -16,6 +16,7 @@
 #include "formats/data_root.h"
 #include "graph/store.h"
 #include "launch/own_program.h"
+#include "launch/save_folder.h"
 #include "launch/training_record.h"
 #include "launch/training_run.h"
 

@@ -6,10 +6,8 @@
 #include <filesystem>
 #include <string>
 
-#include "base/fd.h"
 #include "graph/store.h"
 #include "launch/running.h"
-#include "launch/train_module.h"
 #include "memory/limit.h"
 #include "ranks/group.h"
 #include "recipe/recipe.h"
@@ -63,31 +61,5 @@ int run_training(const TrainRequest& request, const graph::Store& store, const p
 std::string continuing_command(const TrainRequest& request);
 
 [[noreturn]] void fail_stopped(const TrainRequest& request, int signal_number);
-
-// ---- the folder for checkpoints and results (--save-dir) ----
-
-// Throws Error{exists} if `folder` already holds a run, unless `force`.
-void check_new_run(const std::filesystem::path& folder, bool force);
-
-// Throws Error{io} or Error{usage} if `folder` holds no run that can be resumed.
-void check_resumable(const std::filesystem::path& folder);
-
-// Whether there is a run that can be resumed: a last.pth.
-bool holds_a_run(const std::filesystem::path& folder);
-
-// Creates the folder if necessary and locks it while this lives. Throws Error{exists} if another
-// run has locked it.
-class SaveFolder {
- public:
-  explicit SaveFolder(std::filesystem::path path);
-
-  // Removes the checkpoints and results of an earlier run, so that they are not mistaken for those
-  // of this run.
-  void clear();
-
- private:
-  std::filesystem::path path_;
-  Fd lock_;
-};
 
 }  // namespace plimsoll::launch

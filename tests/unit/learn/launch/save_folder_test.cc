@@ -1,3 +1,5 @@
+#include "launch/save_folder.h"
+
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -5,7 +7,6 @@
 #include <vector>
 
 #include "launch/train_module.h"
-#include "launch/training_run.h"
 #include "temp_folder.h"
 
 namespace plimsoll::launch {

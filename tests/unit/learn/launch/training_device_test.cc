@@ -1,3 +1,5 @@
+#include "launch/training_device.h"
+
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -6,7 +8,6 @@
 
 #include "base/units.h"
 #include "launch/planning.h"
-#include "launch/train_module.h"
 #include "temp_folder.h"
 
 namespace plimsoll::launch {

@@ -10,7 +10,7 @@
 #include "base/units.h"
 #include "memory/buffer.h"
 #include "plan/gpu_layout.h"
-#include "train/gpu_device.h"
+#include "train/device.h"
 
 namespace plimsoll::train {
 namespace {

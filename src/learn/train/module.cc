@@ -20,7 +20,6 @@
 #include "train/data.h"
 #include "train/device.h"
 #include "train/diary.h"
-#include "train/gpu_device.h"
 #include "train/gpu_training.h"
 #include "train/inference.h"
 #include "train/job.h"

@@ -24,7 +24,7 @@
 #include "nn/threads.h"
 #include "plan/measuring.h"
 #include "plan/timing.h"
-#include "train/gpu_device.h"
+#include "train/device.h"
 #include "train/inference.h"
 
 namespace plimsoll::train {

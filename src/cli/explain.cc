@@ -16,7 +16,7 @@
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "diagnosis/circumstances.h"
-#include "diagnosis/explained.h"
+#include "diagnosis/explain_answers.h"
 
 namespace plimsoll::cli {
 namespace {

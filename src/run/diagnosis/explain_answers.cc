@@ -1,4 +1,4 @@
-#include "diagnosis/explained.h"
+#include "diagnosis/explain_answers.h"
 
 #include <fmt/format.h>
 

@@ -232,7 +232,7 @@ CLI::Validator number_from_zero() {
           ""};
 }
 
-std::vector<std::string> fixed_values(const CLI::Option& option) {
+std::vector<std::string> allowed_words(const CLI::Option& option) {
   // CLI11 keeps the set only as text, at the end of the type's name: "TEXT:{bash,zsh,fish}".
   const std::string type = option.get_type_name();
   const size_t open = type.find('{');

@@ -86,7 +86,7 @@ CLI::Validator positive_number();
 CLI::Validator number_from_zero();
 
 // The words that CLI::IsMember allows for the option; empty if any value is allowed.
-std::vector<std::string> fixed_values(const CLI::Option& option);
+std::vector<std::string> allowed_words(const CLI::Option& option);
 
 // For commands that make a store, import, synth and precompute: output, memory limit, threads.
 void add_store_options(CLI::App& command, ingest::MakingOptions& options);

@@ -48,7 +48,7 @@ Argument describe(const CLI::Option& option) {
   Argument argument;
   argument.description = option.get_description();
   argument.value_name = value_name(option);
-  argument.values = fixed_values(option);
+  argument.values = allowed_words(option);
   argument.takes_file =
       !argument.value_name.empty() && argument.values.empty() && !is_number(argument.value_name);
   argument.repeats = option.get_expected_max() > 1;

@@ -28,7 +28,7 @@ std::string option_entry(const CLI::Option& option) {
                          ? option.get_name(true)
                          : fmt::format("{}", fmt::join(shown_names(option), ", "));
   const std::string value = value_name(option);
-  const bool named_by_value = option.get_positional() && fixed_values(option).empty();
+  const bool named_by_value = option.get_positional() && allowed_words(option).empty();
   if (!value.empty() && !named_by_value) left += " " + value;
   std::string description = option.get_description();
   if (option.get_required() && !option.get_positional()) description += " [required]";
@@ -121,7 +121,7 @@ std::vector<std::string> shown_names(const CLI::Option& option) {
 
 std::string value_name(const CLI::Option& option) {
   if (option.get_expected_max() == 0) return {};
-  if (const auto values = fixed_values(option); !values.empty()) {
+  if (const auto values = allowed_words(option); !values.empty()) {
     return fmt::format("{{{}}}", fmt::join(values, ","));
   }
   const std::string type = option.get_type_name();

@@ -33,6 +33,6 @@ std::string completion_script(const CLI::App& root, Shell shell);
 std::string given_command(const CLI::App& root);
 
 // "unknown option --memroy; did you mean --memory?"
-std::string explain(const CLI::App& root, const CLI::ParseError& error);
+std::string explain_parse_error(const CLI::App& root, const CLI::ParseError& error);
 
 }  // namespace plimsoll::cli

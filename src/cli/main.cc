@@ -99,8 +99,9 @@ int run(CLI::App& app, int argc, char** argv) {
   } catch (const ExitWith& exit) {
     return exit.code;
   } catch (const CLI::ParseError& error) {
-    return report(app, fmt::format("{}\nSee {} --help.", explain(app, error), given_command(app)),
-                  exit_code(ErrorKind::usage));
+    return report(
+        app, fmt::format("{}\nSee {} --help.", explain_parse_error(app, error), given_command(app)),
+        exit_code(ErrorKind::usage));
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::internal) return report_bug(app, error.what());
     return report(app, error.what(), exit_code(error.kind()));

@@ -171,7 +171,7 @@ void show_fastest(launch::Planner& planner, const CLI::App& command, const PlanO
   chosen.running.run.workers = best.workers;
   const auto memory = command.get_option("--memory")->results();
   const std::string train =
-      training_command(command, chosen, memory.empty() ? std::string() : memory.back());
+      train_command_line(command, chosen, memory.empty() ? std::string() : memory.back());
   if (options.json) {
     ordered_json object = plan::asked_json(chosen.recipe);
     object["limit"] = describe(limit);
@@ -248,12 +248,12 @@ void add_count(CLI::App& command, const char* name, std::optional<uint64_t>& cou
                const char* description) {
   command
       .add_option_function<std::string>(
-          name, [&count](const std::string& text) { count = launch::parse_count(text); },
+          name, [&count](const std::string& text) { count = launch::parse_short_count(text); },
           description)
       ->check(CLI::Validator(
           [](std::string& text) -> std::string {
             try {
-              launch::parse_count(text);
+              launch::parse_short_count(text);
               return {};
             } catch (const Error& error) {
               return error.what();

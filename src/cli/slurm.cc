@@ -122,7 +122,7 @@ void train_script(const CLI::App& command, TrainScript& script) {
           job.checkpoint_bytes),
       .options = sbatch_options(options),
       .notes = launch::notes_on(job, script.train, {.seeds = seeds, .own_time = !options.seconds}),
-      .command = exec_words(policy)};
+      .command = slurm_exec_words(policy)};
   if (!options.no_mem) request.memory_bytes = job.job_bytes;
   for (std::string& word : training_words(command, script, job)) {
     request.command.push_back(std::move(word));
@@ -159,7 +159,7 @@ void run_script(const CLI::App& command, const RunScript& script) {
       .warning_seconds = slurm::warning_seconds(0, 0),
       .options = sbatch_options(options),
       .notes = {"SIGUSR1 lets the experiment that runs end; what is left runs after a requeue."},
-      .command = exec_words(options.policy)};
+      .command = slurm_exec_words(options.policy)};
   if (!options.no_mem) request.memory_bytes = options.memory_bytes;
   request.command.insert(request.command.end(), {program_word(), "run"});
   for (const std::string& word : words) request.command.push_back(shell_word(word));

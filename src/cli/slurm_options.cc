@@ -90,7 +90,7 @@ std::vector<slurm::SbatchOption> sbatch_options(const SlurmOptions& options) {
   return all;
 }
 
-std::vector<std::string> exec_words(const slurm::RequeuePolicy& policy) {
+std::vector<std::string> slurm_exec_words(const slurm::RequeuePolicy& policy) {
   std::vector<std::string> words = {program_word(), "slurm", "exec", "--max-requeues",
                                     fmt::format("{}", policy.max_requeues)};
   if (policy.max_memory_bytes) {

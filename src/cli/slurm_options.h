@@ -37,7 +37,7 @@ void add_slurm_options(CLI::App& command, SlurmOptions& options);
 std::vector<slurm::SbatchOption> sbatch_options(const SlurmOptions& options);
 
 // The words of `plimsoll slurm exec` with its options, up to the command itself, for a shell.
-std::vector<std::string> exec_words(const slurm::RequeuePolicy& policy);
+std::vector<std::string> slurm_exec_words(const slurm::RequeuePolicy& policy);
 
 // The path of this program, quoted for a shell on another node.
 std::string program_word();

@@ -95,7 +95,7 @@ std::string foreign_model_hint(const CLI::Option& option, std::string value) {
   std::ranges::transform(value, value.begin(), [](unsigned char c) { return std::tolower(c); });
   if (option.get_name() != "--model" || !std::ranges::count(kForeignModels, value)) return {};
   return fmt::format("; choose from {}, or train your own model with the Python loader",
-                     fmt::join(fixed_values(option), ", "));
+                     fmt::join(allowed_words(option), ", "));
 }
 
 // "--patience needs a value", and other names that the user may have written.
@@ -153,7 +153,7 @@ const CLI::Option* option_of(const CLI::App& app, const std::string& message) {
 std::string explain_value(const CLI::Option& option, const CLI::ParseError& error) {
   const std::string name = option.get_name();
   const std::string value = option.results().empty() ? "" : option.results().back();
-  if (const auto values = fixed_values(option); !values.empty()) {
+  if (const auto values = allowed_words(option); !values.empty()) {
     const std::string foreign = foreign_model_hint(option, value);
     const std::string meant = foreign.empty() ? did_you_mean(value, values) : foreign;
     return fmt::format(
@@ -182,7 +182,7 @@ std::string given_command(const CLI::App& root) {
   return path;
 }
 
-std::string explain(const CLI::App& root, const CLI::ParseError& error) {
+std::string explain_parse_error(const CLI::App& root, const CLI::ParseError& error) {
   // An unknown word comes first: what CLI11 complains about is often only its consequence.
   for (const CLI::App* app = &root;; app = app->get_subcommands().back()) {
     if (std::string swallowed = swallowed_option(*app); !swallowed.empty()) return swallowed;

@@ -86,7 +86,7 @@ void write_store(ingest::SynthGraph& source, const ingest::SynthOptions& shape,
 
 void synth(const SynthCommand& options) {
   check_format(options);
-  const ingest::SynthOptions shape = ingest::shape_of(options.request);
+  const ingest::SynthOptions shape = ingest::synth_options(options.request);
   ingest::Making making(options.making);
   ingest::SynthGraph source(shape, making.ledger());
   making.headline(fmt::format("generating {}: {}, {}, {}, {}",

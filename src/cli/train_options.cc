@@ -362,8 +362,8 @@ void complete(const CLI::App& command, TrainOptions& options) {
   launch::check_for_model(options.recipe, options.given);
 }
 
-std::string training_command(const CLI::App& command, const TrainOptions& options,
-                             const std::string& memory) {
+std::string train_command_line(const CLI::App& command, const TrainOptions& options,
+                               const std::string& memory) {
   std::string text = "plimsoll train " + shell_word(options.store.string());
   const auto value_of = [&](const RecipeOption& one) -> std::string {
     if (one.field == RecipeField::fanout) return recipe::format_fanout(options.recipe.fanout);

@@ -33,7 +33,7 @@ void complete_recipe(const CLI::App& command, TrainOptions& options);
 
 // The command line of the training that these options describe, quoted for a shell. `memory` is the
 // value of --memory.
-std::string training_command(const CLI::App& command, const TrainOptions& options,
-                             const std::string& memory);
+std::string train_command_line(const CLI::App& command, const TrainOptions& options,
+                               const std::string& memory);
 
 }  // namespace plimsoll::cli

@@ -68,7 +68,7 @@ std::optional<std::string> nearest_preset(const std::string& name) {
   return nearest(name, preset_names());
 }
 
-uint64_t parse_count(const std::string& text) {
+uint64_t parse_short_count(const std::string& text) {
   double number = 0;
   size_t used = 0;
   try {
@@ -90,7 +90,7 @@ uint64_t parse_count(const std::string& text) {
   return static_cast<uint64_t>(count);
 }
 
-SynthOptions shape_of(const std::string& preset, const ShapeOptions& options) {
+SynthOptions described_graph(const std::string& preset, const ShapeOptions& options) {
   SynthOptions shape;
   for (const ingest::SynthPreset& one : ingest::synth_presets()) {
     if (one.name == preset) shape = one.options;
@@ -169,7 +169,7 @@ std::unique_ptr<ShapeEstimate> estimate_of(const fs::path& name, const ShapeOpti
          "that is not on this machine, but {} is {}; give either {} or these options",
          name.string(), fs::exists(name) ? "a store" : "not the name of a data set", name.string());
   }
-  return std::make_unique<ShapeEstimate>(shape_of(name.string(), options), options.directed,
+  return std::make_unique<ShapeEstimate>(described_graph(name.string(), options), options.directed,
                                          threads);
 }
 

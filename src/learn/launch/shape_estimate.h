@@ -28,13 +28,13 @@ struct ShapeOptions {
 
 // The preset of this name, changed by the options; if the name is empty, only the options. Throws
 // Error{usage} if something is missing or invalid.
-ingest::SynthOptions shape_of(const std::string& preset, const ShapeOptions& options);
+ingest::SynthOptions described_graph(const std::string& preset, const ShapeOptions& options);
 // The preset with the most similar name, for typing errors.
 std::optional<std::string> nearest_preset(const std::string& name);
 bool is_preset(const std::string& name);
 
 // "2500", "40K", "111M", "1.6G" (or "1.6B"). Throws Error{usage} for other texts.
-uint64_t parse_count(const std::string& text);
+uint64_t parse_short_count(const std::string& text);
 
 // Builds the small graph in a temporary folder, which it removes at the end. Takes a second.
 class ShapeEstimate {

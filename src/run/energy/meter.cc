@@ -255,7 +255,7 @@ void Meter::count(const Reading& reading) {
   for (size_t i = 0; i < reading.gpus.size(); ++i) gpus_[i].add(reading.at, reading.gpus[i]);
   if (reading.gpus.empty()) return;
   const auto watts = values_of(reading, &GpuValues::watts);
-  if (const auto sum = together(watts, Series::Together::sum)) all_watts_.add(reading.at, *sum);
+  if (const auto sum = combined(watts, Series::Together::sum)) all_watts_.add(reading.at, *sum);
   power_.add(reading.epoch, {watts});
   temperature_.add(reading.epoch, {values_of(reading, &GpuValues::celsius),
                                    values_of(reading, &GpuValues::memory_celsius)});
@@ -366,12 +366,12 @@ void Meter::gpu_figures(double seconds, EnergyReport& report) {
   }
   report.all_gpus = energies.empty() ? unavailable(report.no_gpus_because) : sum_of(energies);
   report.all_watts = range_of(all_watts_);
-  report.all_celsius = {.mean = together(celsius, Series::Together::mean),
+  report.all_celsius = {.mean = combined(celsius, Series::Together::mean),
                         .smallest = {},
-                        .largest = together(hottest, Series::Together::largest)};
-  report.all_percent = {.mean = together(percent, Series::Together::mean),
+                        .largest = combined(hottest, Series::Together::largest)};
+  report.all_percent = {.mean = combined(percent, Series::Together::mean),
                         .smallest = {},
-                        .largest = together(busiest, Series::Together::largest)};
+                        .largest = combined(busiest, Series::Together::largest)};
 }
 
 }  // namespace plimsoll::energy

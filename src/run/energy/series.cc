@@ -37,7 +37,7 @@ bool any(const Series::Values& values) {
 
 }  // namespace
 
-std::optional<double> together(const Series::Values& values, Series::Together how) {
+std::optional<double> combined(const Series::Values& values, Series::Together how) {
   if (values.empty()) return {};
   double sum = 0;
   double largest = 0;
@@ -79,7 +79,7 @@ void Series::add(double seconds_since_epoch, const std::vector<Values>& values) 
   if (file_.empty() || !std::ranges::any_of(values, any)) return;
   std::string line = fmt::format("{:.3f}", seconds_since_epoch);
   for (size_t i = 0; i < columns_.size(); ++i) {
-    line += "," + text_of(together(values[i], columns_[i].together));
+    line += "," + text_of(combined(values[i], columns_[i].together));
   }
   if (!values.empty() && values.front().size() > 1) {
     for (const Values& column : values) {

@@ -72,6 +72,6 @@ class Series {
 };
 
 // Combines the values of all GPUs; nothing if one is missing.
-std::optional<double> together(const Series::Values& values, Series::Together how);
+std::optional<double> combined(const Series::Values& values, Series::Together how);
 
 }  // namespace plimsoll::energy

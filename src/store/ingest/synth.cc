@@ -326,7 +326,7 @@ SynthOptions free_shape(uint64_t nodes) {
           .signal = 2.5};
 }
 
-SynthOptions shape_of(const SynthRequest& request) {
+SynthOptions synth_options(const SynthRequest& request) {
   const SynthPreset* preset = find_preset(request.preset);
   if (!(request.scale > 0 && request.scale <= 1000)) {
     fail(ErrorKind::usage, "--scale {}: more than 0 and at most 1000", request.scale);

@@ -135,7 +135,7 @@ const SynthPreset* find_preset(const std::string& name);
 SynthOptions free_shape(uint64_t nodes);
 
 // Throws Error{usage} that names what is missing or invalid.
-SynthOptions shape_of(const SynthRequest& request);
+SynthOptions synth_options(const SynthRequest& request);
 
 // For meta.json: what makes the same graph again.
 nlohmann::json describe_generator(const SynthRequest& request, const SynthOptions& shape);

@@ -30,7 +30,7 @@ std::string said_about(Words words) {
   try {
     app.parse(words);
   } catch (const CLI::ParseError& error) {
-    return explain(app, error);
+    return explain_parse_error(app, error);
   }
   return "";
 }

@@ -75,7 +75,7 @@ class ExplainTest : public testing::Test {
       app_.parse(words);
       return "nothing";
     } catch (const CLI::ParseError& error) {
-      return given_command(app_) + ": " + explain(app_, error);
+      return given_command(app_) + ": " + explain_parse_error(app_, error);
     }
   }
 

@@ -30,7 +30,7 @@ class Parsed {
     try {
       app_.parse(words);
     } catch (const CLI::ParseError& error) {
-      said = explain(app_, error);
+      said = explain_parse_error(app_, error);
     } catch (const Error& error) {
       EXPECT_EQ(name(error.kind()), "usage");
       said = error.what();
@@ -39,7 +39,7 @@ class Parsed {
 
   std::string continuing() const { return launch::continuing_command(options); }
   std::string training(const std::string& memory) const {
-    return training_command(*train_, options, memory);
+    return train_command_line(*train_, options, memory);
   }
   std::string help() const { return train_->help(); }
   std::string bash_completion() const { return completion_script(app_, Shell::bash); }

@@ -129,6 +129,8 @@ class Network {
   void multiply_layer(size_t layer);
   void compute_loss();
   void backward();
+  void backward_layer(size_t layer);
+  void spread_gradient(size_t layer, uint64_t rows);
   void add_up_rows(const AddRows& rows, float* out);
   void finish_step();
   // The work of a gat layer (network_attention.cc).

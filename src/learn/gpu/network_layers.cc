@@ -199,71 +199,78 @@ void Network::add_up_rows(const AddRows& rows, float* out) {
       .partial_sums = task.values, .out = out, .count = task.rows, .threads = task.columns});
 }
 
-// Layer by layer from the last. A layer's gradient stands where its results were: in the logits, by
-// class, or in the values.
 void Network::backward() {
-  for (size_t layer = layers(); layer-- > 0;) {
-    const LayerParameters& weights = parameters_.layers[layer];
-    const uint64_t in = inputs(layer);
-    const uint64_t out = outputs(layer);
-    const LayerResults given = results_of(layer);
-    add_up_rows({.values = given.values,
-                 .row_step = given.row_step,
-                 .column_step = given.column_step,
-                 .rows = static_cast<uint32_t>(results(layer)),
-                 .columns = static_cast<uint32_t>(out)},
-                weights.bias_gradient);
-    if (gat()) take_back_attention(layer);
-    // Of the product.
-    const float* const gradient = gat() ? attention_[layer].z.data() : given.values;
-    const uint64_t rows = multiplied_rows(shape_.recipe, positions_, layer);
-    const bool by_class = is_last(layer) && !gat();
-    const uint64_t step = by_class ? rows : out;
-    const auto add_weight_gradient = [&](const float* values, float* to) {
-      device_.multiply({.rows = out,
-                        .columns = in,
-                        .inner = rows,
-                        .a = gradient,
-                        .a_step = step,
-                        .a_transposed = !by_class,
-                        .b = values,
-                        .b_step = in,
-                        .c = to,
-                        .c_step = in,
-                        .add = true});
-    };
-    const auto take_back = [&](const float* weight, float* to) {
-      device_.multiply({.rows = rows,
-                        .columns = in,
-                        .inner = out,
-                        .a = gradient,
-                        .a_step = step,
-                        .a_transposed = by_class,
-                        .b = weight,
-                        .b_step = in,
-                        .c = to,
-                        .c_step = in});
-    };
-    add_weight_gradient(multiplied(layer), weights.weight_gradient);
-    if (sage()) add_weight_gradient(own_values(layer), weights.own_weight_gradient);
-    if (layer == 0) break;
-    take_back(weights.weight, sums_gradient_.data());
-    if (sage()) take_back(weights.own_weight, own_gradient_.data());
-    SpreadGradient spread = {.x = values_[layer - 1].data(),
-                             .sums = sums_first() ? sums_gradient_.data() : nullptr,
-                             .own = sage() ? own_gradient_.data() : nullptr,
-                             .degrees = degrees_.data(),
-                             .roots = roots_.data(),
-                             .weights = weights_,
-                             .positions = static_cast<uint32_t>(rows),
-                             .fanout = fanout_of(layer),
-                             .columns = static_cast<uint32_t>(in),
-                             .scale = keep_scale(),
-                             .lanes = lanes_of(in)};
-    if (!sums_first()) spread.own = sums_gradient_.data();
-    spread.threads = static_cast<uint32_t>(results(layer - 1)) * spread.lanes;
-    device_.run(spread);
-  }
+  for (size_t layer = layers(); layer-- > 0;) backward_layer(layer);
+}
+
+// A layer's gradient stands where its results were: in the logits, by class, or in the values.
+void Network::backward_layer(size_t layer) {
+  const LayerParameters& weights = parameters_.layers[layer];
+  const uint64_t in = inputs(layer);
+  const uint64_t out = outputs(layer);
+  const LayerResults given = results_of(layer);
+  add_up_rows({.values = given.values,
+               .row_step = given.row_step,
+               .column_step = given.column_step,
+               .rows = static_cast<uint32_t>(results(layer)),
+               .columns = static_cast<uint32_t>(out)},
+              weights.bias_gradient);
+  if (gat()) take_back_attention(layer);
+  // Of the product.
+  const float* const gradient = gat() ? attention_[layer].z.data() : given.values;
+  const uint64_t rows = multiplied_rows(shape_.recipe, positions_, layer);
+  const bool by_class = is_last(layer) && !gat();
+  const uint64_t step = by_class ? rows : out;
+  const auto add_weight_gradient = [&](const float* values, float* to) {
+    device_.multiply({.rows = out,
+                      .columns = in,
+                      .inner = rows,
+                      .a = gradient,
+                      .a_step = step,
+                      .a_transposed = !by_class,
+                      .b = values,
+                      .b_step = in,
+                      .c = to,
+                      .c_step = in,
+                      .add = true});
+  };
+  const auto take_back = [&](const float* weight, float* to) {
+    device_.multiply({.rows = rows,
+                      .columns = in,
+                      .inner = out,
+                      .a = gradient,
+                      .a_step = step,
+                      .a_transposed = by_class,
+                      .b = weight,
+                      .b_step = in,
+                      .c = to,
+                      .c_step = in});
+  };
+  add_weight_gradient(multiplied(layer), weights.weight_gradient);
+  if (sage()) add_weight_gradient(own_values(layer), weights.own_weight_gradient);
+  if (layer == 0) return;
+  take_back(weights.weight, sums_gradient_.data());
+  if (sage()) take_back(weights.own_weight, own_gradient_.data());
+  spread_gradient(layer, rows);
+}
+
+// From the gradient of what the layer multiplied, `rows` of it, to that of the layer before.
+void Network::spread_gradient(size_t layer, uint64_t rows) {
+  const uint64_t columns = inputs(layer);
+  SpreadGradient spread = {.x = values_[layer - 1].data(),
+                           .sums = sums_first() ? sums_gradient_.data() : nullptr,
+                           .own = sage() ? own_gradient_.data() : nullptr,
+                           .degrees = degrees_.data(),
+                           .roots = roots_.data(),
+                           .weights = weights_,
+                           .positions = static_cast<uint32_t>(rows),
+                           .fanout = fanout_of(layer),
+                           .columns = static_cast<uint32_t>(columns),
+                           .scale = keep_scale(),
+                           .lanes = lanes_of(columns)};
+  if (!sums_first()) spread.own = sums_gradient_.data();
+  spread.threads = static_cast<uint32_t>(results(layer - 1)) * spread.lanes;
+  device_.run(spread);
 }
 
 void Network::finish_step() {

@@ -137,6 +137,63 @@ uint64_t longest_pass(const StoreShape& store, uint64_t batch_size) {
                   evaluated_at_once(store, batch_size));
 }
 
+// Why the CPU makes the batches, whatever the GPU's memory; empty if the GPU can.
+std::string why_on_cpu(const Question& question) {
+  const bool precomputed = question.store.first_layer != graph::FirstLayer::none;
+  const std::string why = gpu::cannot_draw(question.recipe, precomputed);
+  if (!why.empty()) return why;
+  if (question.store.asked_nodes > 0 && evaluates_in_full(question.work())) {
+    return "a prediction with all neighbours goes layer by layer";
+  }
+  if (question.ranks > 1) return "ranks cut their batches on the CPU";
+  if (!question.gpu_problem.empty()) return question.gpu_problem;
+  return question.gpu_memory_bytes == 0 ? "the GPU's memory is unknown" : "";
+}
+
+// Halves the seeds of a part until its batch fits into its share of `room_bytes`, or to one seed.
+// Sets the layout's part, and returns the share.
+uint64_t choose_part(const Question& question, uint64_t room_bytes, GpuLayout& layout) {
+  uint64_t seeds =
+      std::min<uint64_t>(question.recipe.batch_size, std::max<uint64_t>(1, layout.longest_pass));
+  uint64_t share = 0;
+  for (;; seeds = (seeds + 1) / 2) {
+    layout.part_seeds = static_cast<uint32_t>(std::min<uint64_t>(seeds, UINT32_MAX));
+    const gpu::NetworkShape shape = network_shape(question.recipe, question.store, layout);
+    layout.batches_bytes = gpu::network_bytes(shape);
+    const bool counted =
+        seeds == layout.part_seeds && gpu::most_threads(shape) <= gpu::kThreadLimit;
+    // What grows with the pass does not shrink with the seeds.
+    const uint64_t pass = gpu::pass_bytes(shape);
+    share = pass + (room_bytes - std::min(room_bytes, pass)) / kBatchesPart;
+    if ((counted && layout.batches_bytes <= share) || seeds == 1) break;
+  }
+  layout.parts = (std::min(question.recipe.batch_size, layout.longest_pass) + seeds - 1) / seeds;
+  return share;
+}
+
+// The layout with its coldest rows on disk, and the windows that read the least; nothing if there
+// is no room for any. Larger windows pass over the file less often, and leave less memory for rows.
+std::optional<GpuLayout> with_rows_on_disk(const Question& question, uint64_t lines_bytes,
+                                           uint64_t host_room_bytes, const GpuLayout& layout) {
+  const Work work = question.work();
+  std::optional<GpuLayout> best;
+  double least_bytes = 0;
+  for (const uint64_t part : kWindowParts) {
+    GpuLayout tried = layout;
+    if (!lower_rows(work, lines_bytes, host_room_bytes, host_room_bytes / part, tried)) continue;
+    const auto batches = static_cast<double>(question.batches());
+    tried.window_batches = std::min(
+        batches, static_cast<double>(window_rows(work, tried)) / std::max(1.0, tried.cold_rows));
+    const auto cold_bytes =
+        static_cast<double>(question.store.features_bytes() - tried.lines.features_end_bytes);
+    const double bytes = batches / std::max(1.0, tried.window_batches) * cold_bytes;
+    if (best && bytes >= least_bytes) continue;
+    best = tried;
+    least_bytes = bytes;
+  }
+  return best;
+}
+
 }  // namespace
 
 uint64_t evaluation_pass_bytes(uint64_t nodes) {
@@ -155,20 +212,13 @@ gpu::NetworkShape network_shape(const recipe::Recipe& recipe, const StoreShape& 
 
 GpuLayout choose_gpu_layout(const Question& question, uint64_t host_room_bytes) {
   const Work work = question.work();
-  const StoreShape& store = question.store;
-  const std::string why =
-      gpu::cannot_draw(question.recipe, store.first_layer != graph::FirstLayer::none);
-  if (!why.empty()) return not_drawing(question, why);
-  if (store.asked_nodes > 0 && evaluates_in_full(work)) {
-    return not_drawing(question, "a prediction with all neighbours goes layer by layer");
+  if (const std::string why = why_on_cpu(question); !why.empty()) {
+    return not_drawing(question, why);
   }
-  if (question.ranks > 1) return not_drawing(question, "ranks cut their batches on the CPU");
-  if (!question.gpu_problem.empty()) return not_drawing(question, question.gpu_problem);
-  if (question.gpu_memory_bytes == 0) return not_drawing(question, "the GPU's memory is unknown");
   GpuLayout layout{.draws = true,
                    .limit_bytes = question.gpu_memory_bytes,
-                   .longest_pass = longest_pass(store, question.recipe.batch_size),
-                   .evaluated_nodes = evaluated_at_once(store, question.recipe.batch_size),
+                   .longest_pass = longest_pass(question.store, question.recipe.batch_size),
+                   .evaluated_nodes = evaluated_at_once(question.store, question.recipe.batch_size),
                    .model_bytes = model_bytes(work) + kGpuTensorsBytes,
                    .runtime_bytes = kGpuContextBytes + gpu::CudaAccelerator::kWorkspaceBytes};
   if (!evaluates_in_full(work)) {
@@ -176,30 +226,15 @@ GpuLayout choose_gpu_layout(const Question& question, uint64_t host_room_bytes) 
   }
   const uint64_t taken = layout.model_bytes + layout.runtime_bytes;
   const uint64_t room = layout.limit_bytes - std::min(layout.limit_bytes, taken);
-  uint64_t seeds =
-      std::min<uint64_t>(question.recipe.batch_size, std::max<uint64_t>(1, layout.longest_pass));
-  uint64_t batches_room = 0;
-  for (;; seeds = (seeds + 1) / 2) {
-    layout.part_seeds = static_cast<uint32_t>(std::min<uint64_t>(seeds, UINT32_MAX));
-    const gpu::NetworkShape shape = network_shape(question.recipe, store, layout);
-    layout.batches_bytes = gpu::network_bytes(shape);
-    const bool counted =
-        seeds == layout.part_seeds && gpu::most_threads(shape) <= gpu::kThreadLimit;
-    // What grows with the pass does not shrink with the seeds.
-    const uint64_t pass = gpu::pass_bytes(shape);
-    batches_room = pass + (room - std::min(room, pass)) / kBatchesPart;
-    if ((counted && layout.batches_bytes <= batches_room) || seeds == 1) break;
-  }
+  const uint64_t share = choose_part(question, room, layout);
   if (layout.batches_bytes + kRoundingBytes > room) {
     return too_small(question,
                      fmt::format("{} of GPU memory do not hold a batch of one seed: {} are needed",
                                  format_bytes(layout.limit_bytes),
                                  format_bytes_up(taken + layout.batches_bytes + kRoundingBytes)));
   }
-  layout.parts = (std::min(question.recipe.batch_size, layout.longest_pass) + seeds - 1) / seeds;
   // A batch in parts may grow into its whole share, so that more memory lowers no line.
-  const uint64_t kept =
-      std::max(layout.batches_bytes, layout.parts > 1 ? batches_room : uint64_t{0});
+  const uint64_t kept = std::max(layout.batches_bytes, layout.parts > 1 ? share : uint64_t{0});
   const uint64_t for_lines = room - kept - std::min(room - kept, kRoundingBytes);
   draw_lines(work, for_lines, layout);
   if (layout.host_bytes() <= host_room_bytes) return layout;
@@ -210,32 +245,14 @@ GpuLayout choose_gpu_layout(const Question& question, uint64_t host_room_bytes) 
                               "are left",
                               format_bytes(beside), format_bytes(host_room_bytes)));
   }
-  const uint64_t missing_bytes = layout.far_bytes;
-  // Larger windows pass over the file less often, and leave less memory for rows.
-  std::optional<GpuLayout> best;
-  double least_bytes = 0;
-  for (const uint64_t part : kWindowParts) {
-    GpuLayout tried = layout;
-    if (!lower_rows(work, for_lines, host_room_bytes, host_room_bytes / part, tried)) continue;
-    const auto batches = static_cast<double>(question.batches());
-    tried.window_batches = std::min(
-        batches, static_cast<double>(window_rows(work, tried)) / std::max(1.0, tried.cold_rows));
-    const auto cold_bytes =
-        static_cast<double>(store.features_bytes() - tried.lines.features_end_bytes);
-    const double bytes = batches / std::max(1.0, tried.window_batches) * cold_bytes;
-    if (best && bytes >= least_bytes) continue;
-    best = tried;
-    least_bytes = bytes;
+  if (const auto found = with_rows_on_disk(question, for_lines, host_room_bytes, layout)) {
+    return *found;
   }
-  if (!best) {
-    return too_small(
-        question,
-        fmt::format(
-            "{} of the store fit neither into {} of GPU memory nor into the limit, and there "
-            "is no room to read them from disk in windows",
-            format_bytes(missing_bytes), format_bytes(layout.limit_bytes)));
-  }
-  return *best;
+  return too_small(
+      question,
+      fmt::format("{} of the store fit neither into {} of GPU memory nor into the limit, and there "
+                  "is no room to read them from disk in windows",
+                  format_bytes(layout.far_bytes), format_bytes(layout.limit_bytes)));
 }
 
 }  // namespace plimsoll::plan

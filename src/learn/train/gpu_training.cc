@@ -66,21 +66,8 @@ std::unique_ptr<gpu::Accelerator> open_for(const GpuTraining::Job& job) {
   return opened;
 }
 
-}  // namespace
-
-GpuTraining::GpuTraining(const Job& job)
-    : job_(job), device_(open_for(job)), store_(load_store(job, *device_)) {}
-
-void GpuTraining::prepare(nn::Model& model, nn::Adam* adam) {
-  const graph::Meta& meta = job_.store.meta();
-  if (store_.first_cold_row() < meta.nodes) {
-    cold_.emplace(job_.store, *device_, job_.ledger,
-                  gpu::ColdOptions{.first_row = store_.first_cold_row(),
-                                   .window_bytes = job_.plan.on_gpu.window_bytes,
-                                   .reading = {.price = job_.plan.arrangement.price}});
-  }
-  model_ = &model;
-  adam_ = adam;
+// The parameters of a model on the GPU, where torch keeps them. `adam` may be null.
+gpu::ModelParameters parameters_of(nn::Model& model, nn::Adam* adam) {
   gpu::ModelParameters parameters{.values = model.values().data_ptr<float>(),
                                   .gradients = model.gradients().data_ptr<float>(),
                                   .count = static_cast<uint64_t>(model.parameter_count()),
@@ -121,6 +108,24 @@ void GpuTraining::prepare(nn::Model& model, nn::Adam* adam) {
         fail(ErrorKind::internal, "a GPU cannot compute with {}", parameter.name);
     }
   }
+  return parameters;
+}
+
+}  // namespace
+
+GpuTraining::GpuTraining(const Job& job)
+    : job_(job), device_(open_for(job)), store_(load_store(job, *device_)) {}
+
+void GpuTraining::prepare(nn::Model& model, nn::Adam* adam) {
+  const graph::Meta& meta = job_.store.meta();
+  if (store_.first_cold_row() < meta.nodes) {
+    cold_.emplace(job_.store, *device_, job_.ledger,
+                  gpu::ColdOptions{.first_row = store_.first_cold_row(),
+                                   .window_bytes = job_.plan.on_gpu.window_bytes,
+                                   .reading = {.price = job_.plan.arrangement.price}});
+  }
+  model_ = &model;
+  adam_ = adam;
   const plan::GpuLayout& plan = job_.plan.on_gpu;
   gpu::StoreView view = store_.view();
   if (cold_) {
@@ -133,7 +138,7 @@ void GpuTraining::prepare(nn::Model& model, nn::Adam* adam) {
                                      .classes = meta.classes,
                                      .part_seeds = plan.part_seeds,
                                      .longest_pass = plan.longest_pass},
-                   view, parameters);
+                   view, parameters_of(model, adam));
 }
 
 void GpuTraining::begin(const Epoch& epoch) {

@@ -68,7 +68,7 @@ std::vector<fs::path> runs_of(const ResultsOptions& options) {
   return named;
 }
 
-// ResultsOptions that exclude each other, and options that would have no effect.
+// Refuses options that exclude each other, and options that would have no effect.
 void check_words(const ResultsOptions& options) {
   const auto exclude = [](const std::vector<std::pair<const char*, bool>>& all) {
     std::string first;

@@ -22,15 +22,14 @@ std::string read_small_file(const std::filesystem::path& path, uint64_t most_byt
 // read.
 std::string read_end(const std::filesystem::path& path, uint64_t most_bytes);
 
-// Lines of a log that comes in blocks. A carriage return ends a line, as a line feed does: a
-// progress bar is many lines, not one without an end.
-
 // The longest line in memory. A longer one is handed over in pieces of that length. Each begins
 // with the last kLineOverlapBytes of the one before, so text shorter than the overlap is complete
 // in one of them.
 constexpr size_t kMostLineBytes = 65536;
 constexpr size_t kLineOverlapBytes = 8192;
 
+// Splits a text that comes in blocks, such as a growing log, into lines. A carriage return ends a
+// line, as a line feed does: a progress bar is many lines, not one without an end.
 class LineSplitter {
  public:
   using TakeLine = std::function<void(std::string_view line)>;  // never empty

@@ -16,7 +16,8 @@
 namespace plimsoll::io {
 namespace {
 
-constexpr uint64_t kRaiseBytes = 32 * kLineStepBytes;  // between two looks at who wants it lower
+constexpr uint64_t kRaiseBytes =
+    32 * kLineStepBytes;  // then it looks whether the line must go down
 
 uint64_t round_up(uint64_t bytes, uint64_t step) { return (bytes + step - 1) / step * step; }
 
@@ -157,7 +158,7 @@ void LinedFile::raise(uint64_t line_bytes, unsigned threads,
     const std::string opened = fmt::format("/proc/self/fd/{}", file_->file.fd.get());
     load({.path = opened, .name = path_.string(), .begin = from, .out = room}, threads, on_piece);
     const std::lock_guard lock(mutex_);
-    // Lowered meanwhile: this is not the time to raise it. Nor is it with bytes of another time.
+    // The line was lowered meanwhile, or the file has changed: then it must not be raised.
     if (line_bytes_ != from || changed(*file_)) {
       drop(from, to);
       return;

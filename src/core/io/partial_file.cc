@@ -195,8 +195,8 @@ StagedFolder::StagedFolder(const fs::path& target, bool replace)
     fail(ErrorKind::io, "cannot write {}: the folder {} does not exist", target_.string(),
          parent.string());
   }
-  // Between opening the folder and having its lock, its owner may have renamed it to the target or
-  // removed it: then what is locked is not what the name means, and it takes another try.
+  // Between opening the folder and locking it, its owner may have renamed it to the target or
+  // removed it. The lock is then on a folder of another name: try again.
   do {
     removed_remains_ = ::mkdir(staging_.c_str(), 0777) != 0;
     if (removed_remains_ && errno != EEXIST) {
@@ -218,7 +218,7 @@ StagedFolder::StagedFolder(const fs::path& target, bool replace)
 
 StagedFolder::~StagedFolder() {
   if (committed_ || !lock_) return;
-  std::error_code ignored;  // in a destructor there is nobody to tell
+  std::error_code ignored;  // a destructor cannot report it
   fs::remove_all(staging_, ignored);
 }
 
@@ -245,10 +245,10 @@ void StagedFolder::commit() {
   // The older folder gets the staging name for the moment it takes to remove it: locked, so that no
   // other run takes it for remains.
   const Fd older = replacing ? open_folder(target_, O_NOFOLLOW) : Fd();
-  if (older) ::flock(older.get(), LOCK_EX);  // a run that took the wrong one lets go at once
+  if (older) ::flock(older.get(), LOCK_EX);  // a run that locked it by mistake releases it at once
   rename_to_target(replacing);
   committed_ = true;
-  ::flock(lock_.get(), LOCK_UN);  // of the target now, where the next commit wants its own
+  ::flock(lock_.get(), LOCK_UN);  // on the target now, which the next commit must lock
   if (replacing) fs::remove_all(staging_);
   sync_folder(folder_of(target_), lock_);
   lock_ = Fd();

@@ -23,7 +23,7 @@ namespace plimsoll::memory {
 struct PressureReading {
   std::optional<uint64_t> resident_bytes;        // of this process
   std::optional<uint64_t> host_total_bytes;      // RAM
-  std::optional<uint64_t> host_available_bytes;  // free or free for the taking, by the kernel
+  std::optional<uint64_t> host_available_bytes;  // that programs could get without swapping
   std::vector<CgroupMemory> groups;              // every level that has a limit
   // Time in which at least one task waited for memory, since boot (the kernel's PSI): tasks in the
   // process's own cgroup v2, and tasks anywhere.

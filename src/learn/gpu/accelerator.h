@@ -52,12 +52,12 @@ class Accelerator {
   virtual ~Accelerator() = default;
 
   virtual std::string name() const = 0;
-  // What its memory is leased from.
+  // Holds the limit of its memory.
   virtual memory::Ledger& ledger() = 0;
-  // What all programs together leave of its memory.
+  // Its free memory: what all programs together have left.
   virtual uint64_t free_bytes() const = 0;
 
-  // Without a lease: see Array. Aligned to 256 bytes. Throws Error{memory} if it is refused.
+  // Takes no lease: Array does that. Aligned to 256 bytes. Throws Error{memory} if it is refused.
   virtual void* allocate(uint64_t bytes) = 0;
   virtual void release(void* data) noexcept = 0;
 
@@ -79,7 +79,7 @@ class Accelerator {
     virtual ~Recording() = default;
     virtual void start() = 0;
   };
-  // What `work` asks for; it is not done now, but at every start().
+  // Records what `work` asks for: it is not done now, but at every start().
   virtual std::unique_ptr<Recording> record(const std::function<void()>& work) = 0;
 
   template <typename Task>

@@ -47,7 +47,7 @@ ColdRows::ColdRows(const graph::Store& store, Accelerator& device, memory::Ledge
       device_marks_(device, "windows", words_of(count_)),
       device_slots_(device, "windows", count_),
       place_(device, "windows", 1) {
-  for (Window& window : windows_made_) {
+  for (Window& window : windows_) {
     window.rows = memory::Pages(host, "windows", options.window_bytes);
     window.revealed = {device, window.rows.data(), window.rows.bytes()};
   }
@@ -72,17 +72,17 @@ void ColdRows::begin(Network& network, uint64_t first, uint64_t last) {
   reading_ = {};
   network_ = &network;
   last_ = last;
-  windows_made_[current_].first = windows_made_[current_].last = first;
+  windows_[current_].first = windows_[current_].last = first;
   read_next();
 }
 
 void ColdRows::prepare(uint64_t batch) {
-  if (batch < windows_made_[current_].last) return;
+  if (batch < windows_[current_].last) return;
   const auto asked = std::chrono::steady_clock::now();
   reading_.get();
   waited_seconds_ += seconds_since(asked);
   current_ = 1 - current_;
-  const Window& window = windows_made_[current_];
+  const Window& window = windows_[current_];
   // Both wait until the window before is computed.
   device_.upload(device_slots_.data(), slots_.data(), count_ * sizeof(uint32_t));
   const ColdPlace place = {static_cast<const uint8_t*>(window.revealed.data()),
@@ -113,8 +113,8 @@ bool ColdRows::add_marks() {
 
 // As many batches as fit into a window.
 void ColdRows::mark_next() {
-  Window& next = windows_made_[1 - current_];
-  next.first = next.last = windows_made_[current_].last;
+  Window& next = windows_[1 - current_];
+  next.first = next.last = windows_[current_].last;
   wanted_.clear();
   wanted_.count();
   while (next.last < last_) {
@@ -139,10 +139,10 @@ void ColdRows::mark_next() {
 
 void ColdRows::read_next() {
   mark_next();
-  ++windows_;
-  window_batches_ += windows_made_[1 - current_].last - windows_made_[1 - current_].first;
+  ++window_count_;
+  window_batches_ += windows_[1 - current_].last - windows_[1 - current_].first;
   rows_read_ += wanted_.size();
-  auto* const rows = static_cast<std::byte*>(windows_made_[1 - current_].rows.data());
+  auto* const rows = static_cast<std::byte*>(windows_[1 - current_].rows.data());
   reading_ = std::async(std::launch::async, [this, rows] {
     reader_.read(file_, wanted_, static_cast<uint32_t>(row_bytes_),
                  [&](uint64_t row, uint64_t rank, const std::byte* bytes) {

@@ -47,7 +47,7 @@ class ColdRows {
   // Error{memory} if a batch wants more rows than a window holds.
   void prepare(uint64_t batch);
 
-  uint64_t windows() const { return windows_; }
+  uint64_t windows() const { return window_count_; }
   uint64_t window_batches() const { return window_batches_; }  // of all windows together
   uint64_t rows_read() const { return rows_read_; }
   double waited_seconds() const { return waited_seconds_; }  // of prepare(), for the disk
@@ -79,7 +79,7 @@ class ColdRows {
   const uint64_t most_rows_;  // of a window
   io::RowFile file_;
   io::BulkReader reader_;
-  std::array<Window, kWindows> windows_made_;
+  std::array<Window, kWindows> windows_;
   size_t current_ = 0;
   memory::IndexSet wanted_;         // rows of the next window
   memory::Buffer<uint32_t> marks_;  // as the GPU has set them
@@ -90,7 +90,7 @@ class ColdRows {
   Network* network_ = nullptr;
   uint64_t last_ = 0;             // of the pass
   uint64_t marked_together_ = 1;  // batches
-  uint64_t windows_ = 0;
+  uint64_t window_count_ = 0;
   uint64_t window_batches_ = 0;
   uint64_t rows_read_ = 0;
   double waited_seconds_ = 0;

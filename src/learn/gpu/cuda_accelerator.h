@@ -13,7 +13,7 @@
 
 namespace plimsoll::gpu {
 
-// What the driver says of a GPU. `missing` is empty if it can be used.
+// What the driver says about a GPU. `missing` is empty if it can be used.
 struct GpuSize {
   std::string missing;
   std::string name;

@@ -38,7 +38,7 @@ class SharedLibrary {
     function = reinterpret_cast<Function>(::dlsym(handle_, name));
     if (function == nullptr && problem_.empty()) problem_ = fmt::format("it has no {}", name);
   }
-  // One that older versions do not have.
+  // A function that older versions do not have; null there.
   template <typename Function>
   void find_newer(Function& function, const char* name) {
     if (handle_ != nullptr) function = reinterpret_cast<Function>(::dlsym(handle_, name));

@@ -1,5 +1,5 @@
 // Device code (gpu/device_store.h): the attention of a position to itself and to what it drew, as
-// nn/attention_fused.cc.
+// in nn/attention_fused.cc.
 //
 // In a tree, every source of a layer has exactly one edge: position i < n is its own source, and
 // the sources n + i * k + q are its draws. So weights and scores of edges are kept by source, and

@@ -1,5 +1,5 @@
 // Device code (gpu/device_store.h): the seeds of a batch, its draws, the sums of its first layer,
-// and the rows of the disk that it will want.
+// and which rows it needs from disk.
 //
 // A batch here is a tree: position i < n_0 is a seed, and the fan-out k of hop h gives each of its
 // n_h positions k more, so that n_{h+1} = n_h * (1 + k). The neighbour q of position i is at
@@ -292,7 +292,7 @@ PLIMSOLL_CODE void run_thread(const SumRows& task, uint32_t thread) {
   if (task.own != nullptr) store_values(task.own + out, own, task.rows.columns, column);
 }
 
-// ---- which rows of the disk a batch will want ----
+// ---- the rows that a batch needs from disk ----
 
 // Marks the cold rows of a position and of what it draws in the last hop: one bit for each.
 struct MarkRows {

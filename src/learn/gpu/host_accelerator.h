@@ -1,5 +1,5 @@
-// The CPU in the place of a GPU: runs the device code thread by thread, and plain loops
-// for matrix products. Slow; for tests, which so need no GPU.
+// The CPU in the place of a GPU: runs the device code thread by thread, and plain loops for matrix
+// products. It is slow, and lets tests run without a GPU.
 #pragma once
 
 #include <cstdint>

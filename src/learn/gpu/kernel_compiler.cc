@@ -25,7 +25,7 @@ constexpr uint64_t kMostBinaryBytes = uint64_t{64} << 20;
 // Without fused multiply-add: sums then have the same bits as on a CPU.
 constexpr std::array<const char*, 2> kOptions = {"--std=c++17", "--fmad=false"};
 
-// Of everything that the machine code depends on.
+// The name has everything that the machine code depends on.
 std::string file_name(const KernelRequest& request, const std::string& source) {
   int major = 0;
   int minor = 0;
@@ -43,7 +43,7 @@ struct TaskType {
 };
 #define PLIMSOLL_TASK(Type) \
   TaskType { Type::kName, #Type }
-// Of run_thread().
+// The tasks whose run_thread() has no template parameter.
 constexpr std::array kPlain = {
     PLIMSOLL_TASK(OrderSeeds),     PLIMSOLL_TASK(BeginPart),      PLIMSOLL_TASK(EndPart),
     PLIMSOLL_TASK(EndBatch),       PLIMSOLL_TASK(TakeSeeds),      PLIMSOLL_TASK(Activate),
@@ -53,7 +53,7 @@ constexpr std::array kPlain = {
     PLIMSOLL_TASK(WeighSources),   PLIMSOLL_TASK(SumSources),     PLIMSOLL_TASK(GradeWeights),
     PLIMSOLL_TASK(GradeScores),    PLIMSOLL_TASK(GradeSources),
 };
-// Of run_thread<kFanout>().
+// Those with run_thread<kFanout>().
 constexpr std::array kDrawing = {
     PLIMSOLL_TASK(MarkRows),
     PLIMSOLL_TASK(DrawHop),

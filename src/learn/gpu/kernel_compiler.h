@@ -1,5 +1,5 @@
-// Compiles the device code (device_store.h) for a GPU, with NVRTC, and keeps the result on disk.
-// One build of the program so serves all GPUs.
+// Compiles the device code (device_store.h) for the GPU of this machine, with NVRTC, and keeps the
+// result on disk. So one build of the program works on all GPUs.
 #pragma once
 
 #include <cstdint>

@@ -78,8 +78,8 @@ class Network {
   // Begins a pass; the spans are not used afterwards.
   void begin(const PassOrder& order);
 
-  // Marks the cold rows that these batches of the pass will want. `marks` has a bit for each, and
-  // stays where it is.
+  // Marks the cold rows that these batches of the pass will need. `marks` has a bit for each cold
+  // row; every call must get the same memory, because the work is recorded with its address.
   void mark(uint64_t first, uint64_t count, uint32_t* marks);
 
   // Trains on the next batch, and makes the optimizer's step.

@@ -1,6 +1,6 @@
-// The work of a gat layer. Its weight multiplies the rows of all sources, of which a node that was
-// drawn several times has several; then every result is a weighted sum of its draws' products and
-// its own.
+// The work of a gat layer. First its weight multiplies the rows of all sources; a node that was
+// drawn several times is several sources. Then every result is a weighted sum: the products of its
+// draws, and its own.
 #include "gpu/network.h"
 
 namespace plimsoll::gpu {

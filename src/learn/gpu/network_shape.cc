@@ -15,7 +15,7 @@ using recipe::ModelKind;
 // More than any memory holds, and so few that their bytes can be counted.
 constexpr uint64_t kMostPositions = uint64_t{1} << 40;
 
-// Of all steps of a sum over so many rows; see Network::add_up_rows.
+// The partial sums of all steps of a sum over so many rows; see Network::add_up_rows.
 uint64_t all_partial_sums_of(uint64_t rows) {
   uint64_t sums = 0;
   do {

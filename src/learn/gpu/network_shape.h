@@ -73,8 +73,8 @@ uint64_t pass_bytes(const NetworkShape& shape);
 // Threads that compute a row of so many columns.
 uint32_t lanes_of(uint64_t columns);
 
-// The most threads that any work of a part's batch has, and the most that are counted: rows and
-// threads must fit into 31 bits.
+// The largest number of threads that one kind of work of a part has. It must not exceed
+// kThreadLimit: the device code counts rows and threads with 31 bits.
 uint64_t most_threads(const NetworkShape& shape);
 constexpr uint64_t kThreadLimit = (uint64_t{1} << 31) - 1;
 // The partial sums that a sum over so many rows is made of.

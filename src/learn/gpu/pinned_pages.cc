@@ -112,7 +112,7 @@ uint64_t PinnedPages::pinned_bytes() const {
   return pinned_bytes_;
 }
 
-// Where nothing is pinned, a copy has read everything when it is asked for.
+// If nothing is pinned, a copy has already read all of its memory when the call returns.
 PinnedPages::CopyMark::CopyMark(PinnedPages& pages)
     : pages_(pages), passed_(pages.pinned_bytes() == 0) {
   const cuda::DriverFunctions& driver = pages_.driver_;
@@ -133,8 +133,8 @@ PinnedPages::CopyMark::~CopyMark() {
   if (current.result() == 0) pages_.driver_.destroy_event(event_);
 }
 
-// After any other answer than `not ready` there is nothing to wait for: the GPU has failed, as the
-// next use of it will say, or the process ends.
+// Any other answer than `not ready` means that there is nothing to wait for: the copies are done,
+// the GPU has failed, as its next use will report, or the process ends.
 bool PinnedPages::CopyMark::passed() noexcept {
   if (passed_) return true;
   const InContext current(pages_);

@@ -30,8 +30,9 @@ class PinnedPages final : public memory::PageSource {
   std::string problem() const;
   uint64_t pinned_bytes() const;
 
-  // A moment: what the GPU had been asked to do until then, by any thread and on any stream. Memory
-  // that is given back may still be copied from; it is free when its mark has passed.
+  // A mark in the GPU's work. It has passed when the GPU has done all that it had been asked for
+  // before, by any thread and on any stream. Memory that is given back may still be copied from; it
+  // is free when its mark has passed.
   class CopyMark {
    public:
     explicit CopyMark(PinnedPages& pages);

@@ -19,7 +19,7 @@ constexpr uint32_t kPositions = 16384;
 constexpr uint32_t kLanes = kColumns / kLane;
 constexpr double kLeastSeconds = 0.03;
 
-// Seconds of one start of what `work` asks for.
+// Seconds that one run of the recorded `work` takes.
 double seconds_of(Accelerator& device, const std::function<void()>& work) {
   const auto recording = device.record(work);
   recording->start();
@@ -34,7 +34,7 @@ double seconds_of(Accelerator& device, const std::function<void()>& work) {
   }
 }
 
-// What is measured on: values that all are 0.
+// The memory that measurements work on. All values are 0.
 struct Values {
   explicit Values(Accelerator& on)
       : device(on),
@@ -57,7 +57,7 @@ struct Values {
   Array<BatchState> state;
 };
 
-// A store with lists of kDegree nodes at random places.
+// A store whose lists have kDegree nodes at random places.
 class RandomStore {
  public:
   explicit RandomStore(Accelerator& device)
@@ -88,7 +88,7 @@ class RandomStore {
     device_neighbors_.upload(neighbors_.data(), neighbors_.size());
   }
 
-  // Of the rows that the lists of kPositions nodes name.
+  // The sums along the lists of kPositions nodes.
   SumRows sum(const Values& on) const {
     return {
         .lists = {{reinterpret_cast<const uint8_t*>(device_offsets_.data()), nullptr, UINT64_MAX},
@@ -119,7 +119,7 @@ class RandomStore {
   Array<uint32_t> device_nodes_;
 };
 
-// The bytes of rows that a sum reads in a second: kMeasuredFanout drawn ones and the own one.
+// The bytes a second that a sum reads: kMeasuredFanout drawn rows and its own row.
 double rows_rate(Accelerator& device, const SumRows& sum) {
   const double seconds = seconds_of(device, [&] { device.run_drawing(sum); });
   return static_cast<double>(kPositions) * (kMeasuredFanout + 1) * kRowBytes / seconds;
@@ -135,7 +135,7 @@ double far_rows_rate(const Values& on, RandomStore& store, memory::Ledger& host)
   return rows_rate(on.device, sum);
 }
 
-// Bytes that a pass reads and writes in a second.
+// The bytes a second that a pass reads and writes.
 double passes_rate(const Values& on) {
   constexpr uint32_t kPassRows = 1 << 18;  // more than the caches hold
   const Activate pass = {.x = on.values.data(),
@@ -151,7 +151,8 @@ double passes_rate(const Values& on) {
   return 2.0 * kPassRows * kColumns * sizeof(float) / seconds;
 }
 
-// Seconds of a small kind of work, of several that each wait for the one before and for memory.
+// The time to start one kind of work: that of a small one, among several that each wait for the one
+// before.
 double start_seconds(const Values& on) {
   constexpr uint64_t kFewRows = 512;
   constexpr uint64_t kFewColumns = 16;

@@ -45,8 +45,8 @@ class ResidentStore {
 
   // What loading takes of the host in addition, until the constructor returns.
   static constexpr uint64_t kLoadingBytes = uint64_t{64} << 20;
-  // Where the line of a file is that was asked for at `line_bytes`: at the end, or at or before
-  // them, where a block of the disk and a value of `value_bytes` begin.
+  // The line that a file gets if one at `line_bytes` is asked for: the end of the file, or the last
+  // place up to there where both a block of the disk and a value of `value_bytes` begin.
   static uint64_t line_at(uint64_t file_bytes, uint64_t line_bytes, uint64_t value_bytes);
   // What the two parts of a file with such a line take.
   static uint64_t device_bytes(uint64_t file_bytes, uint64_t line_bytes);

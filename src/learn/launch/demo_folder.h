@@ -1,4 +1,4 @@
-// The folder of `plimsoll demo`, and what of it may be deleted.
+// The folder of `plimsoll demo`, and which folders it may delete.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// The layers, with explicit backward functions and without autograd. So it is known what a layer
+// The layers, with explicit backward functions and without autograd. It is then known what a layer
 // keeps from forward to backward, and its memory can be counted before anything is allocated.
 // Formulas and parameter names are those of PyTorch Geometric. Batch norm, which may follow a
 // layer, is here, too.

@@ -14,8 +14,8 @@ namespace plimsoll::train {
 // `threads`.
 plan::StepRates measure_steps(c10::Device device, unsigned threads);
 
-// Measures what a GPU does that makes its batches itself; nothing if the CPU is in its place.
-//
+// Measures what a GPU does in a second that makes its batches itself; nothing if the CPU is in its
+// place.
 gpu::GpuRates measure_gpu(c10::Device device, memory::Ledger& ledger);
 
 }  // namespace plimsoll::train

@@ -35,7 +35,7 @@ std::optional<uint64_t> asked_memory(const Host& host) {
   return each("SLURM_MEM_PER_GPU", "SLURM_GPUS_ON_NODE");
 }
 
-// The value of " Key=value" in scontrol's line. Values have no blanks, but for those at its end
+// The value of " Key=value" in scontrol's line. Values have no blanks, except for those at its end
 // (Command, Comment), which are cut at the next " Key=".
 std::string value_of(std::string_view line, std::string_view key) {
   const std::string wanted = fmt::format("{}=", key);

@@ -1,4 +1,4 @@
-// Figures for a terminal: dots of Braille where the locale has them, plain characters else.
+// Figures for a terminal: dots of Braille if the locale has them, otherwise plain characters.
 #pragma once
 
 #include <cstddef>

@@ -22,8 +22,8 @@ void add_import_options(CLI::App& command, const char* type_option, ImportOption
   CLI::Option* type = add_feature_type(command, type_option, options.features);
   if (type_option == kTypeOrFeatures) {
     type->description(type->get_description() +
-                      "; --features is the same option here, but a file "
-                      "in import csv and a number in synth");
+                      "; --features means the same here (but it is a file in import csv, and a "
+                      "number in synth)");
   }
   command.add_option("--name", options.name, "name of the data set, kept in the store")
       ->default_str("from --out")

@@ -85,7 +85,7 @@ void kill(const OrphansOptions& options) {
   }
   if (cleared.left.orphans.empty()) return;
   if (!options.json) print("{}", process::describe(cleared.left.orphans, meter::gpu_memory()));
-  fail(ErrorKind::io, "{} could not be ended: stuck in the kernel, or of another user",
+  fail(ErrorKind::io, "{} could not be ended: stuck in the kernel, or owned by another user",
        counted(cleared.left.orphans.size(), "process"));
 }
 

@@ -97,20 +97,20 @@ void check_words(const ResultsOptions& options) {
     fail(ErrorKind::usage, "{} prints text or --json, not {}", asked, format);
   }
   if (options.means && (!(options.csv || options.json) || !asked.empty())) {
-    fail(ErrorKind::usage, "--means goes with --csv or --json: one line per configuration");
+    fail(ErrorKind::usage, "--means needs --csv or --json");
   }
   const bool experiments = (options.csv || options.json) && !options.means && asked.empty();
   if (experiments && (!options.columns.empty() || !options.sort.empty())) {
     fail(ErrorKind::usage,
-         "{} has all columns, one line per experiment in the order of the queue; "
-         "--sort needs --means, --columns the table",
+         "{0} has all columns, one line per experiment in the order of the queue; "
+         "give --means to use --sort, or leave {0} out to use --columns",
          format);
   }
   if (!options.columns.empty() && options.means) {
     fail(ErrorKind::usage, "--means prints all columns; leave --columns out");
   }
   if (options.difference && options.compare.empty() && options.over.empty()) {
-    fail(ErrorKind::usage, "--difference goes with --compare or --over");
+    fail(ErrorKind::usage, "--difference needs --compare or --over");
   }
 }
 
@@ -242,7 +242,7 @@ void add_table_options(CLI::App& command, ResultsOptions& options) {
       ->group(kOutput);
   command
       .add_option("--sort", options.sort,
-                  "put the best of this figure first; with :min or :max if its name misleads; "
+                  "put the best of this figure first; append :min or :max to say which is best; "
                   "default: the first metric")
       ->type_name("FIGURE")
       ->group(kOutput);
@@ -262,7 +262,7 @@ void add_table_options(CLI::App& command, ResultsOptions& options) {
       ->group(kOutput);
   command
       .add_option("--grams-per-kwh", options.grams_per_kwh,
-                  "also show CO2: the grams that a kWh has where you are")
+                  "also show CO2, at so many grams per kWh")
       ->check(number_from_zero())
       ->type_name("N")
       ->group(kOutput);

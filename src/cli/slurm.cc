@@ -102,7 +102,7 @@ void train_script(const CLI::App& command, TrainScript& script) {
       gpu_facts());
   if (job.seconds == 0 && !options.seconds) {
     fail(ErrorKind::usage,
-         "the speed of this machine is not known, so the time is not either; give --time");
+         "the speed of this machine is not known, so the time cannot be predicted; give --time");
   }
   slurm::RequeuePolicy policy = options.policy;
   if (!options.no_mem && !policy.max_memory_bytes) {
@@ -172,11 +172,11 @@ void run_script(const CLI::App& command, const RunScript& script) {
 
 constexpr const char* kSlurmTrainFooter =
     R"(Takes the options of plimsoll train as well. The script asks for the memory and time of the plan.
-Warned before its time limit, or preempted, the job writes a checkpoint and is requeued; out of memory,
-it is submitted again with more. docs/guides/slurm.md explains all of it.
+Before its time limit, or when it is preempted, the job writes a checkpoint and is requeued. If it
+runs out of memory, it is submitted again with more. docs/guides/slurm.md explains all of it.
 
 Examples:
-  plimsoll slurm train papers.plim --model sage --save-dir models --threads 16 >job.sh; sbatch job.sh
+  plimsoll slurm train papers.plim --model sage --save-dir models >job.sh; sbatch job.sh
   plimsoll slurm train papers.plim --memory 32G --partition gpu --gpus 1 --submit
   plimsoll slurm train papers.plim --save-dir seeds --sbatch array=0-9 --sbatch qos=long --submit)";
 

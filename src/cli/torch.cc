@@ -113,15 +113,15 @@ void add_torch_build(CLI::App& torch) {
       torch.add_subcommand("build", "Compile the training library for the torch of your Python");
   auto options = std::make_shared<TorchOptions>();
   add_python(*command, options->python);
-  command->add_option("--jobs", options->jobs, "compilers at a time")
+  command->add_option("--jobs", options->jobs, "number of compilers that run at once")
       ->check(whole_number(1, 1024))
       ->default_str("as threads and memory allow")
       ->type_name("N");
   command->add_flag("--force", options->force, "build it again");
   command->footer(
-      R"(Needs a C++ compiler (g++ 12 or later) and cmake 3.25 or later; no CUDA compiler, also for a torch
-with CUDA. Takes some minutes. The library is kept in $XDG_CACHE_HOME/plimsoll/torch (~/.cache), one
-for each torch, and this program uses the one that was built last.
+      R"(Needs a C++ compiler (g++ 12 or later) and cmake 3.25 or later, but no CUDA compiler, not even for
+a torch with CUDA. Takes some minutes. The library is kept in $XDG_CACHE_HOME/plimsoll/torch
+(~/.cache), one for each torch, and this program uses the one that was built last.
 
 Examples:
   plimsoll torch build

@@ -355,7 +355,8 @@ void complete(const CLI::App& command, TrainOptions& options) {
          options.seeds - 1);
   }
   if (options.seeds > 0 && !options.memory_log.empty()) {
-    fail(ErrorKind::usage, "--memory-log is for one training; leave it or --seeds out");
+    fail(ErrorKind::usage,
+         "--memory-log is for a single training; leave --memory-log or --seeds out");
   }
   if (!options.resume.empty() && options.seeds == 0) return;  // the recipe is the checkpoint's
   check(options.recipe);

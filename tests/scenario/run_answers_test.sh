@@ -110,7 +110,7 @@ expect 2 "is not a condition"
 run plimsoll results --compare 1 2 --importance
 expect 2 "exclude each other"
 run plimsoll results --means
-expect 2 "--means goes with --csv or --json"
+expect 2 "--means needs --csv or --json"
 run plimsoll results --columns accuracy --csv
 expect 2 "one line per experiment"
 run plimsoll results --over seed

@@ -128,7 +128,7 @@ void ColdRows::mark_next() {
     if (next.last > next.first) break;
     if (batches == 1) {
       fail(ErrorKind::memory,
-           "batch {} wants more rows from disk than a window of {} holds; raise --memory, or lower "
+           "batch {} needs more rows from disk than a window of {} holds; raise --memory, or lower "
            "--batch-size or --fanout",
            next.last + 1, format_bytes(most_rows_ * row_bytes_));
     }

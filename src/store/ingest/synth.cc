@@ -158,7 +158,7 @@ void check(const SynthOptions& options) {
     fail(ErrorKind::usage, "--signal {}: from 0 to 1000", options.signal);
   }
   if (options.train + options.valid + options.test > options.nodes) {
-    fail(ErrorKind::usage, "train, valid and test together have {} nodes, the graph {}",
+    fail(ErrorKind::usage, "train, valid and test together have {} nodes, but the graph has {}",
          options.train + options.valid + options.test, options.nodes);
   }
 }

@@ -14,6 +14,7 @@
 #include "io/file.h"
 #include "io/random_read.h"
 #include "memory/buffer.h"
+#include "plan/making_rates.h"
 #include "plan/measuring.h"
 
 namespace plimsoll::plan {

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "gpu/rates.h"
+#include "plan/making_rates.h"
 #include "plan/measuring.h"
 #include "recipe/recipe.h"
 

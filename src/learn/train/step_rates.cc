@@ -22,6 +22,7 @@
 #include "nn/model.h"
 #include "nn/operations.h"
 #include "nn/threads.h"
+#include "plan/making_rates.h"
 #include "plan/measuring.h"
 #include "plan/timing.h"
 #include "train/device.h"

@@ -151,9 +151,32 @@ expect_text="stopped by signal 15"
 grep -qF "$expect_text" output || fail "nothing says: $expect_text"
 goes_on orphaned
 
+# The same while rows are read from disk and threads share the work: no rank may give up a batch that the
+# other one waits for.
+plimsoll synth papers100M --scale 0.002 --seed 1 --out a0.plim --quiet
+disk="a0.plim --hidden 32 --fanout 8,6 --batch-size 150 --epochs 3 --ranks 2"
+run plimsoll train $disk --threads 2 --save-dir in_memory --quiet
+expect 0 "Epoch 003"
+least=$("$PLIMSOLL" plan $disk --threads 2 --json | sed -n 's/^ *"minimum_bytes": \([0-9]*\),*$/\1/p')
+for moment in 0.1 0.4 0.7; do
+  : >output
+  rm -rf on_disk
+  "$PLIMSOLL" train $disk --threads 2 --memory "$least" --save-dir on_disk --quiet >output 2>&1 &
+  launcher=$!
+  until_prints "Epoch 001"
+  sleep $moment
+  kill -TERM $launcher
+  code=0
+  timeout 40 tail --pid=$launcher -f /dev/null || { kill -KILL $launcher; fail "the ranks do not stop: $moment"; }
+  wait $launcher || code=$?
+  expect 9 "stopped by signal 15"
+  run plimsoll train a0.plim --resume on_disk --ranks 2 --threads 2 --quiet
+  expect 0 "Epoch 003"
+  same_tensors in_memory/last.pth on_disk/last.pth
+done
+
 # A rank fails by itself, here because its store is damaged while it reads from it: all end, and rank 0 says
 # why.
-plimsoll synth papers100M --scale 0.002 --seed 1 --out a0.plim --quiet
 cp -r a0.plim a1.plim
 least=$("$PLIMSOLL" plan a0.plim --hidden 32 --fanout 8,6 --batch-size 150 --epochs 100000 --threads 1 --ranks 2 --json |
   sed -n 's/^ *"minimum_bytes": \([0-9]*\),*$/\1/p')

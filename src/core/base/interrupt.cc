@@ -5,9 +5,12 @@
 #include <cstdlib>
 #include <thread>
 
+#include "base/defer_interrupts.h"
+
 namespace plimsoll {
 namespace {
 std::atomic<int> g_signal = 0;
+std::atomic<int> g_deferred = 0;
 
 // Waits for `set` on a new thread. That thread takes no other signal: one that ends the process, or
 // one that watch_also() blocks later, must find its way to the main thread.
@@ -50,7 +53,11 @@ void watch_also(int signal_number) {
 
 int pending_interrupt() { return g_signal.load(std::memory_order_relaxed); }
 
+DeferInterrupts::DeferInterrupts() { ++g_deferred; }
+DeferInterrupts::~DeferInterrupts() { --g_deferred; }
+
 void throw_if_interrupted() {
+  if (g_deferred.load(std::memory_order_relaxed) > 0) return;
   if (const int signal_number = pending_interrupt()) throw Interrupted(signal_number);
 }
 

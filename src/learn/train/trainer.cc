@@ -8,9 +8,11 @@
 #include <array>
 #include <cmath>
 #include <numbers>
+#include <optional>
 #include <span>
 #include <utility>
 
+#include "base/defer_interrupts.h"
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/random.h"
@@ -147,6 +149,10 @@ double Trainer::learning_rate() const {
 }
 
 bool Trainer::train_epoch() {
+  // Ranks agree after which batch they stop. One that gave up a batch would leave the others
+  // waiting.
+  std::optional<DeferInterrupts> together;
+  if (group_ != nullptr) together.emplace();
   const batch::Pass pass = training_pass(position_.epoch, position_.batch);
   const uint64_t total = pass.seeds.batches(recipe_.batch_size);
   if (position_.batch >= total) return true;  // the run was stopped during the evaluation

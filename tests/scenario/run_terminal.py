@@ -45,7 +45,10 @@ def wait_for(what, seconds=10):
         if time.time() > end:
             raise SystemExit(f"FAILED: {what!r} did not appear on\n{screen.text()}")
         if select.select([fd], [], [], 0.1)[0]:
-            screen.feed(os.read(fd, 65536).decode())
+            try:
+                screen.feed(os.read(fd, 65536).decode())
+            except OSError:  # it has ended
+                raise SystemExit(f"FAILED: {what!r} did not appear before the end of\n{screen.text()}")
 
 
 OF_ABOUT = re.compile(r" of about [0-9.]+ s \| ")

@@ -2,12 +2,13 @@
 # early_stopping.sh PLIMSOLL FOLDER [BATCHES]: what `"stop": "asha"` saves on a real training with its default
 # values, and what it costs. Each of BATCHES (1) is a search with a seed of its own: it draws 64 settings of
 # `plimsoll train` on a small `synth arxiv` and runs them to their end, then again with asha. The decisions of
-# asha must be those computed from the complete curves. Its shares of the epochs, the CPU time and the measured
-# joules are printed, and how far the best setting that it keeps is behind the best of all 64. Last, the same
-# is computed for other values of min_steps and reduction, each search in 20 random orders. A batch takes two
-# to three minutes of one core, so that one batch is the short version. A second call continues. BENCH_WRAP:
-# words before each training, such as `nice`. BENCH_SCALE: the size of the graph, 0.1 of arxiv without it.
-# BENCH_EPOCHS: 27 without it. BENCH_STOPPED: how many of the searches run again with asha, all without it.
+# asha must be those computed from the complete curves. Its shares of the epochs, the CPU time and the
+# measured joules are printed, and how far the best setting that it keeps is behind the best of all 64. Last,
+# the same is computed for other values of min_steps and reduction, each search in 20 random orders. A batch
+# takes two to three minutes of one core, so that one batch is the short version. A second call continues.
+# BENCH_WRAP: words before each training, such as `nice`. BENCH_SCALE: the size of the graph, 0.1 of arxiv
+# without it. BENCH_EPOCHS: 27 without it. BENCH_SETTINGS: 64 without it. BENCH_STOPPED: how many of the
+# searches run again with asha, all without it.
 set -eu
 PLIMSOLL=$(realpath "$1")
 mkdir -p "$2"
@@ -31,7 +32,7 @@ cat >models_config.json <<'END'
 END
 run() { # run NAME SEED [KEY]: its folder is results/NAME_SEED/run_*.
   cat >"$1_$2.json" <<END
-{"experiments": [{"repo": "gnn", "mutate": ["all"], "settings": 64, "hyperparameters": {"seed": $2}}], "objective": {"metric": "val", "goal": "max"}${3:-}}
+{"experiments": [{"repo": "gnn", "mutate": ["all"], "settings": ${BENCH_SETTINGS:-64}, "hyperparameters": {"seed": $2}}], "objective": {"metric": "val", "goal": "max"}${3:-}}
 END
   "$PLIMSOLL" run -ec "$1_$2.json" -s "$2" --gpu none --keep-going --results "results/$1_$2" --resume auto >"$1_$2.log" 2>&1 && return
   "$PLIMSOLL" run --resume results/"$1_$2"/run_* --retry-failed --keep-going >>"$1_$2.log" 2>&1 ||

@@ -88,6 +88,12 @@ int report_bug(const CLI::App& app, const char* what) {
 
 int report_system_error(const CLI::App& app, const std::system_error& error) {
   if (error.code() == std::errc::broken_pipe) return kReaderGone;
+  if (error.code() == std::errc::resource_unavailable_try_again) {
+    return report(app,
+                  "the operating system starts no more threads now; end other programs, lower "
+                  "--threads and --workers, or raise the limits (ulimit -u, ulimit -v, pids.max)",
+                  exit_code(ErrorKind::io));
+  }
   const bool full = error.code() == std::errc::no_space_on_device;
   return report(app, error.what(), exit_code(full ? ErrorKind::disk : ErrorKind::io));
 }

@@ -93,6 +93,10 @@ run plimsoll import ogb bad --out out.plim --split time
 expect 7 "out.plim exists" "--force"
 run plimsoll import ogb missing --out new.plim
 expect 6 "missing"
+# No room for the stacks of so many threads.
+with_little_room() { (ulimit -v 600000; "$@"); }
+run with_little_room plimsoll synth arxiv --scale 0.1 --threads 200 --out new.plim
+expect 6 "starts no more threads" "--threads"
 # Root may do everything: there the program runs as nobody, from a copy that nobody can reach.
 mkdir closed
 chmod 755 . closed

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "base/units.h"
-#include "experiment/outputs.h"
+#include "experiment/csv_table.h"
 
 namespace plimsoll::answer {
 namespace {

@@ -17,8 +17,8 @@
 #include "base/print.h"
 #include "base/text_file.h"
 #include "base/units.h"
+#include "experiment/csv_table.h"
 #include "experiment/expected_time.h"
-#include "experiment/outputs.h"
 
 namespace plimsoll::experiment {
 namespace {

@@ -74,7 +74,7 @@ void EarlyStopping::recall() {
     const bool stop = known.decision == StepDecision::stop;
     board->recall(number, *report, stop);
     if (!stop) continue;
-    stops_[number] = {.policy = std::string(name(board->rule().policy)),
+    stops_[number] = {.policy = board->rule().policy,
                       .step = report->step,
                       .value = report->value,
                       .reason = known.reason};
@@ -146,7 +146,7 @@ void EarlyStopping::decide() {
                        .decision = stop ? StepDecision::stop : StepDecision::go_on,
                        .reason = made->decision.reason});
       if (!stop) continue;
-      stops_[made->experiment] = {.policy = std::string(name(board.rule().policy)),
+      stops_[made->experiment] = {.policy = board.rule().policy,
                                   .step = made->report.step,
                                   .value = made->report.value,
                                   .reason = made->decision.reason};

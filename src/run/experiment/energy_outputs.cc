@@ -1,11 +1,10 @@
+#include "experiment/energy_outputs.h"
+
 #include <fmt/format.h>
 
 #include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
-
-#include "energy/report.h"
-#include "experiment/outputs.h"
 
 namespace plimsoll::experiment {
 namespace {
@@ -178,21 +177,6 @@ Json energy_json(const AttemptResult& attempt) {
   json["note"] = reasons(report);
   json["details"] = energy::to_json(report);
   return json;
-}
-
-std::vector<NamedFigure> energy_to_compare(const AttemptResult& attempt) {
-  std::vector<NamedFigure> figures;
-  if (!attempt.energy) return figures;
-  const EnergyReport& report = *attempt.energy;
-  const auto add = [&](const char* name, const Number& number) {
-    if (number) figures.push_back({.name = name, .value = *number});
-  };
-  add("cpu_joules", report.cpu.total.joules);
-  add("cpu_net_joules", report.cpu.total.net_joules);
-  add("gpu_joules", report.all_gpus.joules);
-  add("gpu_net_joules", report.all_gpus.net_joules);
-  add("gpu_watts", report.all_watts.mean);
-  return figures;
 }
 
 }  // namespace plimsoll::experiment

@@ -10,7 +10,7 @@
 #include "base/run_files.h"
 #include "base/text_file.h"
 #include "base/units.h"
-#include "experiment/outputs.h"
+#include "experiment/csv_table.h"
 #include "statistics/sample.h"
 
 namespace plimsoll::experiment {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "experiment/outputs.h"
+#include "experiment/csv_table.h"
 
 namespace plimsoll::experiment {
 namespace {

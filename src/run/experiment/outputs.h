@@ -3,39 +3,18 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <map>
-#include <nlohmann/json_fwd.hpp>
 #include <set>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
-#include "base/units.h"
 #include "experiment/catalog.h"
+#include "experiment/csv_table.h"
 #include "experiment/journal.h"
 #include "experiment/queue.h"
 #include "experiment/record.h"
 
 namespace plimsoll::experiment {
-
-// A row of a CSV table.
-using Row = std::vector<std::string>;
-
-constexpr uint64_t kMostTableBytes = 64 * kMiB;  // of a table that is read whole
-constexpr size_t kMostCells = 10000;             // of a row
-
-// Calls `take` for each row of a CSV text, with the row's number from 1; the first row has the
-// names of the columns. Cells may be quoted; empty lines are skipped. Throws Error{input} for a row
-// with too many cells.
-void for_each_row(std::string_view text, const std::function<void(size_t number, Row row)>& take);
-std::vector<Row> parse_table(std::string_view text);
-
-// The cells as one CSV line, quoted if needed.
-std::string table_cells(const Row& cells);
-// The same with a line end.
-std::string table_line(const Row& cells);
 
 // The content of summary.csv. Warm-ups are not in it. All rows have the same columns. These are
 // known before the first experiment, except the columns of several GPUs: all rows get them when one
@@ -80,31 +59,5 @@ std::vector<std::filesystem::path> wrong_outputs(const OutputFacts& run, Mend me
 
 // Under sudo, gives the folder and its content to the user who called sudo. Otherwise does nothing.
 void give_to_caller(const std::filesystem::path& folder);
-
-// The energy in these files: columns of summary.csv, and energy_metrics in experiment.json. The
-// names must stay, because users' scripts read them. A cell without a figure is empty, not 0.
-
-// CPU, and all GPUs together.
-Row energy_columns();
-Row energy_cells(const AttemptResult& attempt);
-
-// The figures' source, coverage and quality.
-Row energy_note_columns();
-Row energy_notes(const AttemptResult& attempt);
-
-// For one GPU; used if there are several.
-Row gpu_columns(unsigned index);
-Row gpu_cells(const energy::GpuFigures& gpu);
-
-// The figures alone, and the figures with all details.
-nlohmann::ordered_json energy_figures_json(const AttemptResult& attempt);
-nlohmann::ordered_json energy_json(const AttemptResult& attempt);
-
-// A figure that is compared between runs of one configuration: "gpu_joules".
-struct NamedFigure {
-  std::string name;
-  double value = 0;
-};
-std::vector<NamedFigure> energy_to_compare(const AttemptResult& attempt);
 
 }  // namespace plimsoll::experiment

@@ -97,12 +97,13 @@ class QueueMaker {
     const Training& training = entry.foreground;
     const Repository& repository = *catalog_.find(training.repository);
     for (uint64_t i = 1; i <= entry.baseline_runs; ++i) {
-      add(index, "default", with_seed(index, repository.defaults(), i, true)).baseline = true;
+      add(index, /*varied=*/false, with_seed(index, repository.defaults(), i, true)).baseline =
+          true;
     }
     if (entry.other_seeds && entry.repeats > 1) warn_without_seed(entry, repository);
     for (const Values& setting : entry_settings_.of(index)) {
       for (uint64_t i = 1; i <= entry.repeats; ++i) {
-        add(index, training.mutation ? "mutation" : "default", with_seed(index, setting, i));
+        add(index, training.mutation, with_seed(index, setting, i));
       }
     }
   }
@@ -165,9 +166,9 @@ class QueueMaker {
             first->training.repository, first->training.model, describe(first->training.values)));
   }
 
-  Experiment& add(size_t index, const std::string& mode, Values values) {
+  Experiment& add(size_t index, bool varied, Values values) {
     const SettingsEntry& entry = settings_.entries[index];
-    Experiment made{.mode = mode, .entry = index, .listed = queue_.size() + 1};
+    Experiment made{.varied = varied, .entry = index, .listed = queue_.size() + 1};
     made.training = {.repository = entry.foreground.repository,
                      .model = entry.foreground.model,
                      .values = std::move(values)};
@@ -242,6 +243,11 @@ std::string text_of_load(const Load& load, const Catalog& catalog) {
 }
 
 }  // namespace
+
+std::string_view mode_word(const Experiment& experiment) {
+  if (experiment.background) return "parallel";
+  return experiment.varied ? "mutation" : "default";
+}
 
 std::string configuration_of(const Experiment& experiment, const Catalog& catalog) {
   std::string text = text_of_load(experiment.training, catalog);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "experiment/history.h"
@@ -19,10 +20,10 @@ struct Load {
 };
 
 struct Experiment {
-  size_t number = 0;   // from 1, in the order in which they run
-  std::string id;      // unique across runs: "run_20261115_081500__examples_mnist_001"
-  std::string folder;  // in the run's folder: "examples_mnist_001"; a long name is shortened
-  std::string mode;    // "mutation" or "default"
+  size_t number = 0;    // from 1, in the order in which they run
+  std::string id;       // unique across runs: "run_20261115_081500__examples_mnist_001"
+  std::string folder;   // in the run's folder: "examples_mnist_001"; a long name is shortened
+  bool varied = false;  // its values are not only the defaults
   Load training;
   std::optional<Load> background;
   size_t entry = 0;  // index in the settings; experiments of one entry are comparable
@@ -34,6 +35,9 @@ struct Experiment {
   bool warmup = false;    // does not count
   bool baseline = false;  // asked for by baseline_runs
 };
+
+// What its files call it: "mutation" or "default", and "parallel" with a background load.
+std::string_view mode_word(const Experiment& experiment);
 
 // The `configuration` of an experiment.
 std::string configuration_of(const Experiment& experiment, const Catalog& catalog);

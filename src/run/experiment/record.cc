@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/error.h"
 #include "base/host.h"
 #include "base/json.h"
 #include "energy/report.h"
@@ -16,6 +17,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kJournal = "a row of the journal";
+constexpr const char* kVaried = "mutation";
+constexpr const char* kDefault = "default";
 
 std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -83,7 +86,7 @@ Json attempt_json(const AttemptResult& result) {
                {"steps", result.steps},
                {"shared", result.shared}};
   if (result.stop) {
-    json["stop"] = {{"policy", result.stop->policy},
+    json["stop"] = {{"policy", name(result.stop->policy)},
                     {"step", result.stop->step},
                     {"value", text_of({.number = result.stop->value})},
                     {"reason", result.stop->reason}};
@@ -96,6 +99,12 @@ Json attempt_json(const AttemptResult& result) {
 Cause cause_from(const Json& json) {
   const auto name = json.at("cause").get<std::string>();
   return name.empty() ? Cause::driver_ended : diagnosis::cause_of(name);
+}
+
+StopRule::Policy read_policy(const std::string& word) {
+  const auto policy = policy_named(word);
+  if (!policy) fail(ErrorKind::input, "unknown policy of an early stop: {}", word);
+  return *policy;
 }
 
 AttemptResult attempt_from(const Json& json) {
@@ -124,7 +133,7 @@ AttemptResult attempt_from(const Json& json) {
   if (json.contains("stop")) {
     const Json& stop = json.at("stop");
     result.stop = StopRecord{
-        .policy = stop.at("policy"),
+        .policy = read_policy(stop.at("policy")),
         .step = whole_in<uint64_t>(stop, "step"),
         .value = parse_value(stop.at("value").get<std::string>()).value_or(Value()).number,
         .reason = stop.at("reason")};
@@ -141,7 +150,7 @@ std::string to_text(const Experiment& experiment) {
   Json json = {{"number", experiment.number},
                {"id", experiment.id},
                {"folder", experiment.folder},
-               {"mode", experiment.mode},
+               {"mode", experiment.varied ? kVaried : kDefault},
                {"entry", experiment.entry},
                {"training", load_json(experiment.training)},
                {"configuration", experiment.configuration},
@@ -158,7 +167,7 @@ Experiment experiment_of(const std::string& text) {
     Experiment experiment{.number = whole_in<size_t>(json, "number"),
                           .id = json.at("id"),
                           .folder = json.at("folder"),
-                          .mode = json.at("mode"),
+                          .varied = json.at("mode") == kVaried,
                           .training = load_from(json.at("training")),
                           .background = {},
                           .entry = whole_in<size_t>(json, "entry")};

@@ -99,6 +99,13 @@ std::string_view name(StopRule::Policy policy) {
   return policy == StopRule::Policy::asha ? "asha" : "median";
 }
 
+std::optional<StopRule::Policy> policy_named(std::string_view word) {
+  for (const StopRule::Policy policy : {StopRule::Policy::asha, StopRule::Policy::median}) {
+    if (word == name(policy)) return policy;
+  }
+  return std::nullopt;
+}
+
 std::string describe(const StopRule& rule, const Objective& objective) {
   const std::string head = fmt::format("{} by {}, {} is better: ", name(rule.policy),
                                        objective.metric, objective.maximize ? "higher" : "lower");

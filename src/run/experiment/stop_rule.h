@@ -38,6 +38,7 @@ struct StopRule {
   bool decides_at(uint64_t step) const;
 };
 std::string_view name(StopRule::Policy policy);
+std::optional<StopRule::Policy> policy_named(std::string_view word);
 
 // The rule for trainings that report this many steps: its first decision comes after a tenth of
 // them, rounded to 1, 2, 3, 4, 6, 8, 12, 16, 24 ... Decisions come at few
@@ -85,7 +86,7 @@ StopDecision decide_stop(const StopRule& rule, bool maximize, const Report& own,
 
 // An experiment that was stopped early.
 struct StopRecord {
-  std::string policy;
+  StopRule::Policy policy = StopRule::Policy::asha;
   uint64_t step = 0;
   double value = 0;
   std::string reason;

@@ -111,14 +111,14 @@ std::optional<StopRule> read_stop(ObjectReader& parent) {
     }
     object.finish("stop");
   }
-  if (policy == "median") {
-    rule.policy = StopRule::Policy::median;
-  } else if (policy != "asha") {
+  const auto named = policy_named(policy);
+  if (!named) {
     parent.error(node->line,
                  "stop must be \"asha\", \"median\", or an object such as {\"policy\": \"asha\", "
                  "\"min_steps\": 3, \"reduction\": 2}");
     return std::nullopt;
   }
+  rule.policy = *named;
   return rule;
 }
 

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/text_file.h"
-#include "experiment/outputs.h"
+#include "experiment/csv_table.h"
 #include "plot/svg.h"
 #include "report/bodies.h"
 

@@ -300,8 +300,11 @@ TEST(Configurations, ThatWereStoppedEarlyShowTheStepAndTheValueThere) {
   std::vector<Outcome> all = {outcome({.rate = 0.1})};
   for (const double seed : {1, 2}) {
     all.push_back(failed({.rate = 0.2, .seed = seed}, Cause::stopped_early));
-    all.back().result.last.stop = experiment::StopRecord{
-        .policy = "asha", .step = 9, .value = 0.40 + 0.02 * seed, .reason = ""};
+    all.back().result.last.stop =
+        experiment::StopRecord{.policy = experiment::StopRule::Policy::asha,
+                               .step = 9,
+                               .value = 0.40 + 0.02 * seed,
+                               .reason = ""};
   }
   Configurations grouped = group(all, catalog(), {});
   grouped.objective = experiment::Objective{.metric = "loss", .maximize = false};

@@ -1,3 +1,5 @@
+#include "experiment/energy_outputs.h"
+
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

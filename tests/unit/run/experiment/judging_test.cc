@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "experiment/outputs.h"
+#include "experiment/csv_table.h"
 #include "temp_folder.h"
 
 namespace plimsoll::experiment {

@@ -18,7 +18,7 @@ class OutputsTest : public testing::Test {
       queue_.push_back({.number = number,
                         .id = "run__" + name,
                         .folder = name,
-                        .mode = "default",
+                        .varied = false,
                         .training = {.repository = "toy", .model = "good"}});
       AttemptResult attempt{
           .cause = Cause::success, .started = 1e9, .seconds = 0.1 * static_cast<double>(number)};

@@ -13,7 +13,7 @@ namespace plimsoll::experiment {
 namespace {
 
 Experiment some_experiment() {
-  Experiment made{.number = 3, .id = "r__a", .folder = "a", .mode = "mutation", .entry = 2};
+  Experiment made{.number = 3, .id = "r__a", .folder = "a", .varied = true, .entry = 2};
   made.training = {.repository = "examples", .model = "mnist", .values = {}};
   made.training.values.set("seed", value_of(UINT64_MAX));
   made.training.values.set("rate", {.number = 3e-5});
@@ -50,7 +50,7 @@ TEST(Record, ReadsBackTextsTruthValuesDesignAndEarlyStopping) {
   EXPECT_EQ(plain_json(back.training.values).at("amp"), true);
   EXPECT_EQ(plain_json(back.training.values).at("optimizer"), "adam w");
   AttemptResult attempt{.cause = Cause::stopped_early, .steps = 3, .shared = 2};
-  attempt.stop = {.policy = "asha", .step = 3, .value = NAN, .reason = "nan"};
+  attempt.stop = {.policy = StopRule::Policy::asha, .step = 3, .value = NAN, .reason = "nan"};
   const AttemptResult again = attempt_of(to_text(attempt));
   EXPECT_EQ(to_text(again), to_text(attempt));
   EXPECT_TRUE(std::isnan(again.stop->value));

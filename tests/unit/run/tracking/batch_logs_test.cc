@@ -62,7 +62,7 @@ class BatchLogsTest : public testing::Test {
     one.number = i;
     one.id = "run__toy_" + std::to_string(i);
     one.folder = "toy_" + std::to_string(i);
-    one.mode = "mutation";
+    one.varied = true;
     one.configuration = "toy: " + std::to_string(i);
     one.training = {"toy", "good", {}};
     one.training.values.set("epochs", number(static_cast<double>(i), true));

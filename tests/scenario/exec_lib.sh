@@ -45,9 +45,15 @@ nothing_alive() {
   done
 }
 
-# The control groups of ours that nobody is in. Those of other runs on this machine have other names.
+groups_named() {
+  find /sys/fs/cgroup -maxdepth 6 -type d -name "$1" 2>/dev/null
+}
+groups_named 'plimsoll-*' >"$WORK/groups_before" || true
+
+# own_groups PID: the control groups that this plimsoll made. Earlier runs on this machine may have left
+# some, and one of them may have had this process id.
 own_groups() {
-  find /sys/fs/cgroup -maxdepth 6 -type d -name "plimsoll-*-$1-*" 2>/dev/null
+  groups_named "plimsoll-*-$1-*" | grep -vxFf "$WORK/groups_before" || true
 }
 
 # The levels that work here, strongest first.

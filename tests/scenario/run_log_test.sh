@@ -75,11 +75,12 @@ grep -q 'state="finished"} 1' "$(newest)/metrics.prom" || fail "not finished: $(
 cp "$(newest)/optuna.log" whole.log
 
 # Killed at some moment, with half a line at the end of the files, and resumed: --log is remembered.
+first=$(newest)
 sleep 1.1
 "$PLIMSOLL" run -ec settings.json -s 7 --log $all >output 2>&1 &
 driver=$!
 tries=0
-until [ -e "$(newest)/toy_slow_004/history.csv" ]; do
+until [ "$(newest)" != "$first" ] && [ -e "$(newest)/toy_slow_004/history.csv" ]; do
   tries=$((tries + 1))
   [ $tries -lt 3000 ] || fail "no history of the first slow experiment"
   sleep 0.02

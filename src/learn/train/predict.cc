@@ -28,6 +28,7 @@
 #include "train/inference.h"
 #include "train/kept_rows.h"
 #include "train/rank_group.h"
+#include "train/room_keeper.h"
 #include "train/tensor_memory.h"
 
 namespace plimsoll::train {

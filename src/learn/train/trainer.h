@@ -28,6 +28,7 @@
 #include "train/inference.h"
 #include "train/job.h"
 #include "train/rank_group.h"
+#include "train/room_keeper.h"
 #include "train/training_logs.h"
 
 namespace plimsoll::train {

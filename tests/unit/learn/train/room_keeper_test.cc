@@ -1,10 +1,11 @@
+#include "train/room_keeper.h"
+
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "base/units.h"
 #include "temp_folder.h"
-#include "train/data.h"
 
 namespace plimsoll::train {
 namespace {

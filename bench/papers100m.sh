@@ -2,9 +2,10 @@
 # bench/papers100m.sh [--folder DIR] [--scale X] [--threads N] [--epochs N] [--directed-only] [--print]:
 # epochs on synth papers100M under memory limits, as a Markdown table with this machine's own limits beside
 # it. Each row trains N epochs (3) and evaluates once at the end; the last row, which takes long, trains one.
-# It goes to docs/reference/benchmarks.md as well, and the memory over time of the third run to
-# docs/images/papers100m-memory.svg, unless --print. Limits shrink with the scale. A cgroup holds each run to
-# its limit where one can be made.
+# The last epoch reads no window for a following one, so that its time is too short where the disk binds:
+# more epochs show it less. It goes to docs/reference/benchmarks.md as well, and the memory over time of the
+# third run to docs/images/papers100m-memory.svg, unless --print. Limits shrink with the scale. A cgroup
+# holds each run to its limit where one can be made.
 . "$(dirname "$0")/lib.sh"
 folder=.
 scale=1
